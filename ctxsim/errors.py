@@ -1,0 +1,50 @@
+"""Every error a user can cause: one line that says what is wrong, where, and what to do.
+
+CtxsimError
+├── InputError     a transcript, scenario or data file that cannot be used
+├── UnknownName    a policy, estimator, tokenizer or scenario that does not exist
+├── LabelError     a label that cannot be parsed
+└── ContractError  a policy that breaks the contract that makes its numbers comparable
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CtxsimError(Exception):
+    """Shown to the user as one line; the command exits with a non-zero status."""
+
+
+class InputError(CtxsimError):
+    """A file cannot be used; `where` is path, and line or field if known."""
+
+    def __init__(self, where: object, what: str) -> None:
+        super().__init__(f"{where}: {what}")
+        self.where = str(where)
+        self.what = what
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        # Two arguments make one message: pickling between processes needs both back.
+        return type(self), (self.where, self.what)
+
+
+class LabelError(CtxsimError):
+    """A label such as `token-budget:budget=40000` cannot be parsed."""
+
+
+class ContractError(CtxsimError):
+    """A policy did something after which its numbers mean nothing."""
+
+
+class UnknownName(CtxsimError):
+    """A name that nothing answers to."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
+    """Return the error for an unknown `name`, with the closest known ones or else all of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(names)}"
+    return UnknownName(f"unknown {kind} '{name}'; {hint}")
