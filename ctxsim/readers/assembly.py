@@ -1,0 +1,149 @@
+"""From a source's records to a valid transcript: places, messages, calls, and results paired with their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ctxsim.transcript import NO_RESULT, Call, Head, Item, Kind, Media, Transcript, Usage
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One block of a response or of a user message, before it has a place."""
+
+    kind: Kind
+    text: str = ""
+    tool: str = ""
+    call_id: str = ""
+    media: tuple[Media, ...] = ()
+
+
+class Assembly:
+    """Collects records in recorded order. A provider would accept every request of the transcript it gives.
+
+    Results are paired with the calls of the last response: the next unanswered call with that id, else with that tool's
+    name where ids are missing, else the next unanswered one. An unanswered call gets a synthetic result, a result
+    without a call is left out; both are noted.
+    """
+
+    def __init__(self, name: str, format: str = "", parent: str | None = None) -> None:
+        self.name = name
+        self.format = format
+        self.parent = parent
+        self.system: list[str] = []
+        self.tools: list[str] = []
+        self.head_recorded = True
+        self.notes: list[str] = []
+        self._items: list[Item] = []
+        self._calls: list[Call] = []
+        self._message = 0
+        self._unanswered: list[Item] = []
+        self._waiting: list[Part] = []
+        self._late: dict[str, int] = {}
+        self._orphans = 0
+        self._placeholders = 0
+
+    @property
+    def calls(self) -> int:
+        """Number of responses so far."""
+        return len(self._calls)
+
+    def user(self, *parts: Part | str) -> None:
+        """A user message. While calls are unanswered it waits: results always come first."""
+        made = [Part("user", part) if isinstance(part, str) else part for part in parts]
+        if self._unanswered:
+            self._waiting += made
+        elif made:
+            self._append(made)
+
+    def response(
+        self,
+        parts: Iterable[Part],
+        usage: Usage | None = None,
+        time_s: float | None = None,
+        model: str = "",
+        comparable: bool = True,
+    ) -> None:
+        """One response of the model, whole, with what the source says of its request."""
+        self._close_exchange()
+        start = len(self._items)
+        self._append(list(parts))
+        self._unanswered = [item for item in self._items[start:] if item.kind == "tool_call"]
+        self._calls.append(Call(start, len(self._items), usage, time_s, model, comparable))
+
+    def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
+        """The result of a tool call of the last response."""
+        call = self._take(call_id, tool)
+        if call is None:
+            place = self._late.pop(call_id, None) if call_id else None
+            if place is not None:
+                self._items[place] = msgspec.structs.replace(self._items[place], text=text, media=media)
+                self._placeholders -= 1
+                self.notes.append(f"the result of call {call_id} was recorded after the next response")
+            else:
+                self._orphans += 1
+            return
+        self._answer(call, text, media)
+        if not self._unanswered:
+            self._flush()
+
+    def transcript(self) -> Transcript:
+        """Return the finished transcript. Calls of the last response may stay unanswered: no request follows."""
+        self._flush()
+        notes = list(self.notes)
+        if self._placeholders:
+            notes.append(f"{self._placeholders} tool call(s) without a recorded result: '{NO_RESULT}' stands for it")
+        if self._orphans:
+            notes.append(f"{self._orphans} result(s) without a call left out")
+        return Transcript(
+            name=self.name,
+            head=Head("\n\n".join(self.system), tuple(self.tools), self.head_recorded),
+            items=tuple(self._items),
+            calls=tuple(self._calls),
+            format=self.format,
+            parent=self.parent,
+            notes=tuple(notes),
+        )
+
+    def _take(self, call_id: str, tool: str) -> Item | None:
+        calls = self._unanswered
+        same = [call for call in calls if call_id and call.call_id == call_id]
+        if not same and not call_id:
+            same = [call for call in calls if tool and call.tool == tool] or calls
+        if not same and call_id and all(not call.call_id for call in calls):
+            same = calls
+        if not same:
+            return None
+        found = same[0]
+        calls.remove(found)
+        return found
+
+    def _answer(self, call: Item, text: str, media: tuple[Media, ...] = ()) -> int:
+        last = self._items[-1]
+        if last.kind != "tool_result":
+            self._message += 1
+        place = len(self._items)
+        self._items.append(Item("tool_result", place, self._message, text, call.tool, call.place, call.call_id, media))
+        return place
+
+    def _append(self, parts: list[Part]) -> None:
+        self._message += 1
+        for part in parts:
+            self._items.append(
+                Item(part.kind, len(self._items), self._message, part.text, part.tool, None, part.call_id, part.media)
+            )
+
+    def _flush(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            self._append(waiting)
+
+    def _close_exchange(self) -> None:
+        for call in self._unanswered:
+            place = self._answer(call, NO_RESULT)
+            self._placeholders += 1
+            if call.call_id:
+                self._late[call.call_id] = place
+        self._unanswered = []
+        self._flush()
