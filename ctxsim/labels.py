@@ -1,0 +1,79 @@
+"""Labels: `name:key=value,key=value`, the written form of a policy or an estimator and its parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, TypeVar, get_type_hints
+
+import msgspec
+
+from ctxsim.errors import LabelError, unknown
+
+T = TypeVar("T")
+
+
+def split(label: str) -> tuple[str, dict[str, str]]:
+    """Return the name and the raw parameters of a label.
+
+    `estimator=` takes the whole rest of the label, because an estimator's own label may hold commas; so it stands last.
+    Raises LabelError for a part that is not `key=value`.
+    """
+    name, _, rest = label.strip().partition(":")
+    parameters: dict[str, str] = {}
+    while rest:
+        if rest.startswith("estimator="):
+            part, rest = rest, ""
+        else:
+            part, _, rest = rest.partition(",")
+        key, equals, value = part.partition("=")
+        if not (key and equals and value):
+            raise LabelError(f"'{label}': '{part}' is not key=value, as in token-budget:budget=40000,retain=500")
+        if key in parameters:
+            raise LabelError(f"'{label}': {key} is given twice")
+        parameters[key] = value
+    return name, parameters
+
+
+def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> T:
+    """Return `cls(**parameters)` with each value converted to its field's type.
+
+    Raises LabelError, naming the parameter, for an unknown one, a missing one, or a value of another type.
+    """
+    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]
+    types = get_type_hints(cls)
+    values: dict[str, Any] = {}
+    for key, text in parameters.items():
+        if key not in fields:
+            raise LabelError(f"{name}: {unknown('parameter', key, fields)}" if fields else f"{name} has no parameters")
+        try:
+            values[key] = msgspec.convert(text, types[key], strict=False)
+        except msgspec.ValidationError as error:
+            raise LabelError(f"{name}: {key}={text}: {str(error).lower()}") from None
+    for key, field in fields.items():
+        if key not in values and field.default is dataclasses.MISSING:
+            raise LabelError(f"{kind} {name} needs {key}=..., as in {name}:{key}=20")
+    return cls(**values)
+
+
+def of(name: str, value: Any) -> str:
+    """Return the label of a parameterised object: every parameter, so that it says all and can be pasted back."""
+    parts = []
+    for field in dataclasses.fields(value):
+        if field.init:
+            parameter = getattr(value, field.name)
+            shown = f"{parameter:g}" if isinstance(parameter, float) else str(parameter)
+            parts.append(f"{field.name}={shown}")
+    return f"{name}:{','.join(parts)}" if parts else name
+
+
+def signature(name: str, cls: type[Any]) -> str:
+    """Return a label's pattern: each parameter with its default, or its type where it has none."""
+    types = get_type_hints(cls)
+    parts = []
+    for field in dataclasses.fields(cls):
+        if field.init:
+            required = field.default is dataclasses.MISSING
+            shown = f"<{types[field.name].__name__}>" if required else f"{field.default}"
+            parts.append(f"{field.name}={shown}")
+    return f"{name}:{','.join(parts)}" if parts else name

@@ -1,0 +1,19 @@
+"""Drop everything that may be dropped: the floor."""
+
+from dataclasses import dataclass
+
+from ctxsim.policies.policy import Policy
+from ctxsim.view import View
+
+
+@dataclass
+class DropAll(Policy):
+    """Sends head, first user message, newest message, and the response that it answers. DESIGN: bounds."""
+
+    bound = True
+
+    def before_call(self, view: View) -> View:
+        kept = {item.place for item in view.exchanges()[-1]}
+        first = next((item.message for item in view if item.kind == "user"), None)
+        old = [item.place for item in view if item.place not in kept and item.message != first]
+        return view.drop(old, "floor: everything but the task and the newest exchange")

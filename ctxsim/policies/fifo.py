@@ -1,0 +1,29 @@
+"""First in, first out: drop whole old exchanges until the estimate fits."""
+
+from dataclasses import dataclass
+
+from ctxsim.policies.policy import Policy
+from ctxsim.view import View
+
+
+@dataclass
+class Fifo(Policy):
+    """While the estimate is over `budget`, drop the oldest response with its results.
+
+    Seed 003, rejected option 1, with pairs kept whole. User texts and the newest exchange stay.
+    """
+
+    budget: int
+
+    def before_call(self, view: View) -> View:
+        excess = self.sees.estimate(view) - self.budget
+        if excess <= 0:
+            return view
+        old: list[int] = []
+        for exchange in view.exchanges()[:-1]:
+            if excess <= 0:
+                break
+            if exchange[0].kind != "user":
+                old += [item.place for item in exchange]
+                excess -= sum(self.sees.estimator.item(item) for item in exchange)
+        return view.drop(old, f"estimate over budget ({self.budget:,})")

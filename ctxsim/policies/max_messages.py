@@ -1,0 +1,21 @@
+"""A limit on the number of messages, blind to what they are."""
+
+from dataclasses import dataclass
+
+from ctxsim.policies.policy import Policy
+from ctxsim.view import View
+
+
+@dataclass
+class MaxMessages(Policy):
+    """Drop messages from the front until `n` are left. Seed 000, `MaxConversationMessages`.
+
+    It drops "indiscriminately": the user's task too, and a call whose result stays behind as an orphan.
+    """
+
+    n: int
+
+    def before_call(self, view: View) -> View:
+        messages = view.messages()
+        old = messages[: max(0, len(messages) - self.n)]
+        return view.drop([item.place for message in old for item in message], f"more than {self.n} messages")

@@ -1,0 +1,16 @@
+"""A limit on each tool result as it comes in."""
+
+from dataclasses import dataclass
+
+from ctxsim.policies.policy import Policy
+from ctxsim.transcript import Item
+
+
+@dataclass
+class MaxResultChars(Policy):
+    """Cut each tool result to `chars` characters at ingestion. Seed 000, `MaxToolResultChars`; it names no marker."""
+
+    chars: int
+
+    def on_tool_result(self, item: Item) -> Item:
+        return item if len(item.text) <= self.chars else item.with_text(item.text[: self.chars])

@@ -1,0 +1,115 @@
+"""What a policy is: up to four moments at which it may edit the view."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import msgspec
+
+from ctxsim import labels
+from ctxsim.estimators import DEFAULT, Estimator, estimator_label, open_estimator
+from ctxsim.transcript import Head, Item, Usage
+from ctxsim.view import View
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """Returned by `before_call`: the agent gives up instead of sending the request."""
+
+    reason: str
+
+
+class Overflow(msgspec.Struct, frozen=True):
+    """The provider's refusal: the request needs more tokens than the window has."""
+
+    message: str
+    window: int
+
+
+def _no_summary(items: Iterable[Item], max_tokens: int) -> str | None:
+    return None
+
+
+@dataclass
+class Surroundings:
+    """What a policy may see besides the view. Never the true count of the next request, the future, or the clock."""
+
+    window: int
+    head: Head = field(default_factory=Head)
+    estimator: Estimator = field(default_factory=open_estimator)
+    usage: Usage | None = None
+    """The provider's own count of the last accepted request and its response."""
+    now_s: float = 0.0
+    """Simulated seconds since the first call."""
+    summarize: Callable[[Iterable[Item], int], str | None] = _no_summary
+    """Ask the model for a summary of items in at most so many tokens; billed; None if that request is refused."""
+    say: Callable[[str], None] = lambda text: None
+    """Tell the person at the terminal something."""
+
+    def estimate(self, view: View) -> int:
+        """Estimated tokens of the request that this view would become. Costs nothing: a running total."""
+        return self.estimator.head(self.head) + view.size
+
+
+@dataclass
+class Policy:
+    """Turns a grown view into the view to send. Every moment's default: unchanged.
+
+    Subclasses are dataclasses whose fields are their only configuration. A fresh object serves each transcript and
+    may keep state in attributes that are not fields. `name` is the class name in kebab case unless given.
+    """
+
+    name: ClassVar[str] = ""
+    ephemeral: ClassVar[bool] = False
+    """True: what `before_call` returns is only this request's; the next call starts from the unedited view."""
+    bound: ClassVar[bool] = False
+    """True: marks a floor or a ceiling rather than something to use."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+    @property
+    def sees(self) -> Surroundings:
+        """What this policy may see besides the view."""
+        return self._sees
+
+    def attach(self, sees: Surroundings) -> None:
+        """Called once by replay, before the first moment."""
+        self._sees = sees
+
+    def parts(self) -> list[Policy]:
+        """The policies of a chain; a simple policy is its own only part."""
+        return [self]
+
+    @property
+    def label(self) -> str:
+        """Name and parameters, as a table shows them and the command line takes them."""
+        return labels.of(self.name, self)
+
+    def on_tool_result(self, item: Item) -> Item:
+        """Return a new tool result as it should enter the view."""
+        return item
+
+    def before_call(self, view: View) -> View | Stop:
+        """Return the view to send, or `Stop`."""
+        return view
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        """Return the view after an accepted call; its response is already in it, its results are not."""
+        return view
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        """Return a smaller view to try again after a window overflow, or None to give up."""
+        return None
+
+
+def with_estimator(label: str, estimator: Estimator) -> str:
+    """Return a policy label that names its estimator where that isn't the default."""
+    shown = estimator_label(estimator)
+    if shown == estimator_label(open_estimator(DEFAULT)):
+        return label
+    return f"{label}{',' if ':' in label else ':'}estimator={shown}"

@@ -1,0 +1,21 @@
+"""Trial and error: only a refused request makes the history shorter."""
+
+from dataclasses import dataclass
+
+from ctxsim.policies.policy import Overflow, Policy
+from ctxsim.view import View
+
+
+@dataclass
+class Retry(Policy):
+    """On overflow drop the oldest item and its pair and try again, up to `attempts` times.
+
+    Seed 004, "What Codex Does Differently" and option B; openai/codex, core/src/compact.rs (remove_first).
+    """
+
+    attempts: int = 10
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        oldest = view.partners([view[0].place])
+        newest = {item.place for item in view.exchanges()[-1]}
+        return None if oldest & newest else view.drop(oldest, "the provider refused: window exceeded")

@@ -1,0 +1,39 @@
+"""Summarise the old part of the conversation at a share of the window."""
+
+from dataclasses import dataclass
+
+from ctxsim.policies.policy import Policy
+from ctxsim.view import View
+
+
+@dataclass
+class Summary(Policy):
+    """Over `at` of the window: head + summary + last `keep_last` messages. Seed 003, layer 3.
+
+    The kept tail grows back to a whole exchange, so that no result loses its call. One billed summary call of at most
+    `max_tokens` output; if that request itself is refused, nothing changes.
+    """
+
+    at: float = 0.7
+    keep_last: int = 10
+    max_tokens: int = 500
+
+    def before_call(self, view: View) -> View:
+        estimate = self.sees.estimate(view)
+        if estimate <= self.at * self.sees.window:
+            return view
+        messages = view.messages()
+        start = max(0, len(messages) - self.keep_last)
+        while start > 0 and messages[start][0].kind == "tool_result":
+            start -= 1
+        old = [item for message in messages[:start] for item in message]
+        if all(item.kind == "summary" for item in old):
+            return view
+        text = self.sees.summarize(old, self.max_tokens)
+        if text is None:
+            return view
+        reason = f"estimate {estimate:,} over {self.at:.0%} of the window ({self.sees.window:,})"
+        self.sees.say(f"Compacted {len(old)} items into a summary: {reason}")
+        places = [item.place for item in old]
+        at = messages[start][0].order if start < len(messages) else view[-1].order + 1
+        return view.drop(places, reason).insert(text, at, reason, kind="summary", sources=places)

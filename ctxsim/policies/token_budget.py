@@ -1,0 +1,41 @@
+"""The token budget: cut old tool results once the provider reports too many input tokens."""
+
+from dataclasses import dataclass
+
+from ctxsim.policies.policy import Policy
+from ctxsim.transcript import Usage
+from ctxsim.view import View
+
+MARKER = "[truncated for context management]"
+
+
+@dataclass
+class TokenBudget(Policy):
+    """After each response over `budget`, cut all but the newest tool-result message to `retain` characters.
+
+    Seeds 000 and 001 (`InputTokenBudget`, `ToolResultRetentionChars`); 0 disables. It looks at the usage of a call that
+    has already been answered, so it always acts one call late.
+    """
+
+    budget: int = 40_000
+    retain: int = 500
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        results = view.results
+        if not 0 < self.budget < usage.input_tokens or not results:
+            return view
+        newest = results[-1].message
+        # Equal to the limit counts as short enough: cutting it would only add the marker.
+        old = {
+            item.place: item.text[: self.retain] + MARKER
+            for item in results
+            if item.message != newest
+            and not item.media
+            and len(item.text) > self.retain
+            and not item.text.endswith(MARKER)
+        }
+        if not old:
+            return view
+        exceeded = f"input tokens ({usage.input_tokens:,}) exceeded budget ({self.budget:,})"
+        self.sees.say(f"Note: Compacted {len(old)} old tool result(s) — {exceeded}")
+        return view.rewrite(old, exceeded)

@@ -1,0 +1,23 @@
+"""Truncate immediately after use: seed 001's first approach, which it rejects as too aggressive."""
+
+from dataclasses import dataclass
+
+from ctxsim.policies.policy import Policy
+from ctxsim.policies.token_budget import MARKER
+from ctxsim.transcript import Usage
+from ctxsim.view import View
+
+
+@dataclass
+class TruncateAfterUse(Policy):
+    """Cut every tool result to `retain` characters as soon as a response has seen it. Seed 001, approach 1."""
+
+    retain: int = 500
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        used = {
+            item.place: item.text[: self.retain] + MARKER
+            for item in view.results
+            if not item.media and len(item.text) > self.retain and not item.text.endswith(MARKER)
+        }
+        return view.rewrite(used, "the model has responded to it")

@@ -1,0 +1,215 @@
+"""The view: the items that the model would be sent now, and the edits that made it so.
+
+A view is a value: editing gives another view and leaves the old one as it was. Every edit is written down with the
+item before and after and the reason, which is what the audit trail and the running totals are made from.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, overload
+
+import msgspec
+
+from ctxsim.errors import ContractError
+from ctxsim.transcript import Item
+
+Action = Literal["edited", "dropped", "inserted"]
+
+
+class Edit(msgspec.Struct, frozen=True):
+    """One change of one item: `before` is None for an inserted item, `after` for a dropped one."""
+
+    before: Item | None
+    after: Item | None
+    position: int
+    reason: str
+
+    @property
+    def action(self) -> Action:
+        """What happened to the item."""
+        if self.before is None:
+            return "inserted"
+        return "dropped" if self.after is None else "edited"
+
+
+class View(Sequence[Item]):
+    """Items in recorded order; synthetic ones may stand anywhere.
+
+    `size` is the sum of `measure` over the items, kept up to date by every edit, so asking for it costs nothing.
+    """
+
+    __slots__ = ("_items", "_length", "_measure", "edits", "lineage", "next_place", "size")
+
+    def __init__(self, measure: Callable[[Item], int]) -> None:
+        """Return an empty view. Only replay makes one; policies edit the one they are given."""
+        self._items: list[Item] = []
+        self._length = 0
+        self._measure = measure
+        self.edits: tuple[Edit, ...] = ()
+        self.size = 0
+        self.next_place = -1
+        self.lineage = object()
+
+    # reading
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Item]:
+        for position in range(self._length):
+            yield self._items[position]
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        if isinstance(index, slice):
+            return self._items[: self._length][index]
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        return self._items[index if index >= 0 else index + self._length]
+
+    @property
+    def results(self) -> list[Item]:
+        """All tool results, oldest first."""
+        return [item for item in self if item.kind == "tool_result"]
+
+    def messages(self) -> list[list[Item]]:
+        """Return the items grouped into messages."""
+        groups: list[list[Item]] = []
+        number: int | None = None
+        for item in self:
+            if item.message != number:
+                groups.append([])
+                number = item.message
+            groups[-1].append(item)
+        return groups
+
+    def exchanges(self) -> list[list[Item]]:
+        """Return the items grouped so that a response stands with the results that answer it.
+
+        Other messages (user texts, summaries) are groups of their own.
+        """
+        groups: list[list[Item]] = []
+        for message in self.messages():
+            if message[0].kind == "tool_result" and groups and groups[-1][-1].kind == "tool_call":
+                groups[-1].extend(message)
+            else:
+                groups.append(list(message))
+        return groups
+
+    def position(self, place: int) -> int:
+        """Return where the item of that place stands. Raises ContractError if it isn't in the view."""
+        if place < 0:
+            for position, item in enumerate(self):
+                if item.place == place:
+                    return position
+            raise ContractError(f"no item {place} in the view")
+        position = bisect_left(self._items, place, 0, self._length, key=lambda item: item.order)
+        while position < self._length and self._items[position].order == place:
+            if self._items[position].place == place:
+                return position
+            position += 1
+        raise ContractError(f"item {place} is not in the view: it was dropped, or has not been sent yet")
+
+    def partners(self, places: Iterable[int]) -> set[int]:
+        """Return these places together with the calls and results that they must stay with.
+
+        A result goes with its call and a call with all other calls of its response, whose results go with them.
+        """
+        wanted = set(places)
+        found: set[int] = set()
+        for exchange in self.exchanges():
+            members = {item.place for item in exchange}
+            if members & wanted:
+                found |= members if any(item.kind == "tool_call" for item in exchange) else members & wanted
+        return found | wanted
+
+    # editing
+
+    def rewrite(self, texts: Mapping[int, str], reason: str) -> View:
+        """Return a view in which the items of these places have other texts. Equal texts are no edit."""
+        return self._edit(
+            {
+                place: item.with_text(text)
+                for place, text in texts.items()
+                if (item := self[self.position(place)]).text != text
+            },
+            reason,
+        )
+
+    def drop(self, places: Collection[int], reason: str) -> View:
+        """Return a view without the items of these places. Pairs are the caller's care: see `partners`."""
+        return self._edit(dict.fromkeys(places), reason)
+
+    def insert(
+        self,
+        text: str,
+        at: int,
+        reason: str,
+        kind: Literal["summary", "note"] = "note",
+        sources: Collection[int] = (),
+    ) -> View:
+        """Return a view with a synthetic item that stands before the recorded item of place `at`."""
+        made = Item(
+            kind=kind,
+            place=self.next_place,
+            message=self.next_place,
+            text=text,
+            at=at,
+            sources=tuple(sorted(sources)),
+        )
+        position = bisect_left(self._items, at, 0, self._length, key=lambda item: item.order)
+        while position < self._length and self._items[position].order == at and self._items[position].synthetic:
+            position += 1
+        items = self._items[: self._length]
+        items.insert(position, made)
+        return self._with(items, self.size + self._measure(made), (Edit(None, made, position, reason),))
+
+    def _edit(self, changes: Mapping[int, Item | None], reason: str) -> View:
+        if not changes:
+            return self
+        items: list[Item | None] = list(self._items[: self._length])
+        edits: list[Edit] = []
+        size = self.size
+        for position, place in sorted((self.position(place), place) for place in changes):
+            before = self._items[position]
+            after = changes[place]
+            items[position] = after
+            size += (self._measure(after) if after else 0) - self._measure(before)
+            edits.append(Edit(before, after, position, reason))
+        return self._with([item for item in items if item is not None], size, tuple(edits))
+
+    def _with(self, items: list[Item], size: int, edits: tuple[Edit, ...]) -> View:
+        view = View.__new__(View)
+        view._items = items
+        view._length = len(items)
+        view._measure = self._measure
+        view.edits = self.edits + edits
+        view.size = size
+        view.next_place = self.next_place - sum(edit.before is None for edit in edits)
+        view.lineage = self.lineage
+        return view
+
+    # what replay does
+
+    def grow(self, item: Item) -> View:
+        """Return a view with one more recorded item at its end. Views share the list they grow from."""
+        items = self._items
+        if len(items) != self._length:
+            items = items[: self._length]
+        items.append(item)
+        view = self._with(items, self.size + self._measure(item), ())
+        return view
+
+    def settled(self) -> View:
+        """Return the same view with its edits written off: the next edit starts a new record."""
+        if not self.edits:
+            return self
+        view = self._with(self._items, self.size, ())
+        view._length = self._length
+        view.edits = ()
+        return view

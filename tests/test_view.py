@@ -1,0 +1,75 @@
+"""The view is a value: edits give another view, totals follow, and nothing is edited without a record."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import transcripts
+
+from ctxsim.errors import ContractError
+from ctxsim.transcript import Transcript
+from ctxsim.view import View
+
+
+def grown(transcript: Transcript) -> View:
+    view = View(lambda item: len(item.text))
+    for item in transcript.items:
+        view = view.grow(item)
+    return view
+
+
+@settings(max_examples=60, deadline=None)
+@given(transcripts(), st.data())
+def test_any_edits_keep_size_order_and_the_old_view(transcript: Transcript, data: st.DataObject) -> None:
+    view = grown(transcript)
+    for _ in range(4):
+        before = list(view)
+        places = [item.place for item in view]
+        chosen = data.draw(st.sets(st.sampled_from(places), max_size=3) if places else st.just(set()))
+        action = data.draw(st.sampled_from(["drop", "rewrite", "insert"]))
+        if action == "drop":
+            edited = view.drop(chosen, "r")
+            assert [item.place for item in edited] == [place for place in places if place not in chosen]
+        elif action == "rewrite":
+            edited = view.rewrite(dict.fromkeys(chosen, "new"), "r")
+            assert [item.text for item in edited if item.place in chosen] == ["new"] * len(chosen)
+        else:
+            at = data.draw(st.integers(0, len(transcript.items)))
+            edited = view.insert("note", at, "r", sources=chosen)
+            assert len(edited) == len(view) + 1
+        assert list(view) == before, "an edit changed the view that it was made from"
+        assert edited.size == sum(len(item.text) for item in edited)
+        assert [item.order for item in edited] == sorted(item.order for item in edited)
+        assert len(edited) == len(view) + sum(
+            (e.after is not None) - (e.before is not None)
+            for e in edited.settled().edits or edited.edits[len(view.edits) :]
+        )
+        view = edited
+
+
+def test_two_views_grow_apart_from_one() -> None:
+    from samples import conversation
+
+    items = conversation("one", "two").items
+    view = View(lambda item: 1).grow(items[0])
+    left, right = view.grow(items[1]), view.grow(items[2])
+    assert [list(v) for v in (view, left, right)] == [[items[0]], [items[0], items[1]], [items[0], items[2]]]
+
+
+def test_a_dropped_item_cannot_be_dropped_again() -> None:
+    from samples import conversation
+
+    view = grown(conversation("one")).drop([0], "r")
+    with pytest.raises(ContractError, match="item 0 is not in the view"):
+        view.drop([0], "again")
+
+
+def test_exchanges_and_partners() -> None:
+    from samples import conversation
+
+    # items: 0 task | 1 call, 2 result | 3 call, 4 result | 5 answer
+    view = grown(conversation("one", "two"))
+    assert [[item.place for item in group] for group in view.exchanges()] == [[0], [1, 2], [3, 4], [5]]
+    assert view.partners([2]) == {1, 2}
+    assert view.partners([0, 3]) == {0, 3, 4}
