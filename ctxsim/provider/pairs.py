@@ -1,0 +1,43 @@
+"""The pair rule: every tool call is answered in the next message, and every result answers such a call."""
+
+from __future__ import annotations
+
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+
+class PairCheck:
+    """Checks the items of a growing view once, and all of them again only after an edit."""
+
+    def __init__(self) -> None:
+        self._checked = 0
+        self._open: dict[int, Item] = {}
+
+    def errors(self, view: View, edited: bool) -> list[str]:
+        """Return what a provider would refuse in a request that holds these items; empty if it's valid.
+
+        Rule: Anthropic Messages API and OpenAI Chat Completions both refuse a request otherwise.
+        """
+        if edited or self._checked > len(view):
+            self._checked, self._open = 0, {}
+        open_calls = dict(self._open)
+        found: list[str] = []
+        for item in view[self._checked :]:
+            if item.kind == "tool_result":
+                if item.answers is None or open_calls.pop(item.answers, None) is None:
+                    found.append(f"result {item.place} has no call in the message before it")
+                continue
+            if open_calls and item.message not in {call.message for call in open_calls.values()}:
+                found += self._unanswered(open_calls)
+                open_calls = {}
+            if item.kind == "tool_call":
+                open_calls[item.place] = item
+        if not found:
+            self._checked, self._open = len(view), dict(open_calls)
+        else:
+            self._checked, self._open = 0, {}
+        return found + self._unanswered(open_calls)
+
+    @staticmethod
+    def _unanswered(calls: dict[int, Item]) -> list[str]:
+        return [f"call {place} ({item.tool}) is not answered in the next message" for place, item in calls.items()]

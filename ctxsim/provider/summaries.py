@@ -1,0 +1,85 @@
+"""Summaries without a model: texts that stand for what a model would have written."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Callable, Sequence
+
+from ctxsim.transcript import Item
+
+PROMPT = (
+    "Summarize the conversation above for the assistant that will continue it. State what the user wants, what has "
+    "been done and found so far, and keep every identifier, path, link and number that may be needed again."
+)
+EMPTY = "The earlier part of the conversation was summarized."
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
+_IDENTIFIER = re.compile(
+    r"https?://\S+|[\w.+-]+@[\w-]+\.[\w.]+|(?:[\w.-]*/)+[\w.-]+|\b[\w-]*\d[\w-]{3,}\b|\b\w+[._]\w+\b"
+)
+
+
+def empty(items: Sequence[Item], max_tokens: int, count: Callable[[str], int]) -> str:
+    """Return one fixed sentence: the least that any summarizer keeps."""
+    return EMPTY
+
+
+def extractive(items: Sequence[Item], max_tokens: int, count: Callable[[str], int]) -> str:
+    """Return the first sentence of each user text, then the lines that add most new identifiers, until full.
+
+    Sentences come in recorded order, newest dropped first if even they don't fit; lines follow in recorded order.
+    """
+    lines: list[tuple[int, str]] = []
+    room = max_tokens
+    for number, item in enumerate(items):
+        if item.kind == "user":
+            sentence = _SENTENCE_END.split(item.text.strip(), maxsplit=1)[0][:400]
+            cost = count(sentence) + 1
+            if sentence and cost <= room:
+                lines.append((number, sentence))
+                room -= cost
+    seen: set[str] = set()
+    for _, sentence in lines:
+        seen.update(_IDENTIFIER.findall(sentence))
+    lines += _richest_lines(items, seen, room, count)
+    return "\n".join(text for _, text in sorted(lines, key=lambda line: line[0])) or EMPTY
+
+
+def _richest_lines(
+    items: Sequence[Item], seen: set[str], room: int, count: Callable[[str], int]
+) -> list[tuple[int, str]]:
+    """Greedy choice by new identifiers; a line's worth only falls, so a stale entry is re-queued, not searched for."""
+    queue: list[tuple[int, int, int, str, frozenset[str]]] = []
+    for number, item in enumerate(items):
+        if item.kind == "user":
+            continue
+        for row, line in enumerate(item.text.split("\n")):
+            line = line.strip()[:300]
+            found = frozenset(_IDENTIFIER.findall(line)) - seen
+            if found:
+                queue.append((-len(found), number, row, line, found))
+    heapq.heapify(queue)
+    chosen: list[tuple[int, str]] = []
+    misses = 0
+    while queue and misses < 20:
+        worth, number, row, line, found = heapq.heappop(queue)
+        new = found - seen
+        if len(new) < -worth:
+            if new:
+                heapq.heappush(queue, (-len(new), number, row, line, new))
+            continue
+        cost = count(line) + 1
+        if cost > room:
+            misses += 1
+            continue
+        room -= cost
+        seen |= new
+        chosen.append((number, line))
+    return chosen
+
+
+MODES: dict[str, Callable[[Sequence[Item], int, Callable[[str], int]], str]] = {
+    "extractive": extractive,
+    "empty": empty,
+}

@@ -1,0 +1,112 @@
+"""The exact request: a view as the JSON body that a vendor's API takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from ctxsim.transcript import Head, Item
+
+Format = Literal["anthropic", "openai"]
+
+_ASSISTANT = {"assistant", "reasoning", "tool_call"}
+
+
+def _ids(items: Iterable[Item]) -> dict[int, str]:
+    """Return an id for each tool call's place: the source's own where it is unique."""
+    used: set[str] = set()
+    ids: dict[int, str] = {}
+    for item in items:
+        if item.kind == "tool_call":
+            own = item.call_id
+            ids[item.place] = own if own and own not in used else f"call_{item.place}"
+            used.add(ids[item.place])
+    return ids
+
+
+def _tools(head: Head) -> list[Any]:
+    tools = []
+    for text in head.tools:
+        try:
+            tools.append(json.loads(text))
+        except ValueError:
+            tools.append(text)
+    return tools
+
+
+def request_body(items: list[Item], head: Head, format: Format) -> dict[str, Any]:
+    """Return the body of a request with these items, in Anthropic's Messages or OpenAI's Chat Completions form.
+
+    Summaries and notes go out as user text. Non-text content is shown as a placeholder: recordings keep its size, not
+    its bytes.
+    """
+    body = _anthropic(items, head) if format == "anthropic" else _openai(items, head)
+    return body | ({"tools": _tools(head)} if head.tools else {})
+
+
+def _with_media(item: Item) -> str:
+    return "\n".join([item.text, *(f"[{media.kind}, {media.tokens} tokens]" for media in item.media)]).strip("\n")
+
+
+def _anthropic(items: list[Item], head: Head) -> dict[str, Any]:
+    ids = _ids(items)
+    messages: list[dict[str, Any]] = []
+    for item in items:
+        role = "assistant" if item.kind in _ASSISTANT else "user"
+        if not messages or messages[-1]["role"] != role:
+            messages.append({"role": role, "content": []})
+        messages[-1]["content"].append(_anthropic_block(item, ids))
+    return ({"system": head.system} if head.system else {}) | {"messages": messages}
+
+
+def _anthropic_block(item: Item, ids: dict[int, str]) -> dict[str, Any]:
+    match item.kind:
+        case "tool_call":
+            return {"type": "tool_use", "id": ids[item.place], "name": item.tool, "input": _arguments(item.text)}
+        case "tool_result":
+            answered = ids.get(-1 if item.answers is None else item.answers, item.call_id)
+            return {"type": "tool_result", "tool_use_id": answered, "content": _with_media(item)}
+        case "reasoning":
+            return {"type": "thinking", "thinking": item.text}
+        case _:
+            return {"type": "text", "text": _with_media(item)}
+
+
+def _arguments(text: str) -> Any:
+    try:
+        value = json.loads(text) if text else {}
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {"input": text}
+
+
+def _openai(items: list[Item], head: Head) -> dict[str, Any]:
+    ids = _ids(items)
+    messages: list[dict[str, Any]] = [{"role": "system", "content": head.system}] if head.system else []
+    response: int | None = None
+    for item in items:
+        if item.kind in _ASSISTANT:
+            if response != item.message:
+                messages.append({"role": "assistant", "content": None})
+                response = item.message
+            _add_to_response(messages[-1], item, ids)
+            continue
+        response = None
+        if item.kind == "tool_result":
+            answered = ids.get(-1 if item.answers is None else item.answers, item.call_id)
+            messages.append({"role": "tool", "tool_call_id": answered, "content": _with_media(item)})
+        else:
+            messages.append({"role": "user", "content": _with_media(item)})
+    return {"messages": messages}
+
+
+def _add_to_response(message: dict[str, Any], item: Item, ids: dict[int, str]) -> None:
+    if item.kind == "tool_call":
+        function = {"name": item.tool, "arguments": item.text}
+        calls = message.setdefault("tool_calls", [])
+        calls.append({"id": ids[item.place], "type": "function", "function": function})
+    elif item.kind == "reasoning":
+        message["reasoning_content"] = message.get("reasoning_content", "") + item.text
+    else:
+        message["content"] = (message["content"] or "") + item.text

@@ -1,0 +1,94 @@
+"""The columns: what is measured per call and per edit. These names are the API of every result file.
+
+Each column says what kind of number it is: `recorded` by the source, `counted` by a real tokenizer, `estimated` by the
+policy's estimator, `modelled` by the mock provider's rules, or a plain `fact` of the replay.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+
+def _column(kind: str, unit: str) -> msgspec.Meta:
+    return msgspec.Meta(extra_json_schema={"kind": kind, "unit": unit})
+
+
+Fact = _column("fact", "")
+Number = _column("fact", "count")
+Recorded = _column("recorded", "tokens")
+Counted = _column("counted", "tokens")
+Estimated = _column("estimated", "tokens")
+Modelled = _column("modelled", "count")
+ModelledTokens = _column("modelled", "tokens")
+Seconds = _column("modelled", "seconds")
+
+
+class CallRow(msgspec.Struct, frozen=True):
+    """One call under one policy."""
+
+    transcript: Annotated[str, Fact]
+    policy: Annotated[str, Fact]
+    call: Annotated[int, Number]
+    status: Annotated[str, Fact]
+    reason: Annotated[str, Fact]
+    attempts: Annotated[int, Number]
+    tokens_full: Annotated[int, Counted]
+    tokens_sent: Annotated[int, Counted]
+    tokens_estimated: Annotated[int, Estimated]
+    tokens_recorded: Annotated[int | None, Recorded]
+    tokens_output: Annotated[int, Counted]
+    http_429: Annotated[int, Modelled]
+    wait_s: Annotated[float, Seconds]
+    compactions: Annotated[int, Number]
+    items_edited: Annotated[int, Number]
+    items_dropped: Annotated[int, Number]
+    tokens_removed: Annotated[int, Counted]
+    summary_calls: Annotated[int, Number]
+    tokens_summary_in: Annotated[int, ModelledTokens]
+    tokens_summary_out: Annotated[int, ModelledTokens]
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One edit. `item` is the place in the recording, negative for an item that a policy made."""
+
+    transcript: Annotated[str, Fact]
+    policy: Annotated[str, Fact]
+    call: Annotated[int, Number]
+    moment: Annotated[str, Fact]
+    item: Annotated[int, Number]
+    action: Annotated[str, Fact]
+    tokens_before: Annotated[int, Counted]
+    tokens_after: Annotated[int, Counted]
+    reason: Annotated[str, Fact]
+
+
+class SummaryRow(msgspec.Struct, frozen=True):
+    """One transcript under one policy. None is "not known" or "never", not zero."""
+
+    transcript: Annotated[str, Fact]
+    policy: Annotated[str, Fact]
+    calls: Annotated[int, Number]
+    tokens_peak: Annotated[int, Counted]
+    tokens_sum: Annotated[int, Counted]
+    tokens_full_sum: Annotated[int, Counted]
+    tokens_growth_per_call: Annotated[float | None, _column("counted", "tokens per call")]
+    calls_until_first_failure: Annotated[int | None, Number]
+    first_failure: Annotated[str | None, Fact]
+    overflows: Annotated[int, Modelled]
+    rate_limited: Annotated[int, Modelled]
+    invalid_pairs: Annotated[int, Modelled]
+    stopped: Annotated[int, Modelled]
+    http_429: Annotated[int, Modelled]
+    wait_s: Annotated[float, Seconds]
+    compactions: Annotated[int, Number]
+    no_progress_compactions: Annotated[int, Number]
+    items_edited: Annotated[int, Number]
+    items_dropped: Annotated[int, Number]
+    tokens_removed: Annotated[int, Counted]
+    summary_calls: Annotated[int, Number]
+    tokens_summary: Annotated[int, ModelledTokens]
+    estimate_bias: Annotated[float | None, _column("estimated", "fraction of counted")]
+    estimate_mape: Annotated[float | None, _column("estimated", "fraction of counted")]
+    estimate_p95: Annotated[float | None, _column("estimated", "fraction of counted")]
