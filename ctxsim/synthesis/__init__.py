@@ -1,0 +1,5 @@
+"""Synthesis: scenario files to transcripts, from a seed, the same to the byte everywhere."""
+
+from ctxsim.synthesis.scenario import Scenario, load_scenario, scenario_names, synthesize
+
+__all__ = ["Scenario", "load_scenario", "scenario_names", "synthesize"]

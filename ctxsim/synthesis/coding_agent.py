@@ -1,0 +1,96 @@
+"""A coding agent's long day: many turns of tool calls whose result sizes are as skewed as in real recordings."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from typing import Any
+
+import msgspec
+
+from ctxsim.synthesis.fit import fit
+from ctxsim.synthesis.tool_output import TOOLS, function, output, path
+from ctxsim.synthesis.words import prose, sentence
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Call, Head, Item, Transcript
+
+_FACT = re.compile(r"src/\w+/\w+\.py|\b[a-z]+_[a-z]+_[0-9a-f]{4}\b|\b[0-9a-f]{8,12}\b")
+
+
+class Parameters(msgspec.Struct, forbid_unknown_fields=True):
+    """Sizes: results are lognormal in characters; head and output are tokens, output on average."""
+
+    turns: int = 50
+    calls_per_turn: int = 6
+    median_chars: int = 1_500
+    p90_chars: int = 12_000
+    cap_chars: int = 192_000
+    head_tokens: int = 6_000
+    output_tokens: int = 200
+
+
+def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
+    """Return the transcript. Raises msgspec.ValidationError for parameters that don't fit."""
+    wanted = msgspec.convert(parameters, Parameters)
+    # The 90th percentile of a normal distribution lies 1.2816 standard deviations above the mean.
+    sigma = math.log(wanted.p90_chars / wanted.median_chars) / 1.2816
+    tools = tuple(_schema(tool) for tool in TOOLS)
+    room = wanted.head_tokens - sum(map(counter.text, tools))
+    system = fit(_system_prompt, prose(rng, wanted.head_tokens), room, counter.text)
+    items: list[Item] = []
+    calls: list[Call] = []
+    fact = path(rng)
+    for turn in range(wanted.turns):
+        items.append(
+            Item("user", len(items), _next_message(items), f"Turn {turn + 1}. {sentence(rng)} {sentence(rng)}")
+        )
+        for step in range(wanted.calls_per_turn):
+            last = step == wanted.calls_per_turn - 1
+            start = len(items)
+            message = _next_message(items)
+            tool = rng.choice(tuple(TOOLS))
+            for kind, text in _response(rng, fact, wanted.output_tokens):
+                called = tool if kind == "tool_call" else ""
+                items.append(
+                    Item(kind, len(items), message, text, called, None, f"call_{len(calls)}" if called else "")
+                )
+            calls.append(Call(start, len(items)))
+            chars = min(wanted.cap_chars, max(20, round(rng.lognormvariate(math.log(wanted.median_chars), sigma))))
+            text = output(rng, tool, chars)
+            items.append(Item("tool_result", len(items), message + 1, text, tool, len(items) - 1, items[-1].call_id))
+            found = _FACT.findall(text)
+            fact = rng.choice(found) if found and not last else fact
+    return Transcript(name, Head(system, tools), tuple(items), tuple(calls), format="synthetic")
+
+
+def _next_message(items: list[Item]) -> int:
+    return items[-1].message + 1 if items else 1
+
+
+def _response(rng: random.Random, fact: str, tokens: int) -> list[tuple[Any, str]]:
+    """Reasoned text of varying length that names a fact from the last result, and a call that uses it."""
+    # About 1.2 tokens a word and 25 for the call.
+    words = prose(rng, max(5, round((tokens - 25) / 1.2 * rng.uniform(0.6, 1.4))))
+    arguments = json.dumps({"target": fact, "symbol": function(rng)})
+    return [("assistant", f"Next I look at {fact}. " + " ".join(words)), ("tool_call", arguments)]
+
+
+def _schema(tool: str) -> str:
+    return json.dumps(
+        {
+            "name": tool,
+            "description": f"{tool.replace('_', ' ').capitalize()} in the working copy.",
+            "input_schema": {
+                "type": "object",
+                "properties": {"target": {"type": "string"}, "symbol": {"type": "string"}},
+                "required": ["target"],
+            },
+        },
+        separators=(",", ":"),
+    )
+
+
+def _system_prompt(notes: str) -> str:
+    return f"You are a coding agent. Work in small steps and run the tests.\n\nProject notes:\n{notes}\n"

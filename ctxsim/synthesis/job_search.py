@@ -1,0 +1,149 @@
+"""The documented case: an assistant that reads mail and job pages until seven calls need 53K input tokens.
+
+The growth (2K, 12K after gmail_read, 28K after linkedin_jobs, 53K) is that of seed 001; all text is our own.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ctxsim.synthesis.fit import fit
+from ctxsim.synthesis.job_pages import Job, job_page, job_search_page, make_jobs
+from ctxsim.synthesis.mail import Mail, html_mail, make_mails, search_hits
+from ctxsim.synthesis.words import digits, hexadecimal, prose
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Call, Head, Item, Kind, Transcript
+
+TOOLS = (
+    ("gmail_search", "Search the mailbox. Returns message ids, senders and subjects.", {"query": "string"}),
+    ("gmail_read", "Read one message with its full HTML body.", {"message_id": "string"}),
+    ("label_message", "Put a label on a message.", {"message_id": "string", "label": "string"}),
+    ("linkedin_jobs", "Search job postings.", {"keywords": "string", "location": "string"}),
+    ("linkedin_job_page", "Fetch the page of one job posting.", {"job_id": "string"}),
+)
+
+
+class Parameters(msgspec.Struct, forbid_unknown_fields=True):
+    """`input_tokens` of the seven calls, counted with head, without framing; `short_result_chars` caps result 3."""
+
+    input_tokens: list[int]
+    short_result_chars: int = 500
+
+
+def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
+    """Return the seven-call transcript. Raises msgspec.ValidationError for parameters that don't fit."""
+    wanted = msgspec.convert(parameters, Parameters)
+    if len(wanted.input_tokens) != 7:
+        raise msgspec.ValidationError(f"input_tokens needs 7 numbers, not {len(wanted.input_tokens)}")
+    mails = make_mails(rng)
+    jobs = make_jobs(rng)
+    task = (
+        "I am looking for a new job. Look through my mail for recruiters who wrote this month, read what they say, "
+        "find matching postings, and tell me which two I should answer first and how."
+    )
+    tools = tuple(_schema(*tool) for tool in TOOLS)
+    words = prose(rng, 8000)
+    fixed = sum(map(counter.text, (*tools, task)))
+    system = fit(_system_prompt, words, wanted.input_tokens[0] - fixed, counter.text)
+    pages = _pages(rng, mails, jobs)
+    responses = _responses(mails, jobs)
+
+    items: list[Item] = [Item("user", 0, 1, task)]
+    calls: list[Call] = []
+    total = wanted.input_tokens[0]
+    for number, parts in enumerate(responses):
+        start, message = len(items), items[-1].message + 1
+        for kind, text, tool in parts:
+            items.append(Item(kind, len(items), message, text, tool, None, f"call_{number + 1}" if tool else ""))
+        calls.append(Call(start, len(items)))
+        if number == 6:
+            break
+        total += sum(map(counter.item, items[start:]))
+        text = fit(pages[number], words, wanted.input_tokens[number + 1] - total, counter.text)
+        total += counter.text(text)
+        called = items[-1]
+        items.append(Item("tool_result", len(items), message + 1, text, called.tool, called.place, called.call_id))
+    return Transcript(name, Head(system, tools), tuple(items), tuple(calls), format="synthetic")
+
+
+def _schema(tool: str, description: str, fields: dict[str, str]) -> str:
+    return json.dumps(
+        {
+            "name": tool,
+            "description": description,
+            "input_schema": {
+                "type": "object",
+                "properties": {field: {"type": kind} for field, kind in fields.items()},
+                "required": list(fields),
+            },
+        },
+        separators=(",", ":"),
+    )
+
+
+def _system_prompt(notes: str) -> str:
+    return (
+        "You are a careful assistant with access to the user's mailbox and to a job site. Use the tools; never invent "
+        "addresses, links, numbers or salaries. Quote identifiers exactly as the tools return them.\n\n"
+        f"Background that the user shared earlier:\n{notes}\n\nAnswer in plain English."
+    )
+
+
+def _pages(rng: random.Random, mails: list[Mail], jobs: list[Job]) -> list[Callable[[str], str]]:
+    label = digits(rng, 8)
+    stamp = hexadecimal(rng, 12)
+
+    def short(notes: str) -> str:
+        return json.dumps({"ok": True, "label_id": f"Label_{label}", "history_id": stamp, "note": notes})
+
+    return [
+        search_hits(rng, mails),
+        html_mail(rng, mails[0], inline_image_bytes=2600),
+        short,
+        job_search_page(rng, jobs),
+        job_page(rng, jobs[1]),
+        html_mail(rng, mails[1], inline_image_bytes=2000),
+    ]
+
+
+def _responses(mails: list[Mail], jobs: list[Job]) -> list[list[tuple[Kind, str, str]]]:
+    """The seven responses. Calls 2 to 6 use a few facts; call 7 is the first to use the many it needs."""
+    first, second, third = mails[0], mails[1], mails[2]
+    best, other, third_job = jobs[0], jobs[2], jobs[3]
+
+    def tool(name: str, **arguments: str) -> tuple[Kind, str, str]:
+        return "tool_call", json.dumps(arguments), name
+
+    def says(text: str) -> tuple[Kind, str, str]:
+        return "assistant", text, ""
+
+    answer = f"""Answer these two first.
+
+1. {best.title} at {best.firm}, posting {best.job_id} ({best.url}), {best.salary_low} to {best.salary_high} EUR a year.
+   Write to {best.contact}; they hire under {best.requisition}.
+2. {other.title} at {other.firm}, posting {other.job_id} ({other.url}), {other.salary_low} to {other.salary_high} EUR.
+   Write to {other.contact}.
+
+{first.sender} ({first.address}) asks you to pick a slot at {first.booking_url} and to quote {first.reference}; the form
+is at {first.form_url}. {third.sender} ({third.address}, thread {third.thread_id}) can wait, and so can posting
+{third_job.job_id}. Your first message from them is {first.thread_id}, received under {first.history_id}."""
+    return [
+        [says("I will look for recruiter mail first."), tool("gmail_search", query="recruiter newer_than:30d")],
+        [tool("gmail_read", message_id=first.message_id)],
+        [
+            says(f"{first.firm} wrote in detail. I mark it."),
+            tool("label_message", message_id=first.message_id, label="jobs"),
+        ],
+        [tool("linkedin_jobs", keywords="platform engineer", location=first.city)],
+        [
+            says(f"Posting {jobs[1].job_id} is close to what you want."),
+            tool("linkedin_job_page", job_id=jobs[1].job_id),
+        ],
+        [says("One more mail may match it."), tool("gmail_read", message_id=second.message_id)],
+        [says(answer)],
+    ]

@@ -1,0 +1,85 @@
+"""Scenario files: what to synthesize, which provider to assume, and which policies a bench runs by default."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import InputError, unknown
+from ctxsim.synthesis import coding_agent, job_search
+from ctxsim.tokenizers import open_tokenizer
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Transcript
+
+
+class Synthesis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which generator makes the transcript; `parameters` are the generator's own."""
+
+    generator: str
+    seed: int
+    tokenizer: str = "o200k_base"
+    parameters: dict[str, Any] = {}
+
+
+class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One scenario file. `provider` holds the fields of the mock provider that differ from its defaults."""
+
+    name: str
+    title: str
+    description: str
+    synthesis: Synthesis
+    provider: dict[str, Any]
+    policies: tuple[str, ...]
+
+
+GENERATORS: dict[str, Callable[[str, random.Random, Counter, dict[str, Any]], Transcript]] = {
+    "job-search": job_search.generate,
+    "coding-agent": coding_agent.generate,
+}
+
+
+def folder() -> Path:
+    """Where the scenario files are: inside an installed package, or beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    inside = package / "scenarios"
+    return inside if inside.is_dir() else package.parent / "scenarios"
+
+
+def scenario_names() -> list[str]:
+    """Return the names of the scenarios that come with ctxsim, the documented failure first."""
+    names = sorted(file.stem for file in folder().glob("*.toml"))
+    return sorted(names, key=lambda name: (not name.startswith("documented"), name))
+
+
+def load_scenario(name: str) -> Scenario:
+    """Return a bundled scenario by name, or the one in a TOML file by path.
+
+    Raises UnknownName for a name, InputError naming the field for a file that doesn't fit.
+    """
+    path = Path(name) if name.endswith(".toml") else folder() / f"{name}.toml"
+    if not path.is_file():
+        if name.endswith(".toml"):
+            raise InputError(name, "no such scenario file")
+        raise unknown("scenario", name, scenario_names())
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        return msgspec.convert({"name": path.stem, **values}, Scenario)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InputError(path, str(error)) from None
+
+
+def synthesize(scenario: Scenario) -> Transcript:
+    """Return the scenario's transcript. Raises InputError for an unknown generator or a bad parameter."""
+    made = scenario.synthesis
+    if made.generator not in GENERATORS:
+        raise InputError(f"scenario {scenario.name}", str(unknown("generator", made.generator, GENERATORS)))
+    counter = Counter(open_tokenizer(made.tokenizer))
+    try:
+        return GENERATORS[made.generator](scenario.name, random.Random(made.seed), counter, made.parameters)
+    except msgspec.ValidationError as error:
+        raise InputError(f"scenario {scenario.name}: synthesis.parameters", str(error)) from None
