@@ -1,0 +1,64 @@
+"""The command line: one file per command, each parses, calls one function and prints."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from ctxsim import __version__
+from ctxsim.errors import CtxsimError, unknown
+
+COMMANDS = {
+    # name: module, one line of help (so that `--help` imports no command)
+    "bench": ("bench", "Replay transcripts or scenarios through policies; tables, pictures, result files."),
+    "replay": ("replay", "Watch one conversation, call by call, under one policy."),
+    "policies": ("policies", "List the policies with their parameters."),
+    "check-policy": ("check_policy", "Check a policy, yours too, against the contract."),
+    "scenarios": ("scenarios", "List the scenarios that come with ctxsim."),
+    "tokenizers": ("tokenizers", "List the tokenizers that work offline here; compare them."),
+}
+
+
+class _Commands(click.Group):
+    """Imports a command only when it is called; turns our errors into one line."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module: Any = importlib.import_module(f"ctxsim.cli.{COMMANDS[name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise unknown("command", args[0], COMMANDS)
+        return super().resolve_command(context, args)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help) for name, (_, help) in COMMANDS.items()])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="ctxsim")
+def cli() -> None:
+    """What would this context policy have done to my agent's conversations?
+
+    Replays recorded or synthetic transcripts through context policies, offline, with a mock LLM that enforces what a
+    real one enforces. Start with: ctxsim bench
+    """
+
+
+def main() -> None:
+    """Run the command line; errors of ours are one line and exit status 1."""
+    try:
+        cli(standalone_mode=True)
+    except CtxsimError as error:
+        click.echo(f"ctxsim: {error}", err=True)
+        sys.exit(1)

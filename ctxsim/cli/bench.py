@@ -1,0 +1,115 @@
+"""`ctxsim bench`: the main job."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ctxsim.bench import DEFAULT_POLICIES, Setting, bench, provider_of, scenario_setting
+from ctxsim.errors import CtxsimError
+from ctxsim.report.plots import plot_run
+from ctxsim.report.tables import print_run
+from ctxsim.results import InputInfo, RunInfo, read_run
+from ctxsim.synthesis import Scenario, load_scenario
+
+DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")
+
+
+@click.command("bench")
+@click.argument("paths", nargs=-1)
+@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Run this scenario; may be repeated.")
+@click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Run these policies instead of the default.")
+@click.option("--estimator", metavar="LABEL", help="What policies decide by, where their label doesn't say.")
+@click.option("--tokenizer", metavar="NAME", help="What the provider counts by. See: ctxsim tokenizers")
+@click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder instead of results/<name>.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same.")
+def command(
+    paths: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    policies: tuple[str, ...],
+    estimator: str | None,
+    tokenizer: str | None,
+    window: int | None,
+    out: Path | None,
+    jobs: int,
+) -> None:
+    """Replay transcripts (PATHS: files, folders, - for standard input) or scenarios through policies.
+
+    Without arguments both scenarios run. Prints one table per run and writes run.json, calls, events, summary and
+    pictures to results/<name>.
+    """
+    overrides = {"tokenizer": tokenizer, "window": window}
+    runs: list[tuple[Setting, Scenario | None]] = []
+    for name in scenarios or (() if paths else DEFAULT_SCENARIOS):
+        scenario = load_scenario(name)
+        runs.append((scenario_setting(scenario, policies, estimator, overrides), scenario))
+    if paths:
+        provider = provider_of({}, "default", overrides)
+        name = "standard-input" if paths[0] == "-" else Path(paths[0]).resolve().name.split(".")[0] or "run"
+        title = f"Recorded transcripts in {', '.join(paths)}"
+        runs.append((Setting(name, title, policies or DEFAULT_POLICIES, estimator, provider), None))
+    bad = 0
+    for setting, chosen in runs:
+        folder = out if out and len(runs) == 1 else (out or Path("results")) / setting.name
+        info = run_one(setting, chosen, paths, folder, jobs)
+        bad += _say_what_was_left_out(info)
+    if bad:
+        sys.exit(1)
+
+
+def run_one(setting: Setting, scenario: Scenario | None, paths: tuple[str, ...], folder: Path, jobs: int) -> RunInfo:
+    """Run one bench, print its provider and table, and write its pictures."""
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else 100, soft_wrap=False)
+    click.echo(f"Provider: {setting.provider.describe()}")
+    with _progress(setting.name) as step:
+        info = bench(setting, folder, scenario, () if scenario else paths, jobs, step)
+    run = read_run(folder)
+    if not len(run.summary):
+        raise CtxsimError(
+            f"{', '.join(paths)}: no call to replay" + "".join(f"; {i.error}" for i in info.inputs if i.error)
+        )
+    print_run(run, console.print)
+    pictures = plot_run(run)
+    click.echo(
+        f"Results: {folder}{os.sep} ({', '.join(picture.name for picture in pictures)}, calls.csv, summary.csv, ...)\n"
+    )
+    return info
+
+
+def _say_what_was_left_out(info: RunInfo) -> int:
+    """Tell what was not read and why; return the number of unreadable sources."""
+    notes = [note for source in info.inputs for note in source.notes]
+    errors = [source.error for source in info.inputs if source.error]
+    if notes:
+        click.echo(f"{len(notes)} note(s) on what was left out or mended; the first:", err=True)
+        for note in notes[:5]:
+            click.echo(f"  {note}", err=True)
+        if len(notes) > 5:
+            click.echo("  ... all of them are in run.json under inputs[].notes", err=True)
+    for error in errors:
+        click.echo(f"ctxsim: {error}", err=True)
+    return len(errors)
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Callable[[InputInfo], Any]]:
+    """A spinner with a count on a terminal; silence where standard error is piped."""
+    if not sys.stderr.isatty():
+        yield lambda info: None
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(name, total=None)
+        yield lambda info: progress.update(task, advance=1, description=f"{name}: {info.name}")

@@ -1,0 +1,119 @@
+"""`ctxsim replay`: one conversation under one policy, as it would have looked at the terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from ctxsim.bench import provider_of
+from ctxsim.errors import CtxsimError
+from ctxsim.estimators import open_estimator
+from ctxsim.policies import open_policy
+from ctxsim.provider import Provider
+from ctxsim.provider.wire import Format, request_body
+from ctxsim.readers import read
+from ctxsim.replay import Sent, replay
+from ctxsim.synthesis import load_scenario, synthesize
+from ctxsim.tokenizers import open_tokenizer
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Transcript
+
+
+@click.command("replay")
+@click.argument("what", metavar="PATH|SCENARIO")
+@click.option("--policy", "label", required=True, metavar="LABEL", help="The policy, as in token-budget:budget=30000.")
+@click.option("--estimator", metavar="LABEL", help="What the policy decides by, where its label doesn't say.")
+@click.option("--tokenizer", metavar="NAME", help="What the provider counts by.")
+@click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
+@click.option("--number", type=click.IntRange(min=1), default=1, metavar="N", help="Which transcript of PATH, from 1.")
+@click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
+@click.option("--format", "wire", type=click.Choice(get_args(Format)), default="anthropic", help="Of that request.")
+def command(
+    what: str,
+    label: str,
+    estimator: str | None,
+    tokenizer: str | None,
+    window: int | None,
+    number: int,
+    request_call: int | None,
+    wire: Format,
+) -> None:
+    """Watch one conversation, call by call, under one policy.
+
+    What the policy would have told its user goes to standard error, the calls to standard output.
+    """
+    transcript, provider = _open(what, number, {"tokenizer": tokenizer, "window": window})
+    spec = open_policy(label, open_estimator(estimator) if estimator else None)
+    sent = replay(transcript, spec, provider, Counter(open_tokenizer(provider.tokenizer)))
+    if request_call is not None:
+        _print_request(sent, request_call, transcript, wire)
+        return
+    click.echo(f"{transcript.name}: {len(transcript.calls)} calls under {spec.label}")
+    click.echo(f"Provider: {provider.describe()}")
+    for note in transcript.notes:
+        click.echo(f"Note: {note}", err=True)
+    for line, to_stderr in lines(sent, provider):
+        click.echo(line, err=to_stderr)
+
+
+def _open(what: str, number: int, overrides: dict[str, object]) -> tuple[Transcript, Provider]:
+    """A path if there is one, else a scenario's name."""
+    if what == "-" or (Path(what).exists() and not what.endswith(".toml")):
+        transcript = next(islice(read(what), number - 1, None), None)
+        if transcript is None:
+            raise CtxsimError(f"{what} has fewer than {number} transcripts")
+        return transcript, provider_of({}, "default", overrides)
+    scenario = load_scenario(what)
+    return synthesize(scenario), provider_of(scenario.provider, f"scenario {scenario.name}", overrides)
+
+
+def _print_request(sent: Iterator[Sent], call: int, transcript: Transcript, wire: Format) -> None:
+    chosen = next(islice(sent, call - 1, None), None)
+    if chosen is None:
+        raise CtxsimError(f"{transcript.name} has {len(transcript.calls)} calls, there is no call {call}")
+    click.echo(json.dumps(request_body(list(chosen.view), transcript.head, wire), indent=2, ensure_ascii=False))
+
+
+def lines(sent: Iterator[Sent], provider: Provider) -> Iterator[tuple[str, bool]]:
+    """Return the display line by line; True with those for standard error.
+
+    Seed 003, "REPL Display": used / window / percent, latest call, average, and how many calls of average growth fit.
+    """
+    first: int | None = None
+    previous = 0
+    output = 0
+    for one in sent:
+        row = one.row
+        first = row.tokens_sent if first is None else first
+        output += row.tokens_output
+        grown = row.tokens_sent - previous
+        average = (row.tokens_sent - first) / (row.call - 1) if row.call > 1 else 0.0
+        room = provider.window - provider.reserved_output - row.tokens_sent
+        left = f", ~{int(room / average)} calls left" if average > 0 and room > 0 else ""
+        waited = f"  waited {row.wait_s:.0f} s" if row.wait_s else ""
+        status = "" if row.status == "ok" else f"  ✗ {row.status}: {row.reason}"
+        yield (
+            f"call {row.call:>3} | {row.tokens_sent:>9,} / {provider.window:,} "
+            f"({row.tokens_sent / provider.window:.1%} used) | this call {grown:+,}, output {row.tokens_output:,} | "
+            f"average {average:+,.0f} per call{left}{waited}{status}",
+            False,
+        )
+        for text in one.said:
+            yield text, True
+        if one.edits:
+            removed = (
+                f"{row.tokens_removed:,} tokens removed"
+                if row.tokens_removed >= 0
+                else f"{-row.tokens_removed:,} added"
+            )
+            moments = ", ".join(dict.fromkeys(moment for moment, _ in one.edits))
+            yield (
+                f"         compaction ({moments}): {row.items_edited} edited, {row.items_dropped} dropped, {removed}",
+                False,
+            )
+        previous = row.tokens_sent

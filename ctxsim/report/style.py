@@ -1,0 +1,58 @@
+"""One look for every picture: colours that colour-blind people can tell apart, direct labels, no clutter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Okabe and Ito (2008), "Color Universal Design", without yellow, which is too light for lines; then Tol's "muted".
+COLORS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00",
+    "#332288", "#882255", "#117733", "#AA4499", "#44AA99", "#999933",
+)  # fmt: skip
+BOUND_COLOR = "#777777"
+LIMIT_COLOR = "#B00020"
+
+
+def color_of(label: str, labels: tuple[str, ...], bounds: tuple[str, ...]) -> str:
+    """Return a policy's colour: the same in every picture of a run; bounds are grey."""
+    if label in bounds:
+        return BOUND_COLOR
+    return COLORS[[other for other in labels if other not in bounds].index(label) % len(COLORS)]
+
+
+def short(label: str) -> str:
+    """A label without the parameters' names, for use beside a line: `token-budget 40K/500`."""
+    parts = []
+    for part in label.split("+"):
+        name, _, parameters = part.partition(":")
+        values = [pair.partition("=")[2] for pair in parameters.split(",") if "=" in pair]
+        parts.append(f"{name} {'/'.join(_short_number(value) for value in values)}".strip())
+    return " + ".join(parts)
+
+
+def _short_number(text: str) -> str:
+    return f"{int(text) // 1000}K" if text.isdigit() and int(text) >= 1000 and int(text) % 1000 == 0 else text
+
+
+def spread(positions: list[float], gap: float) -> list[float]:
+    """Move labels apart so that neighbours are at least `gap` apart, each as near to its own place as possible."""
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
+    blocks: list[tuple[list[int], float]] = []
+    for i in order:
+        blocks.append(([i], positions[i]))
+        while len(blocks) > 1 and blocks[-1][1] - blocks[-2][1] < gap * (len(blocks[-1][0]) + len(blocks[-2][0])) / 2:
+            members = blocks[-2][0] + blocks[-1][0]
+            centre = sum(positions[j] for j in members) / len(members)
+            blocks[-2:] = [(members, centre)]
+    moved = list(positions)
+    for members, centre in blocks:
+        for rank, i in enumerate(members):
+            moved[i] = centre + (rank - (len(members) - 1) / 2) * gap
+    return moved
+
+
+def plain_axes(axes: Any) -> None:
+    """Thin grid, no box."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)

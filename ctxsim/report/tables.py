@@ -1,0 +1,108 @@
+"""The table that `bench` prints: one line per policy, bounds marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ctxsim.report.intervals import bootstrap_mean
+from ctxsim.results import Run
+
+FAILURES = {
+    "overflow": "window",
+    "rate_limited": "rate limit",
+    "invalid_pairs": "invalid pairs",
+    "stopped": "gave up",
+}
+
+
+def compact(tokens: float) -> str:
+    """A token count in few characters: 950, 45.2K, 1.31M."""
+    for limit, divisor, suffix in ((1e4, 1, ""), (1e6, 1e3, "K"), (1e9, 1e6, "M")):
+        if abs(tokens) < limit:
+            return (
+                f"{tokens / divisor:,.0f}"
+                if divisor == 1
+                else f"{tokens / divisor:,.{1 if divisor == 1e3 else 2}f}{suffix}"
+            )
+    return f"{tokens / 1e9:,.2f}G"
+
+
+def policy_rows(run: Run) -> list[dict[str, str]]:
+    """Return the table as text cells, in the order of the run's policies.
+
+    With several transcripts peak and sum are means, and `vs keep-all` carries a bootstrap interval over transcripts.
+    """
+    rows = []
+    for label in run.info.policies:
+        part = run.summary[run.summary.policy == label]
+        if len(part):
+            rows.append(_row(label + (" (bound)" if label in run.info.bounds else ""), part))
+    return rows
+
+
+def _row(label: str, part: Any) -> dict[str, str]:
+    many = len(part) > 1
+    share = part.tokens_sum / part.tokens_full_sum
+    interval = bootstrap_mean(share.to_numpy())
+    return {
+        "policy": label,
+        "peak": compact(part.tokens_peak.mean()),
+        "sum": compact(part.tokens_sum.mean()),
+        "vs keep-all": _interval(interval) if interval else f"{share.iloc[0]:.0%}",
+        "compacted": compact(part.compactions.mean()) if not many else f"{part.compactions.mean():.1f}",
+        "fails": _failures(part),
+        "summary": compact(part.tokens_summary.mean()) if part.summary_calls.sum() else "-",
+    }
+
+
+def _interval(interval: tuple[float, float, float]) -> str:
+    mean, low, high = (round(100 * value) for value in interval)
+    return f"{mean}%" if low == high else f"{mean}% ({low}-{high})"
+
+
+def _failures(part: Any) -> str:
+    failed = part[part.first_failure.notna()]
+    if not len(failed):
+        return "-"
+    if len(part) == 1:
+        row = part.iloc[0]
+        return f"call {int(row.calls_until_first_failure) + 1}: {FAILURES[row.first_failure]}"
+    reasons = ", ".join(FAILURES[reason] for reason in failed.first_failure.value_counts().index)
+    return f"{len(failed)} of {len(part)}: {reasons}"
+
+
+def wrap_label(label: str, width: int) -> str:
+    """Break a long label over lines, only after a comma, colon or plus."""
+    lines = [""]
+    for piece in re.findall(r"[^,:+]+[,:+]?", label):
+        if lines[-1] and len(lines[-1]) + len(piece) > width:
+            lines.append("  ")
+        lines[-1] += piece
+    return "\n".join(lines)
+
+
+TABLE_WIDTH = 100
+
+
+def print_run(run: Run, write: Callable[[Any], None]) -> None:
+    """Give `write` a title and the table as rich renderables that fit into 100 columns."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = policy_rows(run)
+    transcripts = run.summary.transcript.nunique()
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    means = f" (means over {transcripts} transcripts)" if transcripts > 1 else ""
+    names = list(rows[0]) if rows else []
+    for name in names:
+        table.add_column(name, justify="left" if name in ("policy", "fails") else "right", no_wrap=True)
+    others = sum(max(len(row[name]) for row in [*rows, {name: name}]) + 2 for name in names if name != "policy")
+    for row in rows:
+        style = "dim" if "(bound)" in row["policy"] else ("" if row["fails"] == "-" else "red")
+        cells = {**row, "policy": wrap_label(row["policy"], max(24, TABLE_WIDTH - others - 2))}
+        table.add_row(*(Text(cell) for cell in cells.values()), style=style)
+    write(Text(f"\n{run.info.title}{means}", style="bold"))
+    write(table)

@@ -1,0 +1,198 @@
+"""A run's folder: writing it as rows come, whole or not at all, and reading it back.
+
+    run.json        what was run: policies, provider, tokenizer and vocabulary hash, inputs and their hashes
+    calls.parquet   one row per call and policy (calls.csv: the same)
+    events.parquet  one row per edit: the audit trail
+    summary.csv     one row per transcript and policy
+
+`run.json` holds no time, host, path of this machine or job count, so that equal inputs give equal bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import types
+import typing
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.rows import CallRow, Event, SummaryRow
+
+if typing.TYPE_CHECKING:
+    import pandas
+
+SCHEMA_VERSION = 1
+
+
+class InputInfo(msgspec.Struct, frozen=True):
+    """One source of transcripts. `sha256` is of the file's bytes; for a scenario, of its transcript as JSON."""
+
+    name: str
+    sha256: str
+    transcripts: int
+    calls: int
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class RunInfo(msgspec.Struct, frozen=True):
+    """What a run was made from."""
+
+    name: str
+    title: str
+    ctxsim: str
+    tokenizer: str
+    vocabulary_sha256: str
+    policies: tuple[str, ...]
+    bounds: tuple[str, ...]
+    provider: dict[str, Any]
+    inputs: tuple[InputInfo, ...]
+    scenario: dict[str, Any] | None = None
+    schema: int = SCHEMA_VERSION
+    columns: dict[str, dict[str, str]] = {}
+
+
+def columns(row: type[msgspec.Struct]) -> dict[str, str]:
+    """Return each column of a row type with its kind of number and unit, as `counted, tokens`."""
+    described = {}
+    for name, annotation in typing.get_type_hints(row, include_extras=True).items():
+        meta = annotation.__metadata__[0].extra_json_schema
+        described[name] = ", ".join(filter(None, (meta["kind"], meta["unit"])))
+    return described
+
+
+def _arrow_schema(row: type[msgspec.Struct]) -> Any:
+    import pyarrow
+
+    arrow = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
+    fields = []
+    for name, annotation in typing.get_type_hints(row).items():
+        options = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+        kind = next(option for option in options if option is not type(None))
+        fields.append(pyarrow.field(name, arrow[kind], nullable=type(None) in options))
+    return pyarrow.schema(fields)
+
+
+class _Table:
+    """One growing table: CSV, Parquet or both, under temporary names until `finish`."""
+
+    def __init__(self, folder: Path, name: str, row: type[msgspec.Struct], csv_too: bool, parquet_too: bool) -> None:
+        self._paths: list[Path] = []
+        self._csv: Any = None
+        self._parquet: Any = None
+        self._fields = row.__struct_fields__
+        if csv_too:
+            self._csv_file = self._temporary(folder / f"{name}.csv").open("w", encoding="utf-8", newline="")
+            self._csv = csv.writer(self._csv_file, lineterminator="\n")
+            self._csv.writerow(self._fields)
+        if parquet_too:
+            import pyarrow.parquet
+
+            self._schema = _arrow_schema(row)
+            path = self._temporary(folder / f"{name}.parquet")
+            self._parquet = pyarrow.parquet.ParquetWriter(path, self._schema, compression="zstd")
+
+    def _temporary(self, path: Path) -> Path:
+        self._paths.append(path)
+        return path.with_name(path.name + ".part")
+
+    def write(self, rows: Sequence[msgspec.Struct]) -> None:
+        if not rows:
+            return
+        if self._csv:
+            self._csv.writerows(msgspec.structs.astuple(row) for row in rows)
+        if self._parquet:
+            import pyarrow
+
+            batch = {name: [getattr(row, name) for row in rows] for name in self._fields}
+            self._parquet.write_table(pyarrow.table(batch, schema=self._schema))
+
+    def _close(self) -> None:
+        if self._csv:
+            self._csv_file.close()
+        if self._parquet:
+            self._parquet.close()
+
+    def abandon(self) -> None:
+        self._close()
+        for path in self._paths:
+            path.with_name(path.name + ".part").unlink()
+
+    def finish(self) -> None:
+        self._close()
+        for path in self._paths:
+            path.with_name(path.name + ".part").replace(path)
+
+
+class RunWriter:
+    """Writes a run's tables as rows come; `finish` gives the files their names, `run.json` last."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if error is not None and "_tables" in self.__dict__:
+            for table in self._tables:
+                table.abandon()
+            if not any(self.folder.iterdir()):
+                self.folder.rmdir()
+
+    @cached_property
+    def _tables(self) -> tuple[_Table, _Table, _Table]:
+        """Made when the first row comes: a bench that fails before that leaves nothing behind."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return (
+            _Table(self.folder, "calls", CallRow, csv_too=True, parquet_too=True),
+            _Table(self.folder, "events", Event, csv_too=False, parquet_too=True),
+            _Table(self.folder, "summary", SummaryRow, csv_too=True, parquet_too=False),
+        )
+
+    def write(self, calls: Sequence[CallRow], events: Sequence[Event], summary: Sequence[SummaryRow]) -> None:
+        """Append the rows of one transcript under all policies."""
+        for table, rows in zip(self._tables, (calls, events, summary), strict=True):
+            table.write(rows)
+
+    def finish(self, info: RunInfo) -> None:
+        """Complete the run."""
+        for table in self._tables:
+            table.finish()
+        described = {"calls": columns(CallRow), "events": columns(Event), "summary": columns(SummaryRow)}
+        text = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(info, columns=described)), indent=2)
+        part = self.folder / "run.json.part"
+        part.write_bytes(text + b"\n")
+        part.replace(self.folder / "run.json")
+
+
+class Run(msgspec.Struct, frozen=True):
+    """A finished run, read back."""
+
+    folder: Path
+    info: RunInfo
+    calls: pandas.DataFrame
+    summary: pandas.DataFrame
+
+
+def read_run(folder: str | Path) -> Run:
+    """Return a finished run. Raises InputError if the folder holds none or another version's."""
+    import pandas
+
+    folder = Path(folder)
+    try:
+        info = msgspec.json.decode((folder / "run.json").read_bytes(), type=RunInfo)
+        if info.schema != SCHEMA_VERSION:
+            raise InputError(folder, f"has schema {info.schema}, this version reads {SCHEMA_VERSION}; run bench again")
+        calls = pandas.read_parquet(folder / "calls.parquet")
+        summary = pandas.read_csv(folder / "summary.csv", keep_default_na=True)
+    except FileNotFoundError as error:
+        raise InputError(folder, f"is no finished run: {Path(error.filename).name} is missing") from None
+    except msgspec.DecodeError as error:
+        raise InputError(folder / "run.json", str(error)) from None
+    return Run(folder, info, calls, summary)

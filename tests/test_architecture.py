@@ -1,0 +1,66 @@
+"""The rooms and their doors: who may import whom, how big a file may grow, what start-up may load."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+from ctxsim.policies import registered_policies
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "ctxsim").rglob("*.py"))
+
+
+def test_rooms_import_only_from_rooms_above_them() -> None:
+    done = subprocess.run([Path(sys.executable).parent / "lint-imports"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_one_policy_one_file() -> None:
+    modules = [cls.__module__ for cls in registered_policies().values() if cls.__module__.startswith("ctxsim.")]
+    assert len(modules) == len(set(modules))
+
+
+def test_no_attic_and_no_drawer_for_everything() -> None:
+    assert not {file.name for file in SOURCES} & {"utils.py", "helpers.py", "common.py", "base.py", "misc.py"}
+
+
+def test_files_stay_readable() -> None:
+    long = {str(file.relative_to(ROOT)): n for file in SOURCES if (n := len(file.read_text().splitlines())) > 350}
+    assert not long
+
+
+def test_public_things_say_what_they_are() -> None:
+    missing = []
+    for file in SOURCES:
+        tree = ast.parse(file.read_text())
+        if not ast.get_docstring(tree):
+            missing.append(str(file))
+        for node in tree.body:
+            public = isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+            if public and not ast.get_docstring(node):
+                missing.append(f"{file}:{node.lineno} {node.name}")
+    assert not missing
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, contextlib, io\n"
+        "sys.argv = ['ctxsim', '--help']\n"
+        "from ctxsim.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): main()\n"
+        "heavy = {'numpy', 'pandas', 'matplotlib', 'transformers', 'pyarrow', 'splintr', 'tiktoken', 'rich'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_policies_leave_the_provider_alone() -> None:
+    for file in (ROOT / "ctxsim" / "policies").glob("*.py"):
+        imported = {
+            node.module or "" for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)
+        }
+        assert not {name for name in imported if name.startswith(("ctxsim.provider", "ctxsim.tokenizers"))}, file
