@@ -2,6 +2,7 @@
 
 CtxsimError
 ├── InputError     a transcript, scenario or data file that cannot be used
+│   └── NotATranscript  one of no known format
 ├── UnknownName    a policy, estimator, tokenizer or scenario that does not exist
 ├── LabelError     a label that cannot be parsed
 └── ContractError  a policy that breaks the contract that makes its numbers comparable
@@ -28,6 +29,10 @@ class InputError(CtxsimError):
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
         # Two arguments make one message: pickling between processes needs both back.
         return type(self), (self.where, self.what)
+
+
+class NotATranscript(InputError):
+    """A file of no known format. Beside transcripts in a folder that is normal; named by the user it is a mistake."""
 
 
 class LabelError(CtxsimError):

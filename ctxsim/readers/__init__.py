@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from ctxsim.errors import InputError
+from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.source import Sample, Source, archive_members, standard_input
 from ctxsim.transcript import Transcript
 
@@ -25,6 +25,9 @@ class Reader(Protocol):
     NAME: str
     TITLE: str
     DOCS: str
+    VERSIONS: str
+    READS: str
+    NOT_READ: str
 
     def matches(self, sample: Sample) -> bool:
         """Whether the content is of this format."""
@@ -59,7 +62,7 @@ def detect(sample: Sample) -> Reader:
     for reader in formats().values():
         if reader.matches(sample):
             return reader
-    raise InputError(sample.source.name, f"is no transcript format that ctxsim knows: {_seen(sample)}")
+    raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {_seen(sample)}")
 
 
 def _seen(sample: Sample) -> str:
@@ -116,7 +119,7 @@ def sources(path: str) -> Iterator[Source]:
         if file.suffix == ".zip":
             yield from archive_members(file)
         else:
-            yield Source(str(file), file)
+            yield Source(str(file), file, named=file == root)
     if not any_found:
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
 

@@ -25,6 +25,9 @@ from ctxsim.transcript import Transcript, Usage
 NAME = "anthropic-messages"
 TITLE = "Anthropic messages"
 DOCS = "https://docs.anthropic.com/en/api/messages"
+VERSIONS = "any: tool, thinking and image blocks"
+READS = "A list, an object with `messages` (and `system`, `tools`), JSONL of either."
+NOT_READ = "Signatures, citations, the content of encrypted thinking."
 
 
 class Message(msgspec.Struct):

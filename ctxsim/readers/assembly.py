@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -147,3 +147,13 @@ class Assembly:
                 self._late[call.call_id] = place
         self._unanswered = []
         self._flush()
+
+
+def left_out(counts: Mapping[str, int]) -> list[str]:
+    """Return one note that names what was left out and how often, most frequent first; none if nothing was."""
+    if not counts:
+        return []
+    return [
+        "left out: "
+        + ", ".join(f"{count} x {kind}" for kind, count in sorted(counts.items(), key=lambda pair: -pair[1]))
+    ]

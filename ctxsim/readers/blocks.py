@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from base64 import b64decode
 from collections.abc import Mapping
+from io import BytesIO
 from typing import Any
 
 from ctxsim.readers.source import compact_json
@@ -18,8 +21,10 @@ IMAGE_TOKENS: Mapping[str, int] = {
     "gemini": 258,
 }
 
-_TEXT_TYPES = {"text", "input_text", "output_text"}
-_IMAGE_TYPES = {"image", "image_url", "input_image"}
+# Tuples: a type that is a list would not hash.
+_TEXT_TYPES = ("text", "input_text", "output_text")
+_HEADER_CHARS = 1 << 16
+_IMAGE_TYPES = ("image", "image_url", "input_image")
 
 
 def text_and_media(content: Any, image_tokens: int) -> tuple[str, tuple[Media, ...]]:
@@ -44,9 +49,49 @@ def text_and_media(content: Any, image_tokens: int) -> tuple[str, tuple[Media, .
         elif isinstance(block.get("text"), str) and block.get("type", "text") in _TEXT_TYPES:
             texts.append(block["text"])
         elif block.get("type") in _IMAGE_TYPES:
-            media.append(Media("image", image_tokens))
+            media.append(Media("image", _tokens_of_image(block, image_tokens)))
         elif block.get("type") in ("document", "file", "input_file", "audio", "input_audio", "video"):
             media.append(Media(str(block["type"]), image_tokens))
         else:
             texts.append(compact_json(block))
     return "\n".join(texts), tuple(media)
+
+
+def _tokens_of_image(block: dict[str, Any], unknown: int) -> int:
+    """Tokens by the rule of the vendor whose form the block has, if the image is in it; else `unknown`."""
+    source = block.get("source")
+    if isinstance(source, dict) and isinstance(source.get("data"), str):
+        size = _image_size(source["data"])
+        return _anthropic_image(*size) if size else unknown
+    link = block.get("image_url")
+    url = link.get("url") if isinstance(link, dict) else link
+    if isinstance(url, str) and url.startswith("data:"):
+        size = _image_size(url.partition(",")[2])
+        return _openai_image(*size) if size else unknown
+    return unknown
+
+
+def _image_size(data: str) -> tuple[int, int] | None:
+    """Width and height in pixels of a base64 image, from its first bytes; None if they don't tell."""
+    # Imaging takes long to import, and few transcripts have images.
+    from PIL import Image
+
+    try:
+        with Image.open(BytesIO(b64decode(data[:_HEADER_CHARS]))) as image:
+            return image.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
+
+
+def _anthropic_image(width: int, height: int) -> int:
+    """width * height / 750 after fitting into 1,568 pixels, at most 1,600 (Anthropic documentation, Vision)."""
+    scale = min(1.0, 1_568 / max(width, height))
+    return min(1_600, max(1, round(width * scale * height * scale / 750)))
+
+
+def _openai_image(width: int, height: int) -> int:
+    """85 + 170 per tile of 512 pixels, fitted into 2,048 and then to 768 on the short side (OpenAI, Images)."""
+    scale = min(1.0, 2_048 / max(width, height))
+    scale *= min(1.0, 768 / (min(width, height) * scale))
+    tiles = math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
+    return 85 + 170 * tiles

@@ -26,6 +26,9 @@ from ctxsim.transcript import Transcript
 NAME = "openai-chat"
 TITLE = "OpenAI chat-completions messages"
 DOCS = "https://platform.openai.com/docs/api-reference/chat"
+VERSIONS = "any: `tool_calls`, the older `function_call`, `reasoning_content`"
+READS = "A list, an object with `messages` (and `tools`), JSONL of either; used by most frameworks and benchmarks."
+NOT_READ = "Log probabilities, audio bytes, refusals apart from their text."
 
 ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 

@@ -33,9 +33,11 @@ class Record(msgspec.Struct, frozen=True):
 class Source:
     """Bytes with a name that people recognise. Opening it again starts from the beginning."""
 
-    def __init__(self, name: str, path: Path | None = None, data: bytes | None = None) -> None:
+    def __init__(self, name: str, path: Path | None = None, data: bytes | None = None, named: bool = False) -> None:
         self.name = name
         self.path = path
+        self.named = named
+        """Whether the user named it; else it was found in a folder or an archive."""
         self._data = data
 
     def open(self) -> BinaryIO:
@@ -237,7 +239,7 @@ def convert(value: Any, kind: type[T], where: str) -> T:
         raise InputError(where, str(error)) from None
 
 
-def epoch_s(value: Any) -> float | None:
+def time_s(value: Any) -> float | None:
     """Return an ISO 8601 time, or milliseconds since 1970, as epoch seconds; None if it is neither.
 
     A time without a zone is taken as UTC: it must not mean another time on another machine.
@@ -267,7 +269,9 @@ def standard_input() -> Source:
 
 def archive_members(path: Path) -> Iterator[Source]:
     """Return the members of a zip archive as sources, one in memory at a time. Raises InputError if damaged."""
+    from ctxsim.readers.archive import member_bytes
+
     with _Readable(str(path)), zipfile.ZipFile(path) as archive:
         for info in sorted(archive.infolist(), key=lambda member: member.filename):
             if not info.is_dir():
-                yield Source(f"{path}!{info.filename}", data=archive.read(info))
+                yield Source(f"{path}!{info.filename}", data=member_bytes(archive, info))

@@ -1,0 +1,234 @@
+"""Gemini API contents: a list of `user` and `model` turns with `parts`, a request that holds one, or JSONL of either.
+
+Documentation: https://ai.google.dev/api/caching#Content; Gemini CLI saves them as checkpoints and with `/chat save`.
+
+    {"systemInstruction": {"parts": [{"text": "Be brief."}]}, "contents": [
+      {"role": "user", "parts": [{"text": "Any mail?"}]},
+      {"role": "model", "parts": [{"functionCall": {"name": "search", "args": {"q": "mail"}}}]},
+      {"role": "user", "parts": [{"functionResponse": {"name": "search", "response": {"output": "2 messages"}}}]},
+      {"role": "model", "parts": [{"text": "Two."}]}]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.blocks import IMAGE_TOKENS
+from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.transcript import Media, Transcript
+
+NAME = "gemini-contents"
+TITLE = "Gemini API contents"
+DOCS = "https://ai.google.dev/api/caching#Content"
+VERSIONS = "Gemini API v1beta, REST and Python field names; Gemini CLI checkpoints and saved chats"
+READS = "Contents with all their parts, the system instruction, and function declarations."
+NOT_READ = "Thought signatures, generation settings, and the screen history of checkpoints."
+
+MASKED = "<tool_output_masked>"
+SUMMARY = "<state_snapshot>"
+HOLDERS = ("contents", "clientHistory", "history")
+CAMEL = {
+    "function_call": "functionCall",
+    "function_response": "functionResponse",
+    "inline_data": "inlineData",
+    "file_data": "fileData",
+}
+HEAD_CAMEL = {"system_instruction": "systemInstruction"}
+
+
+class FunctionCall(msgspec.Struct):
+    """A tool call; ids are optional."""
+
+    name: str = ""
+    args: Any = None
+    id: str | None = None
+
+
+class FunctionResponse(msgspec.Struct):
+    """The result of a tool call; `parts` are its images."""
+
+    name: str = ""
+    response: Any = None
+    id: str | None = None
+    parts: list[Any] | None = None
+
+
+class ApiPart(msgspec.Struct, rename="camel"):
+    """One part; it has one of these."""
+
+    text: str | None = None
+    thought: bool | None = None
+    function_call: FunctionCall | None = None
+    function_response: FunctionResponse | None = None
+    inline_data: Any = None
+    file_data: Any = None
+
+
+class Content(msgspec.Struct):
+    """One turn. Results stand in a `user` turn, in older clients in a `function` turn."""
+
+    role: Literal["user", "model", "function"] | None = None
+    parts: Any = None
+
+
+class Request(msgspec.Struct, rename="camel"):
+    """What stands around the contents of a request."""
+
+    system_instruction: Any = None
+    tools: list[Any] | None = None
+    config: Any = None
+
+
+def api_parts(value: Any, where: str) -> list[ApiPart]:
+    """Return parts given as a list, as one part, or as a string. Raises InputError for one that doesn't fit."""
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    return [_api_part(part, where) for part in values]
+
+
+def _api_part(value: Any, where: str) -> ApiPart:
+    if isinstance(value, str):
+        return ApiPart(text=value)
+    if not isinstance(value, dict):
+        raise InputError(where, f"a part is {compact_json(value)[:40]}, expected a text or an object")
+    part = convert({CAMEL.get(key, key): field for key, field in value.items()}, ApiPart, where)
+    # What is none of the known, such as executed code, must not vanish.
+    return part if part != ApiPart(thought=part.thought) else ApiPart(text=compact_json(value), thought=part.thought)
+
+
+def response_parts(parts: list[ApiPart]) -> list[Part]:
+    """Return what a model made: thoughts, text, tool calls, pictures."""
+    made: list[Part] = []
+    for part in parts:
+        if part.function_call:
+            call = part.function_call
+            made.append(Part("tool_call", compact_json(call.args), call.name, call.id or ""))
+        elif part.thought:
+            made.append(Part("reasoning", part.text or ""))
+        elif part.text or _media(part):
+            made.append(Part("assistant", part.text or "", media=_media(part)))
+    return made
+
+
+def user_parts(parts: list[ApiPart]) -> list[Part]:
+    """Return what is no result."""
+    return [Part("user", part.text or "", media=_media(part)) for part in parts if part.text or _media(part)]
+
+
+def _media(part: ApiPart) -> tuple[Media, ...]:
+    data = part.inline_data if part.inline_data is not None else part.file_data
+    if data is None:
+        return ()
+    mime = str((data.get("mimeType") or data.get("mime_type")) if isinstance(data, dict) else "")
+    return (Media("image" if mime.startswith("image/") else mime or "file", IMAGE_TOKENS["gemini"]),)
+
+
+def result(answer: FunctionResponse, where: str) -> tuple[str, tuple[Media, ...]]:
+    """Return the text and the media of a result. A response that is one named text is that text."""
+    media = [image for part in api_parts(answer.parts, where) for image in _media(part)]
+    response = answer.response
+    if isinstance(response, dict) and len(response) == 1:
+        key, value = next(iter(response.items()))
+        if key in ("output", "error", "result", "content") and isinstance(value, str):
+            return value, tuple(media)
+    return ("" if response is None else compact_json(response)), tuple(media)
+
+
+def matches(sample: Sample) -> bool:
+    """A list of turns with parts, an object that holds one, or JSONL of either."""
+    if not sample.records:
+        return False
+    return looks_like_contents(_contents(sample.records[0])) or looks_like_contents(sample.records)
+
+
+def looks_like_contents(values: list[Any]) -> bool:
+    """Whether these are contents: all have parts, and roles of Gemini."""
+    return bool(values) and all(
+        isinstance(value, dict) and "parts" in value and value.get("role") in ("user", "model", "function", None)
+        for value in values
+    )
+
+
+def _contents(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    held = [value[key] for key in HOLDERS if isinstance(value.get(key), list)] if isinstance(value, dict) else []
+    return next((contents for contents in held if looks_like_contents(contents)), [])
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per list of contents."""
+    if sample.document is not None:
+        yield _one(source.name, source.name, sample.document, [])
+        return
+    notes: list[str] = []
+    if not _contents(sample.records[0]):
+        yield _one(source.name, source.name, [record.value for record in source.records(notes)], notes)
+        return
+    for record in source.records(notes):
+        yield _one(f"{source.name}#{record.line}", f"{source.name}:{record.line}", record.value, notes)
+        notes = []
+
+
+def _one(name: str, where: str, value: Any, notes: list[str]) -> Transcript:
+    assembly = Assembly(name, NAME)
+    assembly.notes += notes
+    if isinstance(value, dict):
+        _add_head(assembly, value, where)
+    made: list[Part] | None = None
+    for number, entry in enumerate(_contents(value) or [value]):
+        place = f"{where} content {number}"
+        content = convert(entry, Content, place)
+        parts = api_parts(content.parts, place)
+        if content.role == "model":
+            # Streamed pieces of one response can be turns of their own.
+            made = [*(made or []), *response_parts(parts)]
+            continue
+        if made is not None:
+            assembly.response(made)
+            made = None
+        _add_user(assembly, parts, place)
+    if made is not None:
+        assembly.response(made)
+    assembly.head_recorded = bool(assembly.system)
+    transcript = assembly.transcript()
+    return msgspec.structs.replace(transcript, notes=(*transcript.notes, *compaction_notes(transcript)))
+
+
+def _add_head(assembly: Assembly, value: dict[str, Any], where: str) -> None:
+    request = convert({HEAD_CAMEL.get(key, key): field for key, field in value.items()}, Request, where)
+    # The Python library keeps both in its config.
+    if isinstance(request.config, dict):
+        _add_head(assembly, request.config, where)
+    system = request.system_instruction
+    if system:
+        parts = api_parts(system["parts"] if isinstance(system, dict) and "parts" in system else system, where)
+        assembly.system.append("\n".join(part.text for part in parts if part.text))
+    for tool in request.tools or []:
+        declared = (
+            tool.get("functionDeclarations", tool.get("function_declarations")) if isinstance(tool, dict) else None
+        )
+        assembly.tools += map(compact_json, declared if isinstance(declared, list) else [tool])
+
+
+def _add_user(assembly: Assembly, parts: list[ApiPart], where: str) -> None:
+    for part in parts:
+        if part.function_response:
+            answer = part.function_response
+            text, media = result(answer, where)
+            assembly.result(text, answer.id or "", answer.name, media)
+    assembly.user(*user_parts([part for part in parts if not part.function_response]))
+
+
+def compaction_notes(transcript: Transcript) -> list[str]:
+    """Return what the texts tell of compaction by Gemini CLI before they were saved: the earlier texts are gone."""
+    masked = sum(item.kind == "tool_result" and MASKED in item.text for item in transcript.items)
+    summaries = sum(item.kind == "user" and item.text.lstrip().startswith(SUMMARY) for item in transcript.items)
+    return [
+        *([f"{masked} result(s) had been masked by the agent"] if masked else []),
+        *([f"{summaries} summary(s) by the agent stand for earlier history, as user text"] if summaries else []),
+    ]

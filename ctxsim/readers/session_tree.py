@@ -1,0 +1,106 @@
+"""Session files made of appended lines that name their parents: the branch a session ended on, and its sub-agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+CHAT = frozenset({"user", "assistant", "tool_result"})
+
+
+class Envelope(msgspec.Struct, rename="camel", kw_only=True):
+    """What every line of Claude Code and Qwen Code has around its message."""
+
+    type: str
+    uuid: str | None = None
+    parent_uuid: str | UnsetType | None = UNSET
+    logical_parent_uuid: str | None = None
+    session_id: str | None = None
+    is_sidechain: bool | None = None
+    agent_id: str | None = None
+    subtype: str | None = None
+    timestamp: Any = None
+    line: int = 0
+
+
+E = TypeVar("E", bound=Envelope)
+
+
+def link(value: Mapping[str, Any], kind: str, line: int) -> Envelope | None:
+    """Return a line that only the chain of parents needs, whatever else is in it; None if it has no uuid."""
+    uuid, parent = value.get("uuid"), value.get("parentUuid", UNSET)
+    if not isinstance(uuid, str):
+        return None
+    agent = value.get("agentId")
+    return Envelope(
+        type=kind,
+        uuid=uuid,
+        parent_uuid=parent if isinstance(parent, str | UnsetType) else None,
+        is_sidechain=value.get("isSidechain") is True,
+        agent_id=agent if isinstance(agent, str) else None,
+        line=line,
+    )
+
+
+def conversations(lines: Iterable[E]) -> tuple[list[E], dict[str, list[E]]]:
+    """Return the lines of the main conversation, and those of each sub-agent by its id or by its first line's uuid."""
+    main: list[E] = []
+    agents: dict[str, list[E]] = {}
+    agent_of: dict[str, str] = {}
+    for line in lines:
+        if not line.is_sidechain:
+            main.append(line)
+            continue
+        parent = line.parent_uuid if isinstance(line.parent_uuid, str) else ""
+        agent = line.agent_id or agent_of.get(parent) or line.uuid or "sidechain"
+        if line.uuid:
+            agent_of[line.uuid] = agent
+        agents.setdefault(agent, []).append(line)
+    return main, {agent: found for agent, found in agents.items() if any(line.type in CHAT for line in found)}
+
+
+def branch(lines: Sequence[Envelope]) -> set[int]:
+    """Return the positions of the lines from the first one to the last chat line, along the parents."""
+    positions = {line.uuid: position for position, line in enumerate(lines) if line.uuid}
+    last = max((position for position, line in enumerate(lines) if line.type in CHAT), default=None)
+    return ancestors(last, lambda position: _parent(lines, positions, position))
+
+
+def _parent(lines: Sequence[Envelope], positions: Mapping[str, int], position: int) -> int | None:
+    line = lines[position]
+    named = [uuid for uuid in (line.parent_uuid, line.logical_parent_uuid) if isinstance(uuid, str)]
+    for uuid in named:
+        if uuid in positions:
+            return positions[uuid]
+    # A null parent starts a conversation. A parent that isn't in the file, and none at all in files without links,
+    # mean the line before.
+    broken = bool(named) or line.parent_uuid is UNSET or line.subtype == "compact_boundary"
+    return position - 1 if broken and position else None
+
+
+def ancestors(last: int | None, parent: Callable[[int], int | None]) -> set[int]:
+    """Return `last` and everything above it; a loop in the links ends the walk."""
+    found: set[int] = set()
+    while last is not None and last not in found:
+        found.add(last)
+        last = parent(last)
+    return found
+
+
+def compaction_notes(compactions: Iterable[tuple[int, str, str]], calls: int) -> list[str]:
+    """Return a note for each compaction, given as the number of the call after it, what it was, and its details."""
+    return [
+        f"{what} {f'before call {call}' if call <= calls else 'after the last call'}{details and f' ({details})'}"
+        for call, what, details in compactions
+    ]
+
+
+def beside(name: str, session: str) -> str:
+    """Return the name that session's own file would have in the folder of the file `name`."""
+    path = PurePath(name)
+    suffixes = "".join(suffix for suffix in path.suffixes[-2:] if suffix in (".jsonl", ".gz", ".zst"))
+    return str(path.with_name(f"{session}{suffixes or '.jsonl'}"))

@@ -1,0 +1,64 @@
+"""Members of zip archives: stored, deflated, and in Zstandard frames, which the standard library can't read."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+
+import pyarrow
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers.archive import member_bytes
+
+DATA = b"a line of text\n" * 500
+
+
+def zstandard(data: bytes) -> bytes:
+    compressed: bytes = pyarrow.Codec("zstd").compress(data, asbytes=True)
+    return compressed
+
+
+def write_zip(path: Path, method: int, compressed: bytes, data: bytes) -> None:
+    """Write an archive of one member by hand: APPNOTE.TXT 4.3.7, 4.3.12, 4.3.16."""
+    name, crc = b"samples/1.json", zlib.crc32(data)
+    sizes = struct.pack("<IIIHH", crc, len(compressed), len(data), len(name), 0)
+    local = b"PK\x03\x04" + struct.pack("<HHHHH", 63, 0, method, 0, 33) + sizes + name
+    central = b"PK\x01\x02" + struct.pack("<HHHHHH", 63, 63, 0, method, 0, 33) + sizes
+    central += struct.pack("<HHHII", 0, 0, 0, 0, 0) + name
+    offset = len(local) + len(compressed)
+    end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), offset, 0)
+    path.write_bytes(local + compressed + central + end)
+
+
+def only_member(path: Path) -> bytes:
+    with zipfile.ZipFile(path) as archive:
+        return member_bytes(archive, archive.infolist()[0])
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_what_the_standard_library_reads(method: int, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as archive:
+        archive.writestr("x", DATA)
+    assert only_member(tmp_path / "a.zip") == DATA
+
+
+def test_zstandard_in_one_frame_and_in_several(tmp_path: Path) -> None:
+    write_zip(tmp_path / "a.zip", 93, zstandard(DATA), DATA)
+    assert only_member(tmp_path / "a.zip") == DATA
+    write_zip(tmp_path / "b.zip", 93, zstandard(DATA) + zstandard(b"more"), DATA + b"more")
+    assert only_member(tmp_path / "b.zip") == DATA + b"more"
+
+
+def test_damage_says_which_member(tmp_path: Path) -> None:
+    write_zip(tmp_path / "cut.zip", 93, zstandard(DATA)[:-9], DATA)
+    with pytest.raises(InputError, match=r"cut.zip!samples/1.json: is damaged"):
+        only_member(tmp_path / "cut.zip")
+    write_zip(tmp_path / "other.zip", 93, zstandard(b"other"), DATA)
+    with pytest.raises(InputError, match="wrong checksum"):
+        only_member(tmp_path / "other.zip")
+    write_zip(tmp_path / "unknown.zip", 98, DATA, DATA)
+    with pytest.raises(InputError, match="zip method 98, which can't be read"):
+        only_member(tmp_path / "unknown.zip")

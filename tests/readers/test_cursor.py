@@ -1,0 +1,102 @@
+"""Cursor transcripts: calls without ids, results by position, sub-agents beside their parent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import NO_RESULT, Transcript, problems
+
+Json = dict[str, Any]
+
+
+def line(role: str, *blocks: Json, **fields: Any) -> Json:
+    return {"role": role, "message": {"content": list(blocks)}} | fields
+
+
+def text(value: str) -> Json:
+    return {"type": "text", "text": value}
+
+
+def call(name: str, kind: str = "tool_use") -> Json:
+    return {"type": kind, "name": name, "input": {"q": "mail"}}
+
+
+def result(content: str, kind: str = "tool_result", **fields: Any) -> Json:
+    return {"type": kind, "content": [text(content)]} | fields
+
+
+def write(path: Path, *lines: Json | str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(entry if isinstance(entry, str) else json.dumps(entry) for entry in lines))
+
+
+def one(tmp_path: Path, *lines: Json | str) -> Transcript:
+    write(tmp_path / "t.jsonl", *lines)
+    (transcript,) = read(str(tmp_path / "t.jsonl"))
+    assert problems(transcript) == []
+    assert transcript.format == "cursor"
+    return transcript
+
+
+def texts(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(item.kind, item.text) for item in transcript.items]
+
+
+def test_results_answer_calls_by_position(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        line("user", text("Any mail?")),
+        line("assistant", {"type": "thinking", "thinking": "Look."}, call("search"), call("clock")),
+        line("user", result("2 messages", tool_use_id="t1"), result("noon", tool_use_id="t2")),
+        line("assistant", text("Two."), model="m"),
+        {"type": "turn_ended", "status": "success"},
+    )
+    assert [item.kind for item in transcript.items] == [
+        *("user", "reasoning", "tool_call", "tool_call", "tool_result", "tool_result", "assistant")
+    ]
+    assert [(item.text, item.tool) for item in transcript.items[4:6]] == [("2 messages", "search"), ("noon", "clock")]
+    assert transcript.model == "m"
+    assert not transcript.head.recorded
+    assert transcript.notes == ("left out: 1 x turn_ended",)
+
+
+def test_other_names_of_the_same_blocks(tmp_path: Path) -> None:
+    lines = [
+        line("user", text("Go.")),
+        line("assistant", call("search", "tool_call")),
+        line("user", result("2", "tool-result")),
+    ]
+    assert texts(one(tmp_path, *lines)) == [("user", "Go."), ("tool_call", '{"q":"mail"}'), ("tool_result", "2")]
+
+
+def test_results_that_are_not_recorded_and_a_torn_tail(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        line("user", text("Go.")),
+        line("assistant", call("search")),
+        line("assistant", text("Two.")),
+        '{"role": "us',
+    )
+    assert [item.text for item in transcript.items] == ["Go.", '{"q":"mail"}', NO_RESULT, "Two."]
+    assert transcript.notes[0].startswith("line 4 skipped, not JSON")
+
+
+def test_a_sub_agent_names_the_transcript_beside_its_folder(tmp_path: Path) -> None:
+    write(tmp_path / "s" / "parent.jsonl", line("user", text("Go.")), line("assistant", call("Agent")))
+    write(tmp_path / "s" / "subagents" / "child.jsonl", line("user", text("Look.")), line("assistant", text("Seen.")))
+    parent, child = read(str(tmp_path))
+    assert child.parent == parent.name == str(tmp_path / "s" / "parent.jsonl")
+    write(tmp_path / "s" / "other.jsonl", line("user", text("Hm.")))
+    assert {transcript.parent for transcript in read(str(tmp_path))} == {None}
+
+
+def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
+    assert one(tmp_path, line("user", text("Hello?"))).notes == ("no response of the model in this file",)
+    with pytest.raises(InputError, match=r"t.jsonl:2: .*text"):
+        one(tmp_path, line("user", text("Go.")), line("assistant", {"type": "text", "text": 3}))

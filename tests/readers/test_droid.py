@@ -1,0 +1,129 @@
+"""Factory Droid: session files, and the stream of `droid exec` in its older and newer words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import Transcript, problems
+
+Json = dict[str, Any]
+
+START = {"type": "session_start", "id": "s", "title": "Mail", "cwd": "/w"}
+
+
+def message(role: str, *blocks: Json) -> Json:
+    inner = {"role": role, "content": list(blocks)}
+    return {"type": "message", "id": "m", "timestamp": "2026-01-01T12:00:00.500Z", "message": inner}
+
+
+def text(value: str) -> Json:
+    return {"type": "text", "text": value}
+
+
+def event(kind: str, second: int, **fields: Any) -> Json:
+    return {"type": kind, "session_id": "s", "timestamp": f"2026-01-01T12:00:0{second}Z"} | fields
+
+
+def one(tmp_path: Path, *lines: Json) -> Transcript:
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    (transcript,) = read(str(path))
+    assert problems(transcript) == []
+    assert transcript.format == "droid"
+    return transcript
+
+
+def texts(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(item.kind, item.text) for item in transcript.items]
+
+
+def test_a_session_file(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        START,
+        message("user", text("Any mail?")),
+        message("assistant", text("I look."), {"type": "tool_use", "id": "t1", "name": "search", "input": {"q": 1}}),
+        message("user", {"type": "tool_result", "tool_use_id": "t1", "content": "2 messages"}),
+        message("assistant", text("Two.")),
+        {"type": "todo_state", "id": "x"},
+    )
+    assert texts(transcript) == [
+        ("user", "Any mail?"),
+        ("assistant", "I look."),
+        ("tool_call", '{"q":1}'),
+        ("tool_result", "2 messages"),
+        ("assistant", "Two."),
+    ]
+    # 2026-01-01 12:00:00.5 UTC
+    assert [call.time_s for call in transcript.calls] == [1767268800.5] * 2
+    assert not transcript.head.recorded
+    assert transcript.notes == ("left out: 1 x todo_state",)
+
+
+def test_a_stream_puts_text_and_calls_of_a_response_together(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        event("system", 0, model="m"),
+        event("message", 1, role="user", text="Any mail?"),
+        event("message", 2, role="assistant", text="I look."),
+        event("tool_call", 3, toolCallId="c1", toolName="search", parameters={"q": "mail"}),
+        event("tool_call", 3, toolCallId="c2", toolName="clock", parameters={}),
+        event("tool_result", 4, toolCallId="c2", value="noon"),
+        event("tool_result", 4, toolCallId="c1", value={"stdout": "2", "exitCode": 0}),
+        event("completion", 5, finalText="Two.", usage={"input_tokens": 9}),
+        event("error", 6, message="offline"),
+    )
+    assert texts(transcript) == [
+        ("user", "Any mail?"),
+        ("assistant", "I look."),
+        ("tool_call", '{"q":"mail"}'),
+        ("tool_call", "{}"),
+        ("tool_result", "noon"),
+        ("tool_result", '{"stdout":"2","exitCode":0}'),
+        ("assistant", "Two."),
+    ]
+    assert [(call.start, call.end, call.time_s, call.model) for call in transcript.calls] == [
+        (1, 4, 1767268802.0, "m"),
+        (6, 7, 1767268805.0, "m"),
+    ]
+    assert transcript.notes == ("left out: 1 x usage of the whole run, 1 x error",)
+
+
+def test_the_newer_words_and_a_last_text_that_is_repeated(tmp_path: Path) -> None:
+    def newer(kind: str, **fields: Any) -> Json:
+        return {"type": kind, "sessionId": "s", "timestamp": 1767268800000} | fields
+
+    transcript = one(
+        tmp_path,
+        newer("message", role="user", text="Any mail?"),
+        newer("tool_call", id="c1", toolId="search", parameters={}),
+        newer("tool_result", id="c1", toolId="search", isError=True, value="offline"),
+        newer("message", role="assistant", text="None."),
+        newer("completion", finalText="None."),
+    )
+    assert texts(transcript) == [
+        ("user", "Any mail?"),
+        ("tool_call", "{}"),
+        ("tool_result", "offline"),
+        ("assistant", "None."),
+    ]
+    assert transcript.items[2].tool == "search"
+    assert transcript.calls[0].time_s == 1767268800.0
+
+
+def test_files_without_a_response(tmp_path: Path) -> None:
+    assert one(tmp_path, START).notes == ("no response of the model in this file",)
+    assert one(tmp_path, event("message", 1, role="user", text="Hello?")).notes == (
+        "no response of the model in this file",
+    )
+
+
+def test_a_wrong_type_says_where(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"session.jsonl:2: .*role"):
+        one(tmp_path, START, {"type": "message", "message": {"role": "robot", "content": []}})

@@ -1,0 +1,76 @@
+"""Hermes sessions: reasoning in two fields, the tool's name in a third, marks of the session."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import Transcript, problems
+
+Json = dict[str, Any]
+
+CALLS = [{"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q":  1}'}}]
+
+
+def one(tmp_path: Path, *messages: Any, **fields: Any) -> Transcript:
+    value = {
+        "session_id": "s",
+        "model": "m",
+        "platform": "cli",
+        "session_start": "2026-01-01T12:00:00",
+        "messages": messages,
+    }
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(value | fields))
+    (transcript,) = read(str(path))
+    assert problems(transcript) == []
+    assert transcript.format == "hermes"
+    return transcript
+
+
+def test_a_session(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        {"role": "user", "content": "Any mail?"},
+        {
+            "role": "assistant",
+            "content": "I look.",
+            "reasoning": "Look.",
+            "reasoning_content": "Look.",
+            "tool_calls": CALLS,
+        },
+        {"role": "tool", "content": "2 messages", "tool_name": "search"},
+        {"role": "assistant", "content": "Two.", "reasoning": "Say it."},
+        {"role": "session_meta"},
+        {"role": []},
+        system_prompt="Be brief.",
+        tools=[{"name": "search"}],
+    )
+    assert [(item.kind, item.text) for item in transcript.items] == [
+        ("user", "Any mail?"),
+        ("reasoning", "Look."),
+        ("assistant", "I look."),
+        ("tool_call", '{"q":  1}'),
+        ("tool_result", "2 messages"),
+        ("reasoning", "Say it."),
+        ("assistant", "Two."),
+    ]
+    assert (transcript.head.system, transcript.head.tools) == ("Be brief.", ('{"name":"search"}',))
+    assert [call.model for call in transcript.calls] == ["m", "m"]
+    assert transcript.notes == ("left out: 1 x session_meta, 1 x entry without a role",)
+
+
+def test_a_session_without_system_prompt_or_response(tmp_path: Path) -> None:
+    transcript = one(tmp_path, {"role": "user", "content": "Hello?"})
+    assert not transcript.head.recorded
+    assert transcript.notes == ("no response of the model in this session",)
+
+
+def test_a_wrong_type_says_where(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"session.json message 0: .*tool_calls"):
+        one(tmp_path, {"role": "assistant", "content": "", "tool_calls": 3})

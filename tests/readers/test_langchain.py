@@ -1,0 +1,212 @@
+"""LangChain messages in three forms, and LangSmith runs: traces, nesting, requests made one after another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import Transcript, Usage, problems
+
+Json = dict[str, Any]
+
+CLASSES = {"human": "HumanMessage", "ai": "AIMessage", "system": "SystemMessage", "tool": "ToolMessage"}
+ASKS: Json = {
+    "content": "",
+    "tool_calls": [{"name": "search", "args": {"q": "mail"}, "id": "c1", "type": "tool_call"}],
+    "usage_metadata": {
+        "input_tokens": 90,
+        "output_tokens": 12,
+        "total_tokens": 102,
+        "input_token_details": {"cache_read": 40},
+        "output_token_details": {"reasoning": 8},
+    },
+    "response_metadata": {"model_name": "m"},
+}
+FIELDS: list[tuple[str, Json]] = [
+    ("system", {"content": "Be brief."}),
+    ("human", {"content": "Any mail?"}),
+    ("ai", ASKS),
+    ("tool", {"content": "2 messages", "tool_call_id": "c1", "name": "search", "status": "success"}),
+    ("ai", {"content": "Two."}),
+]
+
+
+def dumped(form: str, kind: str, fields: Json) -> Json:
+    common = {"additional_kwargs": {}, "response_metadata": {}, "type": kind, "name": None, "id": None} | fields
+    if form == "messages_to_dict":
+        return {"type": kind, "data": common}
+    if form == "dumpd":
+        identity = ["langchain", "schema", "messages", CLASSES[kind]]
+        return {"lc": 1, "type": "constructor", "id": identity, "kwargs": fields | {"type": kind}}
+    return common
+
+
+def messages(form: str = "messages_to_dict", count: int | None = None) -> list[Json]:
+    return [dumped(form, kind, fields) for kind, fields in FIELDS[:count]]
+
+
+def all_of(tmp_path: Path, value: Any, name: str = "trace.json") -> list[Transcript]:
+    path = tmp_path / name
+    path.write_text("\n".join(map(json.dumps, value)) if name.endswith("l") else json.dumps(value, indent=1))
+    transcripts = list(read(str(path)))
+    for transcript in transcripts:
+        assert problems(transcript) == []
+        assert transcript.format == "langchain"
+    return transcripts
+
+
+def texts(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(item.kind, item.text) for item in transcript.items]
+
+
+@pytest.mark.parametrize("form", ["messages_to_dict", "dumpd", "model_dump"])
+@pytest.mark.parametrize("container", ["list", "object", "jsonl", "lists"])
+def test_every_form_in_every_container(form: str, container: str, tmp_path: Path) -> None:
+    found = messages(form)
+    match container:
+        case "list":
+            (transcript,) = all_of(tmp_path, found)
+        case "object":
+            (transcript,) = all_of(tmp_path, {"messages": found, "next": []})
+        case "jsonl":
+            (transcript,) = all_of(tmp_path, found, "trace.jsonl")
+        case _:
+            transcript, second = all_of(tmp_path, [found, found], "trace.jsonl")
+            assert second.name.endswith("trace.jsonl#2")
+    assert transcript.head.system == "Be brief."
+    assert texts(transcript) == [
+        ("user", "Any mail?"),
+        ("tool_call", '{"q":"mail"}'),
+        ("tool_result", "2 messages"),
+        ("assistant", "Two."),
+    ]
+    # 90 is the whole prompt, 40 of it cached, and 8 of the 12 were reasoning
+    assert [call.usage for call in transcript.calls] == [Usage(90, 12, 40, None, 8), None]
+    assert transcript.model == "m"
+    assert transcript.notes == ()
+
+
+def test_content_blocks_do_not_repeat_the_calls(tmp_path: Path) -> None:
+    blocks = [
+        {"type": "thinking", "thinking": "Look.", "signature": "x"},
+        {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA"},
+        {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "c1", "name": "search", "input": {"q": "mail"}},
+    ]
+    value = [
+        dumped("messages_to_dict", "human", {"content": "Go."}),
+        dumped("messages_to_dict", "ai", ASKS | {"content": blocks}),
+    ]
+    (transcript,) = all_of(tmp_path, value)
+    assert texts(transcript) == [
+        ("user", "Go."),
+        ("reasoning", "Look."),
+        ("reasoning", ""),
+        ("assistant", "I look."),
+        ("tool_call", '{"q":"mail"}'),
+    ]
+
+
+def test_arguments_as_the_model_wrote_them(tmp_path: Path) -> None:
+    written = [{"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q":  "mail"}'}}]
+    broken = [{"name": "clock", "args": '{"zone":', "id": "c2", "error": "invalid"}]
+    fields = ASKS | {
+        "additional_kwargs": {"tool_calls": written, "reasoning_content": "Hm."},
+        "invalid_tool_calls": broken,
+    }
+    (transcript,) = all_of(tmp_path, [dumped("messages_to_dict", "ai", fields)])
+    assert texts(transcript) == [("reasoning", "Hm."), ("tool_call", '{"q":  "mail"}'), ("tool_call", '{"zone":')]
+
+
+def test_chat_roles_removals_and_late_system_messages(tmp_path: Path) -> None:
+    value = [
+        {"type": "chat", "data": {"content": "Any mail?", "role": "user"}},
+        {"type": "AIMessageChunk", "data": {"content": "Two."}},
+        {"type": "remove", "data": {"content": "", "id": "x"}},
+        {"type": "system", "data": {"content": "Be kind."}},
+    ]
+    (transcript,) = all_of(tmp_path, value)
+    assert texts(transcript) == [("user", "Any mail?"), ("assistant", "Two."), ("user", "Be kind.")]
+    assert not transcript.head.recorded
+    assert transcript.notes == (
+        "left out: 1 x mark that removes a message, 1 x system message in mid-conversation, kept as user text instead",
+    )
+
+
+def test_a_list_without_responses_has_a_note(tmp_path: Path) -> None:
+    (transcript,) = all_of(tmp_path, messages(count=2))
+    assert transcript.notes == ("no response of the model in this list",)
+
+
+def run(identity: str, given: list[Json], reply: Json | None, start: str, trace: str = "t1", **fields: Any) -> Json:
+    outputs = reply and {"generations": [[{"text": "", "type": "ChatGeneration", "message": reply}]], "llm_output": {}}
+    made = {"id": identity, "run_type": "llm", "trace_id": trace, "inputs": {"messages": [given]}, "outputs": outputs}
+    tools = {"invocation_params": {"tools": [{"type": "function", "function": {"name": "search"}}]}}
+    return made | {"start_time": f"2026-01-01T12:00:{start}", "extra": tools} | fields
+
+
+def conversation(trace: str = "t1") -> list[Json]:
+    found = messages("dumpd")
+    late, early = (
+        run("r2", found[:4], found[4], "09", trace, prompt_tokens=130, completion_tokens=3),
+        run("r1", found[:2], found[2], "01", trace),
+    )
+    chain = {"id": "r0", "run_type": "chain", "trace_id": trace, "inputs": {}, "outputs": {}}
+    return [chain, late, early]
+
+
+def test_runs_of_a_trace_become_one_transcript(tmp_path: Path) -> None:
+    (transcript,) = all_of(tmp_path, conversation())
+    assert transcript.name.endswith("trace.json")
+    assert [item.kind for item in transcript.items] == ["user", "tool_call", "tool_result", "assistant"]
+    assert [call.usage for call in transcript.calls] == [Usage(90, 12, 40, None, 8), Usage(130, 3)]
+    # 2026-01-01 12:00:01 and 12:00:09, taken as UTC
+    assert [call.time_s for call in transcript.calls] == [1767268801.0, 1767268809.0]
+    assert transcript.head.tools == ('{"type":"function","function":{"name":"search"}}',)
+    assert "left out: 1 x chain run" in transcript.notes
+
+
+def test_traces_in_one_file_and_runs_inside_runs(tmp_path: Path) -> None:
+    nested = {"id": "t2", "run_type": "chain", "inputs": {}, "outputs": {}, "child_runs": conversation("other")}
+    transcripts = all_of(tmp_path, [*conversation("t1"), nested], "runs.jsonl")
+    assert [transcript.name.partition("#")[2] for transcript in transcripts] == ["t1", "t2"]
+    assert [len(transcript.calls) for transcript in transcripts] == [2, 2]
+
+
+def test_failed_runs_are_counted(tmp_path: Path) -> None:
+    found = messages("dumpd")
+    value = [run("r1", found[:2], None, "01", error="429"), run("r2", [], found[2], "02")]
+    (transcript,) = all_of(tmp_path, value)
+    assert transcript.calls == ()
+    assert transcript.notes == (
+        "left out: 1 x llm run that failed, 1 x llm run without messages",
+        "no llm run with messages in this export",
+    )
+
+
+def test_a_wrong_type_says_where(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"trace.json message 1: .*usage_metadata"):
+        all_of(tmp_path, [messages()[1], {"type": "ai", "data": {"content": "x", "usage_metadata": 3}}])
+
+
+def test_what_the_package_itself_dumps(tmp_path: Path) -> None:
+    core = pytest.importorskip("langchain_core.messages")
+    from langchain_core.load import dumpd
+
+    made = [
+        core.SystemMessage("Be brief."),
+        core.HumanMessage("Any mail?"),
+        core.AIMessage(**ASKS),
+        core.ToolMessage("2 messages", tool_call_id="c1"),
+        core.AIMessage("Two."),
+    ]
+    expected = texts(all_of(tmp_path, messages())[0])
+    for value in (core.messages_to_dict(made), [dumpd(m) for m in made], [m.model_dump() for m in made]):
+        (transcript,) = all_of(tmp_path, value)
+        assert texts(transcript) == expected
+        assert transcript.calls[0].usage == Usage(90, 12, 40, None, 8)

@@ -1,0 +1,72 @@
+"""Detection looks at anybody's files: whatever JSON they hold, every format answers yes or no."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxsim.readers import formats
+from ctxsim.readers.source import Sample, Source
+
+KEYS = st.sampled_from(
+    [
+        *(
+            "agent",
+            "content",
+            "data",
+            "eval",
+            "event",
+            "id",
+            "info",
+            "inputs",
+            "kwargs",
+            "lc",
+            "message",
+            "messages",
+            "metadata",
+        ),
+        *(
+            "parts",
+            "payload",
+            "platform",
+            "protocol_version",
+            "role",
+            "run_type",
+            "sessionId",
+            "session_id",
+            "session_start",
+        ),
+        *(
+            "simulations",
+            "status",
+            "task_id",
+            "tasks",
+            "text",
+            "timestamp",
+            "traj",
+            "type",
+            "version",
+            "trajectory",
+            "history",
+        ),
+    ]
+)
+WORDS = st.sampled_from(
+    ["user", "assistant", "system", "message", "metadata", "session_start", "human", "tool_call", "text", ""]
+)
+LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-9, 9), WORDS)
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=12
+)
+
+
+@pytest.mark.parametrize("name", sorted(formats()))
+@settings(max_examples=40, deadline=None)
+@given(values=st.lists(VALUES, min_size=1, max_size=4), lines=st.booleans())
+def test_matches_answers_for_any_json(name: str, values: list[Any], lines: bool) -> None:
+    text = "\n".join(map(json.dumps, values)) if lines else json.dumps(values[0])
+    assert formats()[name].matches(Sample(Source("strange", data=text.encode()))) in (True, False)

@@ -1,0 +1,95 @@
+"""tau-bench results: one transcript per run, ids that repeat, calls that stay open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import NO_RESULT, Transcript, problems
+
+Json = dict[str, Any]
+
+
+def call(call_id: str, name: str = "find") -> Json:
+    function = {"name": name, "arguments": '{"id": 7}'}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": call_id, "type": "function", "function": function}],
+    }
+
+
+def result(call_id: str, content: str, name: str = "find") -> Json:
+    return {"role": "tool", "tool_call_id": call_id, "name": name, "content": content}
+
+
+def run(task_id: Any, trial: Any, *messages: Json) -> Json:
+    start = [{"role": "system", "content": "# Policy"}, {"role": "user", "content": "Where is my parcel?"}]
+    return {"task_id": task_id, "trial": trial, "reward": 1.0, "info": {}, "traj": [*start, *messages]}
+
+
+def all_of(tmp_path: Path, runs: Any) -> list[Transcript]:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(runs))
+    transcripts = list(read(str(path)))
+    for transcript in transcripts:
+        assert problems(transcript) == []
+        assert transcript.format == "tau-bench"
+    return transcripts
+
+
+def test_a_run_with_an_id_that_repeats(tmp_path: Path) -> None:
+    messages = [
+        call("c1"),
+        result("c1", "on its way"),
+        call("c1"),
+        result("c1", "there"),
+        {"role": "assistant", "content": "There."},
+    ]
+    (transcript,) = all_of(tmp_path, [run(7, 0, *messages)])
+    assert transcript.name == f"{tmp_path}/results.json#7-0"
+    assert transcript.head.system == "# Policy"
+    assert transcript.head.recorded
+    assert [item.kind for item in transcript.items] == ["user", *["tool_call", "tool_result"] * 2, "assistant"]
+    assert [item.answers for item in transcript.items if item.kind == "tool_result"] == [1, 3]
+    assert [(item.tool, item.text) for item in transcript.items if item.kind == "tool_call"] == [
+        ("find", '{"id": 7}')
+    ] * 2
+    assert [(made.start, made.end) for made in transcript.calls] == [(1, 2), (3, 4), (5, 6)]
+
+
+def test_one_transcript_per_run_also_of_the_same_trial(tmp_path: Path) -> None:
+    answer = {"role": "assistant", "content": "Hm."}
+    names = [
+        t.name.partition("#")[2] for t in all_of(tmp_path, [run(7, 0, answer), run(7, 1, answer), run(7, 0, answer)])
+    ]
+    assert names == ["7-0", "7-1", "7-0-2"]
+    assert [t.name.partition("#")[2] for t in all_of(tmp_path, [run("x", None, answer)])] == ["x"]
+
+
+def test_an_open_call_in_the_middle_and_at_the_end(tmp_path: Path) -> None:
+    (transcript,) = all_of(tmp_path, [run(1, 0, call("c1"), {"role": "user", "content": "Well?"}, call("c2"))])
+    assert [item.text for item in transcript.items] == [
+        "Where is my parcel?",
+        '{"id": 7}',
+        NO_RESULT,
+        "Well?",
+        '{"id": 7}',
+    ]
+    assert transcript.notes == (f"1 tool call(s) without a recorded result: '{NO_RESULT}' stands for it",)
+
+
+def test_a_run_without_a_response_has_a_note(tmp_path: Path) -> None:
+    (transcript,) = all_of(tmp_path, [run(1, 0)])
+    assert transcript.calls == ()
+    assert transcript.notes == ("no response of the model in this run",)
+
+
+def test_a_wrong_type_says_run_message_and_field(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"results.json run 1 message 2: .*tool_calls"):
+        all_of(tmp_path, [run(1, 0), run(2, 0, {"role": "assistant", "content": "", "tool_calls": 3})])
