@@ -14,22 +14,22 @@ from typing import Any
 import msgspec
 
 from ctxsim import __version__
-from ctxsim.errors import CtxsimError, InputError
+from ctxsim.errors import CtxsimError, InputError, NotATranscript
 from ctxsim.estimators import open_estimator
-from ctxsim.measure import summarize_calls
+from ctxsim.measure import Measured
 from ctxsim.policies import Spec, open_policy
 from ctxsim.provider import Provider
+from ctxsim.provider.models import Entry
+from ctxsim.provider.resolve import resolve
 from ctxsim.readers import read_source
 from ctxsim.readers import sources as sources_of
 from ctxsim.readers.source import Source
-from ctxsim.replay import events as audit
-from ctxsim.replay import replay
 from ctxsim.results import InputInfo, RunInfo, RunWriter
 from ctxsim.rows import CallRow, Event, SummaryRow
 from ctxsim.synthesis import Scenario, synthesize
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
-from ctxsim.transcript import Transcript
+from ctxsim.transcript import Head, Transcript
 
 DEFAULT_POLICIES = (
     "keep-all",
@@ -49,42 +49,27 @@ DEFAULT_POLICIES = (
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """How one bench runs: which policies, decided by which estimator, against which provider."""
+    """How one bench runs: which policies, decided by which estimator, against which provider.
+
+    `overrides` are the command line's fields of the provider; `models` the user's own entries.
+    """
 
     name: str
     title: str
     policies: tuple[str, ...]
     estimator: str | None = None
-    provider: Provider = Provider()
+    overrides: dict[str, Any] = {}
+    models: tuple[Entry, ...] = ()
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """What one source of transcripts gives."""
+    """What one source of transcripts gives; `providers` are those of its transcripts, in order of `summary`."""
 
     info: InputInfo
     calls: list[CallRow]
     events: list[Event]
     summary: list[SummaryRow]
-
-
-def provider_of(values: dict[str, Any], origin: str, overrides: dict[str, Any]) -> Provider:
-    """Return the provider of a scenario's values and the command line's. Raises InputError naming a bad field."""
-    given = {key: value for key, value in overrides.items() if value is not None}
-    origins = [origin] if values or not given else []
-    if given:
-        origins.append("command line: " + ", ".join(given))
-    try:
-        return msgspec.convert({**values, **given, "origin": "; ".join(origins)}, Provider)
-    except (msgspec.ValidationError, ValueError) as error:
-        raise InputError(origin, f"provider: {error}") from None
-
-
-def scenario_setting(
-    scenario: Scenario, policies: Sequence[str], estimator: str | None, overrides: dict[str, Any]
-) -> Setting:
-    """Return how a scenario's bench runs; policies given take the place of its own."""
-    provider = provider_of(scenario.provider, f"scenario {scenario.name}", overrides)
-    return Setting(scenario.name, scenario.title, tuple(policies) or scenario.policies, estimator, provider)
+    providers: list[Provider]
 
 
 def specs_of(setting: Setting) -> list[Spec]:
@@ -94,42 +79,67 @@ def specs_of(setting: Setting) -> list[Spec]:
     return list({spec.label: spec for spec in opened}.values())
 
 
-def _replay_all(transcripts: Iterable[Transcript], setting: Setting, name: str, sha256: Callable[[], str]) -> Rows:
+def _replay_all(
+    transcripts: Iterable[Transcript],
+    setting: Setting,
+    provider_of: Callable[[Transcript], Provider],
+    name: str,
+    sha256: Callable[[], str],
+) -> Rows:
     specs = specs_of(setting)
-    tokenizer = open_tokenizer(setting.provider.tokenizer)
-    rows = Rows(InputInfo(name, "", 0, 0), [], [], [])
+    rows = Rows(InputInfo(name, "", 0, 0), [], [], [], [])
     transcripts_read, calls_read, notes, error = 0, 0, [], None
     try:
         for transcript in transcripts:
             transcripts_read += 1
             calls_read += len(transcript.calls)
             notes += [f"{transcript.name}: {note}" for note in transcript.notes]
-            if not transcript.calls:
-                continue
-            counter = Counter(tokenizer)
-            for spec in specs:
-                calls = []
-                for sent in replay(transcript, spec, setting.provider, counter):
-                    calls.append(sent.row)
-                    rows.events.extend(audit(sent, counter))
-                rows.calls.extend(calls)
-                rows.summary.append(summarize_calls(calls))
+            if transcript.calls:
+                _replay_one(transcript, specs, provider_of(transcript), rows)
     except InputError as bad:
         error = str(bad)
     info = InputInfo(name, sha256(), transcripts_read, calls_read, tuple(notes), error)
     return msgspec.structs.replace(rows, info=info)
 
 
+def _replay_one(transcript: Transcript, specs: list[Spec], provider: Provider, rows: Rows) -> None:
+    """Add one transcript's rows under all policies; dollars are compared with keep-all's."""
+    counter = Counter(open_tokenizer(provider.tokenizer))
+    base = open_policy("keep-all")
+    keep_all = Measured(transcript, base, provider, counter)
+    for spec in specs:
+        measured = keep_all if spec == base else Measured(transcript, spec, provider, counter)
+        rows.calls.extend(measured.calls)
+        rows.events.extend(measured.events)
+        rows.summary.append(measured.summary(keep_all))
+        rows.providers.append(provider)
+
+
 def bench_scenario(scenario: Scenario, setting: Setting) -> Rows:
     """Return the rows of a scenario."""
     transcript = synthesize(scenario)
     digest = hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
-    return _replay_all([transcript], setting, setting.name, lambda: digest)
+    provider = resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
+    return _replay_all([transcript], setting, lambda _: provider, setting.name, lambda: digest)
 
 
 def bench_source(source: Source, setting: Setting) -> Rows:
     """Return the rows of all transcripts of one source; a source that can't be read gives its error instead."""
-    return _replay_all(read_source(source), setting, source.name, lambda: _sha256(source))
+
+    def provider_of(transcript: Transcript) -> Provider:
+        return resolve(setting.overrides, None, transcript, setting.models)
+
+    return _replay_all(_read_found(source), setting, provider_of, source.name, lambda: _sha256(source))
+
+
+def _read_found(source: Source) -> Iterator[Transcript]:
+    """Return a source's transcripts; a file found in a folder that is none gives an empty transcript with a note."""
+    try:
+        yield from read_source(source)
+    except NotATranscript as error:
+        if source.named:
+            raise
+        yield Transcript(source.name, Head(recorded=False), (), (), notes=(f"left out: {error.what}",))
 
 
 def _sha256(source: Source) -> str:
@@ -185,28 +195,43 @@ def bench(
             for source in sources_of(path):
                 yield bench_source, (source, setting)
 
-    tokenizer = open_tokenizer(setting.provider.tokenizer)
+    if scenario is not None:
+        resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
+    if setting.overrides.get("tokenizer"):
+        open_tokenizer(setting.overrides["tokenizer"])
     inputs: list[InputInfo] = []
+    providers: dict[bytes, Provider] = {}
     with ExitStack() as stack:
         writer = stack.enter_context(RunWriter(out))
         # Spawned, not forked: a fork of a process with the tokenizer's threads can hang.
         pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) if jobs > 1 else None
         executor = stack.enter_context(pool) if pool else None
         for rows in _ordered(work(), executor, 2 * jobs):
-            writer.write(rows.calls, rows.events, rows.summary)
+            numbers = [_number(providers, provider) for provider in rows.providers]
+            summary = [
+                msgspec.structs.replace(row, provider=number) for row, number in zip(rows.summary, numbers, strict=True)
+            ]
+            writer.write(rows.calls, rows.events, summary)
             inputs.append(rows.info)
             progress(rows.info)
+        tokenizers = dict.fromkeys(provider.tokenizer for provider in providers.values())
         info = RunInfo(
             name=setting.name,
             title=setting.title,
             ctxsim=__version__,
-            tokenizer=tokenizer.name,
-            vocabulary_sha256=tokenizer.vocabulary_sha256,
+            tokenizers={name: open_tokenizer(name).vocabulary_sha256 for name in tokenizers},
             policies=tuple(spec.label for spec in specs),
             bounds=tuple(spec.label for spec in specs if spec.bound),
-            provider=msgspec.to_builtins(setting.provider),
+            providers=tuple(msgspec.to_builtins(provider) for provider in providers.values()),
             inputs=tuple(inputs),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
         )
         writer.finish(info)
         return info
+
+
+def _number(providers: dict[bytes, Provider], provider: Provider) -> int:
+    """Return the provider's index in order of first appearance."""
+    key = msgspec.json.encode(provider)
+    providers.setdefault(key, provider)
+    return list(providers).index(key)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ctxsim.errors import ContractError
 from ctxsim.policies import Spec
-from ctxsim.provider import Provider
+from ctxsim.provider import MockLLM, Provider
 from ctxsim.replay import events, replay
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
@@ -46,7 +46,9 @@ def _view_violations(spec: Spec, transcript: Transcript, provider: Provider) -> 
         touched |= {item.place for _, edit in sent.edits if (item := edit.before or edit.after) is not None}
         for problem in _problems(list(sent.view), transcript, start, touched):
             yield f"{where}: {problem}"
-        tokens = counter.head(transcript.head) + sum(map(counter.item, sent.view))
+        tokens = (
+            MockLLM(provider, counter, transcript.calls[sent.call - 1].head or transcript.head).render(sent.view).total
+        )
         if tokens != sent.row.tokens_sent:
             yield f"{where}: tokens_sent is {sent.row.tokens_sent}, its items add up to {tokens}"
         if sent.view.size != sum(map(spec.estimator.item, sent.view)):

@@ -2,12 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from ctxsim.rows import CallRow, SummaryRow
+from ctxsim.economics import break_even_refetch, payback_calls, refetch_usd
+from ctxsim.policies import Spec
+from ctxsim.provider import Provider
+from ctxsim.provider.rate_limit import smallest_quota
+from ctxsim.replay import Sent, events, replay
+from ctxsim.rows import CallRow, Event, SummaryRow
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Transcript
 
 
-def summarize_calls(rows: Sequence[CallRow]) -> SummaryRow:
+class Measured:
+    """All rows of one replay."""
+
+    def __init__(self, transcript: Transcript, spec: Spec, provider: Provider, counter: Counter) -> None:
+        self.calls: list[CallRow] = []
+        self.events: list[Event] = []
+        self.provider = provider
+        removed: dict[int, float] = {}
+        replayed = replay(transcript, spec, provider, counter)
+        for sent in replayed:
+            self.calls.append(sent.row)
+            self.events.extend(events(sent, counter))
+            if provider.prices is not None:
+                removed.update(_refetches(sent, transcript, provider, counter, removed))
+        self.needs = replayed.needs
+        self.refetch_all_usd = sum(removed.values())
+
+    def summary(self, keep_all: Measured | None) -> SummaryRow:
+        """Return the summary row; dollars are compared with keep-all's where that was measured too."""
+        return summarize_calls(self.calls, self, keep_all)
+
+
+def _refetches(
+    sent: Sent, transcript: Transcript, provider: Provider, counter: Counter, known: dict[int, float]
+) -> Iterator[tuple[int, float]]:
+    """Each result that this call's edits removed or cut for the first time, with what fetching it again would cost."""
+    for _, edit in sent.edits:
+        before = edit.before
+        if before is None or before.kind != "tool_result" or before.place in known or before.answers is None:
+            continue
+        asked = counter.item(transcript.items[before.answers])
+        whole = counter.item(transcript.items[before.place])
+        yield before.place, refetch_usd(provider, whole, asked, sent.row.tokens_sent)
+
+
+def _total(values: Iterable[float | None]) -> float | None:
+    """Sum, or None as soon as one is unknown."""
+    found = list(values)
+    return None if any(value is None for value in found) else round(sum(value or 0.0 for value in found), 10)
+
+
+def summarize_calls(rows: Sequence[CallRow], measured: Measured, keep_all: Measured | None) -> SummaryRow:
     """Return the summary of one replay's call rows, in call order; at least one.
 
     `estimate_*` compare `tokens_estimated` with `tokens_sent`: bias is the signed mean of the relative error (negative:
@@ -19,14 +67,33 @@ def summarize_calls(rows: Sequence[CallRow]) -> SummaryRow:
     statuses = [row.status for row in rows]
     errors = [(row.tokens_estimated - row.tokens_sent) / row.tokens_sent for row in rows if row.tokens_sent]
     absolute = sorted(map(abs, errors))
+    cost = _total(row.cost_usd for row in rows)
+    base = _total(row.cost_usd for row in keep_all.calls) if keep_all else None
     return SummaryRow(
         transcript=rows[0].transcript,
         policy=rows[0].policy,
+        provider=0,
         calls=len(rows),
         tokens_peak=max(sent),
         tokens_sum=sum(sent),
         tokens_full_sum=sum(row.tokens_full for row in rows),
+        tokens_output_sum=sum(row.tokens_output for row in rows),
         tokens_growth_per_call=round((sent[-1] - sent[0]) / (len(sent) - 1), 3) if len(sent) > 1 else None,
+        cost_usd=cost,
+        cost_read_usd=_total(row.cost_read_usd for row in rows),
+        cost_write_usd=_total(row.cost_write_usd for row in rows),
+        cost_uncached_usd=_total(row.cost_uncached_usd for row in rows),
+        cost_output_usd=_total(row.cost_output_usd for row in rows),
+        cost_summary_usd=_total(row.cost_summary_usd for row in rows),
+        cost_vs_keep_all=round(cost / base, 6) if cost is not None and base else None,
+        cache_hit_ratio=_ratio(rows) if measured.provider.cache != "none" else None,
+        cache_breaks=sum(row.tokens_rewritten > 0 for row in rows),
+        tokens_rewritten=sum(row.tokens_rewritten for row in rows),
+        payback_calls=payback_calls(rows, measured.provider),
+        break_even_refetch=break_even_refetch(base - cost, measured.refetch_all_usd)
+        if cost is not None and base is not None
+        else None,
+        smallest_quota=smallest_quota(measured.needs),
         calls_until_first_failure=failed.call - 1 if failed else None,
         first_failure=failed.status if failed else None,
         overflows=statuses.count("overflow"),
@@ -47,3 +114,8 @@ def summarize_calls(rows: Sequence[CallRow]) -> SummaryRow:
         # Nearest-rank 95th percentile.
         estimate_p95=round(absolute[-(-95 * len(absolute) // 100) - 1], 6) if absolute else None,
     )
+
+
+def _ratio(rows: Sequence[CallRow]) -> float | None:
+    total = sum(row.tokens_sent for row in rows)
+    return round(sum(row.tokens_cache_read for row in rows) / total, 6) if total else None

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from ctxsim.errors import ContractError
 from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
-from ctxsim.provider import MockLLM, Provider
+from ctxsim.provider import Bill, MockLLM, Provider, SummaryCall, Verdict
+from ctxsim.provider.summaries import identifiers
 from ctxsim.rows import CallRow, Event
 from ctxsim.tokenizers.counter import Counter
-from ctxsim.transcript import Call, Item, Transcript, Usage
+from ctxsim.transcript import Call, Head, Item, Transcript, Usage
 from ctxsim.view import Edit, View
 
 
@@ -32,22 +33,17 @@ class _Tally:
         self.edits: list[tuple[str, Edit]] = []
         self.said: list[str] = []
         self.compactions = 0
-        self.summary_calls = 0
-        self.tokens_summary_in = 0
-        self.tokens_summary_out = 0
-        self.http_429 = 0
-        self.wait_s = 0.0
+        self.summaries: list[SummaryCall] = []
 
 
 class _Replay:
-    """The state of one replay: the view, its true token count, and the tally of the current call."""
+    """The state of one replay: the view, where it differs from the last request, and the tally of the current call."""
 
     def __init__(self, transcript: Transcript, spec: Spec, provider: Provider, counter: Counter) -> None:
         self.transcript = transcript
         self.label = spec.label
         self.counter = counter
         self.llm = MockLLM(provider, counter, transcript.head)
-        self.head_tokens = counter.head(transcript.head)
         self.sees = Surroundings(
             window=provider.window,
             head=transcript.head,
@@ -60,10 +56,12 @@ class _Replay:
             part.attach(self.sees)
         self.retries = max(getattr(part, "attempts", 10) for part in self.parts)
         self.view = View(spec.estimator.item)
-        self.full_tokens = self.head_tokens
-        self.tokens = self.head_tokens
-        self.edited = False
+        self.full = self.llm.render(())
+        self.changed_from = 0
+        self.cause = ""
         self.tally = _Tally()
+        self.number = 0
+        self.new_from = 0
 
     # growth
 
@@ -75,20 +73,17 @@ class _Replay:
                 continue
             if item.kind == "user" and resend == "current_turn":
                 self._forget_reasoning()
-            self.full_tokens += self.counter.item(item)
-            entered = self._ingest(item) if item.kind == "tool_result" else item
-            self.tokens += self.counter.item(entered)
-            self.view = self.view.grow(entered)
+            self.full.append(item)
+            self.view = self.view.grow(self._ingest(item) if item.kind == "tool_result" else item)
 
     def _forget_reasoning(self) -> None:
         """The vendor, not the policy, leaves out the reasoning of finished turns."""
-        old = [item for item in self.view if item.kind == "reasoning"]
+        old = [item.place for item in self.view if item.kind == "reasoning"]
         if old:
-            tokens = sum(map(self.counter.item, old))
-            self.view = self.view.drop([item.place for item in old], "reasoning of a finished turn").settled()
-            self.tokens -= tokens
-            self.full_tokens -= tokens
-            self.edited = True
+            edited = self.view.drop(old, "reasoning of a finished turn")
+            self._changed(edited.edits)
+            self.view = edited.settled()
+            self.full = self.llm.render([item for item in self.full.items if item.kind != "reasoning"])
 
     def _ingest(self, item: Item) -> Item:
         for part in self.parts:
@@ -119,49 +114,42 @@ class _Replay:
             raise ContractError(f"{part.label}: {moment} returned a view from an earlier moment")
         self.tally.edits += [(moment, edit) for edit in returned.edits]
         self.tally.compactions += 1
+        self._changed(returned.edits)
         return returned.settled()
 
-    def _delta(self, since: int) -> int:
-        """True tokens that the edits since then added (negative: removed)."""
-        return sum(self._change(edit) for _, edit in self.tally.edits[since:])
-
-    def _change(self, edit: Edit) -> int:
-        after = self.counter.item(edit.after) if edit.after else 0
-        return after - (self.counter.item(edit.before) if edit.before else 0)
+    def _changed(self, edits: Sequence[Edit]) -> None:
+        """Remember from which position on the next request differs from the last one, and why."""
+        first = min(edits, key=lambda edit: edit.position)
+        if first.position < self.changed_from:
+            self.changed_from = first.position
+            self.cause = first.reason
 
     def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
-        result = self.llm.summarize(items, max_tokens)
-        self.tally.summary_calls += 1
-        self.tally.tokens_summary_in += result.tokens_in
-        self.tally.tokens_summary_out += result.tokens_out
-        self.tally.http_429 += result.verdict.http_429
-        self.tally.wait_s += result.verdict.wait_s
+        wanted = self._wanted() if self.llm.provider.summaries == "clairvoyant" else ()
+        result = self.llm.summarize(items, max_tokens, wanted)
+        self.tally.summaries.append(result)
         self.sees.now_s = self.llm.now_s
         return result.text
+
+    def _wanted(self) -> list[str]:
+        """Identifiers in the responses from this call on: what only a bound may know."""
+        later = self.transcript.calls[self.number - 1 :]
+        texts = (item.text for call in later for item in self.transcript.items[call.start : call.end])
+        return [word for text in texts for word in identifiers(text)]
 
     # one call
 
     def call(self, number: int, call: Call) -> Sent:
         """Send one request and let its recorded response join the view."""
-        tally = self.tally
-        scheduled_s = self._scheduled_s(number, call)
-        self.llm.begin(scheduled_s)
-        self.sees.now_s = self.llm.now_s
-        request, tokens, edited, stop = self.view, self.tokens, self.edited, None
-        lasting = True
-        for part in self.parts:
-            before = len(tally.edits)
-            acted = self._moment(part, "before_call", request)
-            if isinstance(acted, Stop):
-                stop = acted
-                break
-            assert acted is not None
-            lasting = lasting and not part.ephemeral
-            if acted is not request:
-                request, tokens, edited = acted, tokens + self._delta(before), True
-                if lasting:
-                    self.view, self.tokens = request, tokens
-        verdict = self.llm.judge(request, tokens, edited)
+        self.number = number
+        llm, tally = self.llm, self.tally
+        self._use_head(call.head or self.transcript.head)
+        llm.begin(self._scheduled_s(number, call))
+        self.sees.now_s = llm.now_s
+        request, lasting, stop = self._before_call()
+        edited = self.changed_from < len(llm.rendering.items)
+        tokens = llm.rendering.follow(request, self.changed_from)
+        verdict = llm.judge(request, tokens, edited)
         attempts = 1
         while verdict.status == "overflow" and stop is None and attempts <= self.retries:
             smaller = self._shrink(request, tokens, verdict.reason)
@@ -170,38 +158,58 @@ class _Replay:
             request, tokens = smaller
             attempts += 1
             if lasting:
-                self.view, self.tokens = request, tokens
-            verdict = self.llm.judge(request, tokens, True)
-        # An ephemeral edit leaves the next request to be checked from the start again.
-        self.edited = not lasting and request is not self.view
-        tally.http_429 += verdict.http_429
-        tally.wait_s += verdict.wait_s
-        self.sees.now_s = self.llm.now_s
-
+                self.view = request
+            verdict = llm.judge(request, tokens, True)
         response = self.transcript.items[call.start : call.end]
-        output = sum(self.counter.item(item) for item in response)
-        sent = request
-        full, estimated = self.full_tokens, self.sees.estimator.head(self.sees.head) + request.size
+        output = self._output_tokens(call, response)
+        bill = llm.bill(output, llm.rendering.tokens_before(self.new_from))
+        self.new_from = call.start
+        self.sees.now_s = llm.now_s
+        full, estimated, cause = self.full.total, self.sees.estimate(request), self.cause
+        # An ephemeral edit makes the next request differ where this one was edited.
+        self.changed_from = len(request) if request is self.view else min(self.changed_from, len(request))
+        self.cause = "" if request is self.view else cause
         self.join(response)
         if verdict.status == "ok" and stop is None:
-            usage = Usage(input_tokens=tokens, output_tokens=output)
-            self.sees.usage = usage
-            for part in self.parts:
-                before = len(tally.edits)
-                acted = self._moment(part, "after_call", self.view, usage)
-                if not isinstance(acted, View):
-                    raise ContractError(f"{part.label}: after_call must return a view")
-                if acted is not self.view:
-                    self.view, self.tokens, self.edited = acted, self.tokens + self._delta(before), True
-        row = self._row(
-            number, call, stop.reason if stop else verdict.reason, "stopped" if stop else verdict.status,
-            attempts, full, tokens, estimated, output,
-        )  # fmt: skip
+            self._after_call(Usage(tokens, output, bill.split.read, bill.split.write))
+        row = self._row(call, stop, verdict, attempts, bill, full, tokens, estimated, output, cause)
         self.tally = _Tally()
-        return Sent(number, sent, row, tuple(tally.edits), tuple(tally.said))
+        return Sent(number, request, row, tuple(tally.edits), tuple(tally.said))
+
+    def _use_head(self, head: Head) -> None:
+        if head == self.llm.rendering.head:
+            return
+        changed = "tools" if head.tools != self.llm.rendering.head.tools else "system prompt"
+        for rendering in (self.llm.rendering, self.full):
+            rendering.with_head(head)
+        self.llm.head = self.sees.head = head
+        self.cause = f"another {changed} than in the request before"
+
+    def _before_call(self) -> tuple[View, bool, Stop | None]:
+        """Return the view to send, whether its edits last, and the policy's stop if it gives up."""
+        request, lasting = self.view, True
+        for part in self.parts:
+            acted = self._moment(part, "before_call", request)
+            if isinstance(acted, Stop):
+                return request, lasting, acted
+            if acted is None:
+                raise ContractError(f"{part.label}: before_call must return a view or Stop")
+            lasting = lasting and not part.ephemeral
+            request = acted
+            if lasting:
+                self.view = request
+        return request, lasting, None
+
+    def _after_call(self, usage: Usage) -> None:
+        self.sees.usage = usage
+        for part in self.parts:
+            acted = self._moment(part, "after_call", self.view, usage)
+            if not isinstance(acted, View):
+                raise ContractError(f"{part.label}: after_call must return a view")
+            self.view = acted
 
     def _shrink(self, view: View, tokens: int, message: str) -> tuple[View, int] | None:
-        """After an overflow: the first policy whose view is really smaller, or None."""
+        """After an overflow: the first policy whose view is really smaller, rendered; or None."""
         error = Overflow(message, self.llm.provider.window)
         for part in self.parts:
             before = len(self.tally.edits)
@@ -210,12 +218,19 @@ class _Replay:
                 raise ContractError(f"{part.label}: on_overflow returns a view or None; only before_call may stop")
             if acted is None or acted is view:
                 continue
-            smaller = tokens + self._delta(before)
+            smaller = self.llm.rendering.follow(acted, self.changed_from)
             if smaller < tokens:
                 return acted, smaller
+            self.llm.rendering.follow(view, self.changed_from)
             del self.tally.edits[before:]
             self.tally.compactions -= 1
         return None
+
+    def _output_tokens(self, call: Call, response: Sequence[Item]) -> int:
+        """Recorded output where the reader trusts it, else counted."""
+        if call.usage is not None and call.usage.output_tokens is not None:
+            return call.usage.output_tokens
+        return sum(map(self.counter.item, response))
 
     def _scheduled_s(self, number: int, call: Call) -> float:
         first = self.transcript.calls[0].time_s
@@ -223,50 +238,87 @@ class _Replay:
             return max(0.0, call.time_s - first)
         return (number - 1) * self.llm.provider.pace_s
 
+    def _change(self, edit: Edit) -> int:
+        """True tokens that an edit added (negative: removed), without framing."""
+        after = self.counter.item(edit.after) if edit.after else 0
+        return after - (self.counter.item(edit.before) if edit.before else 0)
+
     def _row(
-        self, number: int, call: Call, reason: str, status: str,
-        attempts: int, full: int, sent: int, estimated: int, output: int,
+        self, call: Call, stop: Stop | None, verdict: Verdict, attempts: int, bill: Bill,
+        full: int, sent: int, estimated: int, output: int, cause: str,
     ) -> CallRow:  # fmt: skip
-        tally = self.tally
+        tally, split, cost = self.tally, bill.split, bill.cost
         edits = [edit for _, edit in tally.edits]
-        recorded = call.usage.input_tokens if call.usage and call.comparable else None
+        summaries = tally.summaries
+        summary_usd = sum(one.cost.total for one in summaries if one.cost) if cost else None
         return CallRow(
             transcript=self.transcript.name,
             policy=self.label,
-            call=number,
-            status=status,
-            reason=reason,
+            call=self.number,
+            status="stopped" if stop else verdict.status,
+            reason=stop.reason if stop else verdict.reason,
             attempts=attempts,
             tokens_full=full,
             tokens_sent=sent,
             tokens_estimated=estimated,
-            tokens_recorded=recorded,
+            tokens_recorded=call.usage.input_tokens if call.usage and call.comparable else None,
+            tokens_cache_read=split.read,
+            tokens_cache_write=split.write,
+            tokens_uncached=split.uncached,
+            tokens_rewritten=bill.tokens_rewritten,
+            cache_break=(cause or "lifetime") if bill.tokens_rewritten else "",
             tokens_output=output,
-            http_429=tally.http_429,
-            wait_s=round(tally.wait_s, 6),
+            cost_usd=_usd(cost.total + (summary_usd or 0)) if cost else None,
+            cost_read_usd=_usd(cost.read) if cost else None,
+            cost_write_usd=_usd(cost.write) if cost else None,
+            cost_uncached_usd=_usd(cost.uncached) if cost else None,
+            cost_output_usd=_usd(cost.output) if cost else None,
+            cost_summary_usd=_usd(summary_usd) if summary_usd is not None else None,
+            http_429=verdict.http_429 + sum(one.verdict.http_429 for one in summaries),
+            wait_s=round(verdict.wait_s + sum(one.verdict.wait_s for one in summaries), 6),
             compactions=tally.compactions,
             items_edited=sum(edit.action == "edited" for edit in edits),
             items_dropped=sum(edit.action == "dropped" for edit in edits),
             tokens_removed=-sum(map(self._change, edits)),
-            summary_calls=tally.summary_calls,
-            tokens_summary_in=tally.tokens_summary_in,
-            tokens_summary_out=tally.tokens_summary_out,
+            summary_calls=len(summaries),
+            tokens_summary_in=sum(one.tokens_in for one in summaries),
+            tokens_summary_out=sum(one.tokens_out for one in summaries),
         )
 
 
-def replay(transcript: Transcript, spec: Spec, provider: Provider, counter: Counter) -> Iterator[Sent]:
+def _usd(value: float) -> float:
+    """Dollars to a hundred-millionth of a cent, so that sums in another order print the same."""
+    return round(value, 10)
+
+
+class Replayed:
+    """One replay, call by call as it is iterated; `needs` then says what the rate limit was asked for, and when."""
+
+    def __init__(self, transcript: Transcript, spec: Spec, provider: Provider, counter: Counter) -> None:
+        self._transcript = transcript
+        counter.learn_transcript(transcript)
+        self._state = _Replay(transcript, spec, provider, counter)
+
+    @property
+    def needs(self) -> list[tuple[float, int]]:
+        """Simulated second and tokens that count towards a rate limit, per call so far."""
+        return self._state.llm.needs
+
+    def __iter__(self) -> Iterator[Sent]:
+        joined = 0
+        for number, call in enumerate(self._transcript.calls, 1):
+            self._state.join(self._transcript.items[joined : call.start])
+            yield self._state.call(number, call)
+            joined = call.end
+
+
+def replay(transcript: Transcript, spec: Spec, provider: Provider, counter: Counter) -> Replayed:
     """Replay a transcript through a policy, call by call.
 
     Teacher-forced: the recorded response joins the view whatever the provider said. Raises ContractError where the
     policy breaks its contract.
     """
-    counter.learn_transcript(transcript)
-    state = _Replay(transcript, spec, provider, counter)
-    joined = 0
-    for number, call in enumerate(transcript.calls, 1):
-        state.join(transcript.items[joined : call.start])
-        yield state.call(number, call)
-        joined = call.end
+    return Replayed(transcript, spec, provider, counter)
 
 
 def events(sent: Sent, counter: Counter) -> Iterator[Event]:

@@ -46,11 +46,10 @@ class RunInfo(msgspec.Struct, frozen=True):
     name: str
     title: str
     ctxsim: str
-    tokenizer: str
-    vocabulary_sha256: str
+    tokenizers: dict[str, str]
     policies: tuple[str, ...]
     bounds: tuple[str, ...]
-    provider: dict[str, Any]
+    providers: tuple[dict[str, Any], ...]
     inputs: tuple[InputInfo, ...]
     scenario: dict[str, Any] | None = None
     schema: int = SCHEMA_VERSION

@@ -23,6 +23,7 @@ Estimated = _column("estimated", "tokens")
 Modelled = _column("modelled", "count")
 ModelledTokens = _column("modelled", "tokens")
 Seconds = _column("modelled", "seconds")
+Dollars = _column("modelled", "USD")
 
 
 class CallRow(msgspec.Struct, frozen=True):
@@ -38,7 +39,18 @@ class CallRow(msgspec.Struct, frozen=True):
     tokens_sent: Annotated[int, Counted]
     tokens_estimated: Annotated[int, Estimated]
     tokens_recorded: Annotated[int | None, Recorded]
+    tokens_cache_read: Annotated[int, ModelledTokens]
+    tokens_cache_write: Annotated[int, ModelledTokens]
+    tokens_uncached: Annotated[int, ModelledTokens]
+    tokens_rewritten: Annotated[int, ModelledTokens]
+    cache_break: Annotated[str, Fact]
     tokens_output: Annotated[int, Counted]
+    cost_usd: Annotated[float | None, Dollars]
+    cost_read_usd: Annotated[float | None, Dollars]
+    cost_write_usd: Annotated[float | None, Dollars]
+    cost_uncached_usd: Annotated[float | None, Dollars]
+    cost_output_usd: Annotated[float | None, Dollars]
+    cost_summary_usd: Annotated[float | None, Dollars]
     http_429: Annotated[int, Modelled]
     wait_s: Annotated[float, Seconds]
     compactions: Annotated[int, Number]
@@ -69,11 +81,26 @@ class SummaryRow(msgspec.Struct, frozen=True):
 
     transcript: Annotated[str, Fact]
     policy: Annotated[str, Fact]
+    provider: Annotated[int, _column("fact", "index into run.json providers")]
     calls: Annotated[int, Number]
     tokens_peak: Annotated[int, Counted]
     tokens_sum: Annotated[int, Counted]
     tokens_full_sum: Annotated[int, Counted]
+    tokens_output_sum: Annotated[int, Counted]
     tokens_growth_per_call: Annotated[float | None, _column("counted", "tokens per call")]
+    cost_usd: Annotated[float | None, Dollars]
+    cost_read_usd: Annotated[float | None, Dollars]
+    cost_write_usd: Annotated[float | None, Dollars]
+    cost_uncached_usd: Annotated[float | None, Dollars]
+    cost_output_usd: Annotated[float | None, Dollars]
+    cost_summary_usd: Annotated[float | None, Dollars]
+    cost_vs_keep_all: Annotated[float | None, _column("modelled", "ratio")]
+    cache_hit_ratio: Annotated[float | None, _column("modelled", "ratio")]
+    cache_breaks: Annotated[int, Modelled]
+    tokens_rewritten: Annotated[int, ModelledTokens]
+    payback_calls: Annotated[float | None, _column("modelled", "calls")]
+    break_even_refetch: Annotated[float | None, _column("modelled", "ratio")]
+    smallest_quota: Annotated[int, _column("modelled", "tokens per minute")]
     calls_until_first_failure: Annotated[int | None, Number]
     first_failure: Annotated[str | None, Fact]
     overflows: Annotated[int, Modelled]

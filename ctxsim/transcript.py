@@ -94,6 +94,8 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str = ""
     comparable: bool = True
     """False where the recorded request was not the whole history, e.g. after the agent's own compaction."""
+    head: Head | None = None
+    """What went with this request, where that differs from the transcript's head: a waste of any prompt cache."""
 
 
 class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):

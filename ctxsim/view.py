@@ -67,7 +67,8 @@ class View(Sequence[Item]):
     def __getitem__(self, index: slice) -> list[Item]: ...
     def __getitem__(self, index: int | slice) -> Item | list[Item]:
         if isinstance(index, slice):
-            return self._items[: self._length][index]
+            start, stop, step = index.indices(self._length)
+            return self._items[start:stop:step] if step > 0 else self._items[: self._length][index]
         if not -self._length <= index < self._length:
             raise IndexError(index)
         return self._items[index if index >= 0 else index + self._length]

@@ -109,6 +109,46 @@ def test_a_bad_file_is_reported_and_the_others_are_done(tmp_path: Path) -> None:
     assert set(rows.transcript) == {str(Path("logs") / "b.json")}
 
 
+def test_a_stranger_among_transcripts_is_left_out_but_a_named_one_is_a_mistake(tmp_path: Path) -> None:
+    good = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "yo"},
+    ]
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "package.json").write_text('{"name": "x", "version": "1"}')
+    (tmp_path / "logs" / "b.json").write_text(json.dumps(good))
+    done = ctxsim("bench", "logs", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "package.json" in done.stderr and "left out: is no transcript format" in done.stderr
+    checked = ctxsim("transcripts", "check", "logs", cwd=tmp_path)
+    assert (
+        checked.returncode == 0 and "left out:" in checked.stderr and "1 transcripts: 1 openai-chat" in checked.stdout
+    )
+    assert ctxsim("bench", "logs/package.json", cwd=tmp_path).returncode == 1
+
+
+def test_transcripts_convert_and_stats(tmp_path: Path) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    chat = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": '{"a": [1, 2, 3]}'},
+        {"role": "assistant", "content": "yo"},
+    ]
+    (tmp_path / "chat.json").write_text(json.dumps(chat))
+    assert ctxsim("transcripts", "convert", "chat.json", "-o", "own.jsonl", cwd=tmp_path).returncode == 0
+    direct = ctxsim("bench", "chat.json", "--out", "a", cwd=tmp_path)
+    converted = ctxsim("bench", "own.jsonl", "--out", "b", cwd=tmp_path)
+    assert direct.returncode == converted.returncode == 0
+    assert (tmp_path / "a" / "calls.csv").read_bytes() == (tmp_path / "b" / "calls.csv").read_bytes()
+    stats = ctxsim("transcripts", "stats", "chat.json", cwd=tmp_path).stdout
+    assert re.search(r"search +1 +16 ", stats) and re.search(r"json +1 +16 ", stats)
+    usage = ctxsim("transcripts", "check", "--against-usage", "chat.json", cwd=tmp_path)
+    assert usage.returncode == 0 and "growth between calls" in usage.stdout
+
+
 def test_standard_input(tmp_path: Path) -> None:
     chat = [
         {"role": "system", "content": "s"},
@@ -141,10 +181,11 @@ def test_replay_prints_the_exact_request(format: str, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["bnch"], "unknown command 'bnch'; did you mean bench?"),
-        (["bench", "--scenario", "documented"], "did you mean documented-53k?"),
+        (["bench", "--scenario", "documented"], "did you mean documented-53k"),
         (["bench", "--policy", "tokn-budget"], "did you mean token-budget?"),
         (["bench", "--tokenizer", "o200"], "did you mean o200k_base?"),
         (["bench", "nothing-here"], "nothing-here: does not exist"),
+        (["bench", "--model", "claude-sonet-4-5"], "did you mean claude-sonnet-4-5"),
         (["replay", "documented-53k", "--policy", "keep-all", "--request", "9"], "has 7 calls, there is no call 9"),
         (["replay", "fifty", "--policy", "keep-all"], "unknown scenario 'fifty'; did you mean fifty-turns?"),
     ],

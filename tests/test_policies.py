@@ -139,7 +139,8 @@ def test_max_result_chars_cuts_at_ingestion() -> None:
 
 def test_max_messages_orphans_a_result() -> None:
     # Messages at call 3: task, call, result, call, result. n=4 drops the task; at call 4 (7 messages) n=4 drops task,
-    # call and result 1: four are left and begin with a call. n=3 at call 2 keeps all; at call 3 it leaves result, call, result.
+    # call and result 1: four are left and begin with a call. n=3 at call 2 keeps all; at call 3 it leaves result, call,
+    # result.
     sent = run(conversation("a", "b", "c"), "max-messages:n=3")
     assert [one.row.status for one in sent] == ["ok", "ok", "invalid_pairs", "invalid_pairs"]
     assert "result 2 has no call" in sent[2].row.reason

@@ -8,9 +8,9 @@ from samples import conversation, run
 from strategies import transcripts
 
 from ctxsim.policies import open_policy
-from ctxsim.provider import Provider, RateLimit
+from ctxsim.provider import Provider
 from ctxsim.provider.pairs import PairCheck
-from ctxsim.provider.rate_limit import Bucket
+from ctxsim.provider.rate_limit import Bucket, smallest_quota
 from ctxsim.provider.summaries import EMPTY, MODES
 from ctxsim.provider.wire import request_body
 from ctxsim.replay import replay
@@ -22,34 +22,59 @@ from ctxsim.view import View
 
 def test_bucket_by_hand() -> None:
     # 60 tokens per minute: 1 a second. Full at 60; 50 taken at 0 s leaves 10. At 20 s it holds 30: 40 more need 10 s.
-    bucket = Bucket(RateLimit(tokens_per_minute=60))
-    assert bucket.take(50, 0) == 0
-    assert bucket.take(40, 20) == 10
+    bucket = Bucket(60)
+    assert bucket.wait_s(50, 0) == 0
+    bucket.take(50, 0)
+    assert bucket.wait_s(40, 20) == 10
+    bucket.take(40, 30)
     # At 30 s it is empty; at 90 s full again, not fuller.
-    assert bucket.take(60, 200) == 0
-    assert bucket.take(1, 200) == 1
-    assert bucket.take(61, 10_000) is None
+    assert bucket.wait_s(60, 200) == 0
+    bucket.take(60, 200)
+    assert bucket.wait_s(1, 200) == 1
+    assert bucket.wait_s(61, 10_000) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.floats(0, 50)), max_size=30))
 def test_bucket_never_gives_more_than_flowed_in(requests: list[tuple[int, float]]) -> None:
-    bucket = Bucket(RateLimit(tokens_per_minute=60))
+    bucket = Bucket(60)
     now = taken = 0.0
     for need, pause in requests:
         now += pause
-        waited = bucket.take(need, now)
+        waited = bucket.wait_s(need, now)
         if waited is not None:
             now += waited
+            bucket.take(need, now)
             taken += need
             assert taken <= 60 + now + 1e-6
 
 
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 5_000)), min_size=1, max_size=12))
+def test_smallest_quota_is_the_smallest(requests: list[tuple[int, int]]) -> None:
+    now, timed = 0.0, []
+    for pause, need in requests:
+        now += pause
+        timed.append((now, need))
+
+    def waits(quota: int) -> bool:
+        bucket = Bucket(quota)
+        for at_s, need in timed:
+            if (bucket.wait_s(need, at_s) or 0.0) > 1e-9 or bucket.wait_s(need, at_s) is None:
+                return True
+            bucket.take(need, at_s)
+        return False
+
+    quota = smallest_quota(timed)
+    assert not waits(quota)
+    assert quota == 1 or waits(quota - 1)
+
+
 def test_documented_waits() -> None:
     # Bucket of 50,000 a minute, 40 s apart: 45,231 at call 6 leaves 4,769; 33,333 flow in; 53,000 never fit.
-    bucket = Bucket(RateLimit(tokens_per_minute=50_000))
+    bucket = Bucket(50_000)
     for number, tokens in enumerate([2_000, 4_900, 12_000, 12_105, 28_000, 45_231]):
-        assert bucket.take(tokens, 40 * number) == 0
-    assert bucket.take(53_000, 240) is None
+        assert bucket.wait_s(tokens, 40 * number) == 0
+        bucket.take(tokens, 40 * number)
+    assert bucket.wait_s(53_000, 240) is None
 
 
 def test_pairs() -> None:
@@ -86,7 +111,7 @@ def test_window_counts_reserved_output() -> None:
     assert [sent.row.status for sent in exact] == ["ok", "ok"]
     over = run(transcript, "keep-all", window=tokens[1] + 9, reserved_output=10)
     assert [sent.row.status for sent in over] == ["ok", "overflow"]
-    assert f"{tokens[1]:,} tokens + 10 reserved for output exceed the window" in over[1].row.reason
+    assert f"{tokens[1]:,} + 10 reserved for output tokens exceed the window of {tokens[1] + 9:,}" in over[1].row.reason
 
 
 def test_extractive_summary_keeps_identifiers_and_fits() -> None:

@@ -7,11 +7,11 @@ import re
 import msgspec
 import pytest
 
-from ctxsim.bench import provider_of
 from ctxsim.errors import InputError, UnknownName
-from ctxsim.measure import summarize_calls
+from ctxsim.measure import Measured
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
+from ctxsim.provider.resolve import resolve
 from ctxsim.replay import Sent, replay
 from ctxsim.rows import SummaryRow
 from ctxsim.synthesis import Scenario, load_scenario, scenario_names, synthesize
@@ -22,7 +22,7 @@ from ctxsim.transcript import Transcript, problems
 
 def opened(name: str) -> tuple[Scenario, Transcript, Provider]:
     scenario = load_scenario(name)
-    return scenario, synthesize(scenario), provider_of(scenario.provider, name, {})
+    return scenario, synthesize(scenario), resolve({}, (name, scenario.provider))
 
 
 def replayed(name: str, label: str) -> list[Sent]:
@@ -99,7 +99,8 @@ class TestDocumented53K:
 
 class TestFiftyTurns:
     def summary(self, label: str) -> SummaryRow:
-        return summarize_calls([one.row for one in replayed("fifty-turns", label)])
+        _, transcript, provider = opened("fifty-turns")
+        return Measured(transcript, open_policy(label), provider, Counter(open_tokenizer())).summary(None)
 
     def test_shape(self) -> None:
         _, transcript, provider = opened("fifty-turns")
@@ -136,6 +137,6 @@ def test_unknown_and_broken_scenarios(tmp_path) -> None:  # type: ignore[no-unty
     with pytest.raises(InputError, match=r"broken\.toml"):
         load_scenario(str(broken))
     with pytest.raises(InputError, match="window"):
-        provider_of({"window": -1}, "test", {})
+        resolve({}, ("test", {"window": -1}))
     with pytest.raises(InputError, match="wndow"):
-        provider_of({"wndow": 1}, "test", {})
+        resolve({}, ("test", {"wndow": 1}))

@@ -14,7 +14,10 @@ from ctxsim.errors import CtxsimError, unknown
 COMMANDS = {
     # name: module, one line of help (so that `--help` imports no command)
     "bench": ("bench", "Replay transcripts or scenarios through policies; tables, pictures, result files."),
+    "transcripts": ("transcripts", "Check, convert and measure recorded transcripts."),
     "replay": ("replay", "Watch one conversation, call by call, under one policy."),
+    "validate": ("validate", "Compare predicted tokens and cache reads with recorded usage."),
+    "models": ("models", "List models: window, prices, cache rules, tokenizer."),
     "policies": ("policies", "List the policies with their parameters."),
     "check-policy": ("check_policy", "Check a policy, yours too, against the contract."),
     "scenarios": ("scenarios", "List the scenarios that come with ctxsim."),

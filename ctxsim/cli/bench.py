@@ -7,12 +7,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
+import msgspec
 
-from ctxsim.bench import DEFAULT_POLICIES, Setting, bench, provider_of, scenario_setting
+from ctxsim.bench import DEFAULT_POLICIES, Setting, bench
 from ctxsim.errors import CtxsimError
+from ctxsim.provider import Provider
+from ctxsim.provider.cache import Breakpoints
+from ctxsim.provider.models import read_overrides
+from ctxsim.provider.rules import SummaryMode
 from ctxsim.report.plots import plot_run
 from ctxsim.report.tables import print_run
 from ctxsim.results import InputInfo, RunInfo, read_run
@@ -27,6 +32,14 @@ DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")
 @click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Run these policies instead of the default.")
 @click.option("--estimator", metavar="LABEL", help="What policies decide by, where their label doesn't say.")
 @click.option("--tokenizer", metavar="NAME", help="What the provider counts by. See: ctxsim tokenizers")
+@click.option(
+    "--model", metavar="ID", help="The provider's model: window, prices, cache, tokenizer. See: ctxsim models"
+)
+@click.option(
+    "--models", "models_file", type=click.Path(path_type=Path), metavar="FILE", help="Your models and prices."
+)
+@click.option("--summaries", type=click.Choice(get_args(SummaryMode)), help="What summary calls answer.")
+@click.option("--breakpoints", type=click.Choice(get_args(Breakpoints)), help="Where the agent marks its cache.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder instead of results/<name>.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same.")
@@ -36,6 +49,10 @@ def command(
     policies: tuple[str, ...],
     estimator: str | None,
     tokenizer: str | None,
+    model: str | None,
+    models_file: Path | None,
+    summaries: str | None,
+    breakpoints: str | None,
     window: int | None,
     out: Path | None,
     jobs: int,
@@ -45,16 +62,24 @@ def command(
     Without arguments both scenarios run. Prints one table per run and writes run.json, calls, events, summary and
     pictures to results/<name>.
     """
-    overrides = {"tokenizer": tokenizer, "window": window}
+    given = {
+        "tokenizer": tokenizer,
+        "model": model,
+        "window": window,
+        "summaries": summaries,
+        "breakpoints": breakpoints,
+    }
+    overrides = {key: value for key, value in given.items() if value is not None}
+    entries = read_overrides(models_file) if models_file else ()
     runs: list[tuple[Setting, Scenario | None]] = []
     for name in scenarios or (() if paths else DEFAULT_SCENARIOS):
         scenario = load_scenario(name)
-        runs.append((scenario_setting(scenario, policies, estimator, overrides), scenario))
+        labels = policies or scenario.policies
+        runs.append((Setting(scenario.name, scenario.title, labels, estimator, overrides, entries), scenario))
     if paths:
-        provider = provider_of({}, "default", overrides)
         name = "standard-input" if paths[0] == "-" else Path(paths[0]).resolve().name.split(".")[0] or "run"
         title = f"Recorded transcripts in {', '.join(paths)}"
-        runs.append((Setting(name, title, policies or DEFAULT_POLICIES, estimator, provider), None))
+        runs.append((Setting(name, title, policies or DEFAULT_POLICIES, estimator, overrides, entries), None))
     bad = 0
     for setting, chosen in runs:
         folder = out if out and len(runs) == 1 else (out or Path("results")) / setting.name
@@ -69,10 +94,10 @@ def run_one(setting: Setting, scenario: Scenario | None, paths: tuple[str, ...],
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 100, soft_wrap=False)
-    click.echo(f"Provider: {setting.provider.describe()}")
     with _progress(setting.name) as step:
         info = bench(setting, folder, scenario, () if scenario else paths, jobs, step)
     run = read_run(folder)
+    _print_providers(info)
     if not len(run.summary):
         raise CtxsimError(
             f"{', '.join(paths)}: no call to replay" + "".join(f"; {i.error}" for i in info.inputs if i.error)
@@ -83,6 +108,17 @@ def run_one(setting: Setting, scenario: Scenario | None, paths: tuple[str, ...],
         f"Results: {folder}{os.sep} ({', '.join(picture.name for picture in pictures)}, calls.csv, summary.csv, ...)\n"
     )
     return info
+
+
+def _print_providers(info: RunInfo) -> None:
+    """Say which providers were assumed and where from, one line per model."""
+    groups: dict[str, list[Provider]] = {}
+    for values in info.providers:
+        provider = msgspec.convert(values, Provider)
+        groups.setdefault(provider.model, []).append(provider)
+    for found in groups.values():
+        more = f"  (and {len(found) - 1} more with this model, by price date)" if len(found) > 1 else ""
+        click.echo(f"Provider: {found[0].describe()}{more}")
 
 
 def _say_what_was_left_out(info: RunInfo) -> int:

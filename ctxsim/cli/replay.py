@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import get_args
 
 import click
 
-from ctxsim.bench import provider_of
 from ctxsim.errors import CtxsimError
 from ctxsim.estimators import open_estimator
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
+from ctxsim.provider.resolve import resolve
 from ctxsim.provider.wire import Format, request_body
 from ctxsim.readers import read
 from ctxsim.replay import Sent, replay
@@ -29,6 +29,7 @@ from ctxsim.transcript import Transcript
 @click.option("--policy", "label", required=True, metavar="LABEL", help="The policy, as in token-budget:budget=30000.")
 @click.option("--estimator", metavar="LABEL", help="What the policy decides by, where its label doesn't say.")
 @click.option("--tokenizer", metavar="NAME", help="What the provider counts by.")
+@click.option("--model", metavar="ID", help="The provider's model: window, prices, cache, tokenizer.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
 @click.option("--number", type=click.IntRange(min=1), default=1, metavar="N", help="Which transcript of PATH, from 1.")
 @click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
@@ -38,6 +39,7 @@ def command(
     label: str,
     estimator: str | None,
     tokenizer: str | None,
+    model: str | None,
     window: int | None,
     number: int,
     request_call: int | None,
@@ -47,7 +49,7 @@ def command(
 
     What the policy would have told its user goes to standard error, the calls to standard output.
     """
-    transcript, provider = _open(what, number, {"tokenizer": tokenizer, "window": window})
+    transcript, provider = _open(what, number, {"tokenizer": tokenizer, "model": model, "window": window})
     spec = open_policy(label, open_estimator(estimator) if estimator else None)
     sent = replay(transcript, spec, provider, Counter(open_tokenizer(provider.tokenizer)))
     if request_call is not None:
@@ -67,19 +69,19 @@ def _open(what: str, number: int, overrides: dict[str, object]) -> tuple[Transcr
         transcript = next(islice(read(what), number - 1, None), None)
         if transcript is None:
             raise CtxsimError(f"{what} has fewer than {number} transcripts")
-        return transcript, provider_of({}, "default", overrides)
+        return transcript, resolve(overrides, None, transcript)
     scenario = load_scenario(what)
-    return synthesize(scenario), provider_of(scenario.provider, f"scenario {scenario.name}", overrides)
+    return synthesize(scenario), resolve(overrides, (scenario.name, scenario.provider))
 
 
-def _print_request(sent: Iterator[Sent], call: int, transcript: Transcript, wire: Format) -> None:
-    chosen = next(islice(sent, call - 1, None), None)
+def _print_request(sent: Iterable[Sent], call: int, transcript: Transcript, wire: Format) -> None:
+    chosen = next(islice(iter(sent), call - 1, None), None)
     if chosen is None:
         raise CtxsimError(f"{transcript.name} has {len(transcript.calls)} calls, there is no call {call}")
     click.echo(json.dumps(request_body(list(chosen.view), transcript.head, wire), indent=2, ensure_ascii=False))
 
 
-def lines(sent: Iterator[Sent], provider: Provider) -> Iterator[tuple[str, bool]]:
+def lines(sent: Iterable[Sent], provider: Provider) -> Iterator[tuple[str, bool]]:
     """Return the display line by line; True with those for standard error.
 
     Seed 003, "REPL Display": used / window / percent, latest call, average, and how many calls of average growth fit.

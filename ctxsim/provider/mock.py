@@ -1,16 +1,20 @@
-"""The mock LLM at work: judges one request after another on a simulated clock."""
+"""The mock LLM at work: judges and bills one request after another on a simulated clock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
+from ctxsim.provider.cache import Split, open_cache
 from ctxsim.provider.pairs import PairCheck
+from ctxsim.provider.prices import Cost, cost_of
 from ctxsim.provider.rate_limit import Bucket
+from ctxsim.provider.rendering import Rendering
 from ctxsim.provider.rules import Provider
 from ctxsim.provider.summaries import MODES, PROMPT
+from ctxsim.provider.vendor import load_vendor
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Head, Item
 from ctxsim.view import View
@@ -27,60 +31,128 @@ class Verdict(msgspec.Struct, frozen=True):
     wait_s: float = 0.0
 
 
+class Bill(msgspec.Struct, frozen=True):
+    """One request's tokens by class, and dollars if prices are known.
+
+    `tokens_rewritten` were in the cache and in this request, but could not be read: an edit, another head or the
+    cache's lifetime came between.
+    """
+
+    split: Split
+    cost: Cost | None
+    tokens_rewritten: int
+
+
 class SummaryCall(msgspec.Struct, frozen=True):
     """One billed summary request; `text` is None where the provider refused it."""
 
     text: str | None
     tokens_in: int
     tokens_out: int
+    cost: Cost | None
     verdict: Verdict
 
 
 class MockLLM:
-    """One conversation's provider. State: the clock, the bucket, and what was already checked."""
+    """One conversation's provider. State: the clock, the bucket, the cache, and the last request."""
 
     def __init__(self, provider: Provider, counter: Counter, head: Head) -> None:
         self.provider = provider
         self._counter = counter
-        self._head_tokens = counter.head(head)
+        self.head = head
         self._pairs = PairCheck()
-        self._bucket = Bucket(provider.rate_limit) if provider.rate_limit else None
+        limit = provider.rate_limit
+        self._tokens = Bucket(limit.tokens_per_minute) if limit else None
+        self._requests = Bucket(limit.requests_per_minute) if limit and limit.requests_per_minute else None
+        self._cache = open_cache(
+            load_vendor(provider.cache).cache, provider.model, provider.breakpoints, provider.long_cache, counter.ids
+        )
+        self.rendering = self.render(())
+        self.needs: list[tuple[float, int]] = []
+        self._held = 0
         self._delay_s = 0.0
         self.now_s = 0.0
+
+    def render(self, items: Sequence[Item]) -> Rendering:
+        """Return these items as a request, framing included."""
+        rendering = Rendering(
+            self.head,
+            self.provider.model,
+            load_vendor(self.provider.framing).framing,
+            self.provider.hidden_head,
+            self._counter.item,
+            self._counter.text,
+        )
+        rendering.follow(items, 0)
+        return rendering
 
     def begin(self, scheduled_s: float) -> None:
         """Move the clock to a call's scheduled start, later by all waiting so far."""
         self.now_s = max(self.now_s, scheduled_s + self._delay_s)
 
     def judge(self, view: View, tokens: int, edited: bool) -> Verdict:
-        """Return the verdict on a request of so many tokens: pairs first, then the window, then the rate limit."""
+        """Return the verdict on the request rendered last: pairs first, then the window, then the rate limit."""
         errors = self._pairs.errors(view, edited)
         if errors:
             return Verdict("invalid_pairs", "; ".join(errors[:3]) + (" ..." if len(errors) > 3 else ""))
-        return self._admit(tokens, self.provider.reserved_output)
+        return self._admit(self.rendering, tokens, self.provider.reserved_output)
 
-    def _admit(self, tokens: int, output: int) -> Verdict:
+    def _admit(self, rendering: Rendering, tokens: int, output: int) -> Verdict:
         window = self.provider.window
         if tokens + output > window:
             plus = f" + {output:,} reserved for output" if output else ""
-            return Verdict("overflow", f"{tokens:,} tokens{plus} exceed the window of {window:,}")
-        if self._bucket is None:
+            wording = load_vendor(self.provider.vendor).overflow.message
+            return Verdict("overflow", wording.format(tokens=f"{tokens:,}{plus}", window=f"{window:,}"))
+        limit = self.provider.rate_limit
+        if limit is None or self._tokens is None:
             return Verdict("ok")
-        wait_s = self._bucket.take(tokens, self.now_s)
+        need = limit.need(self._cache.split(rendering, self.now_s, commit=False))
+        wait_s = self._tokens.wait_s(need, self.now_s)
         if wait_s is None:
-            assert self.provider.rate_limit
-            capacity = self.provider.rate_limit.tokens_per_minute
-            return Verdict("rate_limited", f"{tokens:,} tokens exceed what the bucket can ever hold ({capacity:,})", 1)
+            capacity = limit.tokens_per_minute
+            return Verdict("rate_limited", f"{need:,} tokens exceed what the bucket can ever hold ({capacity:,})", 1)
+        if self._requests is not None:
+            wait_s = max(wait_s, self._requests.wait_s(1, self.now_s) or 0.0)
+        if wait_s and limit.failed_requests_count:
+            self._tokens.take(need, self.now_s)
+            wait_s = max(wait_s, self._tokens.wait_s(need, self.now_s) or 0.0)
         self._delay_s += wait_s
         self.now_s += wait_s
+        self._tokens.take(need, self.now_s)
+        if self._requests is not None:
+            self._requests.take(1, self.now_s)
         return Verdict("ok", "", int(wait_s > 0), wait_s)
 
-    def summarize(self, items: Iterable[Item], max_tokens: int) -> SummaryCall:
-        """Ask for a summary: a request of its own with head, these items and a prompt, judged like any other."""
+    def bill(self, output_tokens: int, tokens_old: int) -> Bill:
+        """Match the last rendered request with the cache, let the cache remember it, and return what it costs.
+
+        `tokens_old` of its tokens belong to items that the request before could have had.
+        """
+        split = self._cache.split(self.rendering, self.now_s)
+        readable = min(self._held, tokens_old)
+        rewritten = max(0, readable - readable % self._cache.step - split.read)
+        self._held = self._cache.holds(split, self.rendering.total)
+        limit = self.provider.rate_limit
+        self.needs.append((self.now_s, limit.need(split) if limit else split.read + split.write + split.uncached))
+        return Bill(split, self._price(split, output_tokens), rewritten)
+
+    def _price(self, split: Split, output_tokens: int) -> Cost | None:
+        prices = self.provider.prices
+        return cost_of(prices, split, output_tokens, self.provider.long_cache) if prices else None
+
+    def summarize(self, items: Iterable[Item], max_tokens: int, wanted: Sequence[str] = ()) -> SummaryCall:
+        """Ask for a summary: a request of its own with head, these items and a prompt, judged like any other.
+
+        It reads what the cache holds of its prefix, and writes nothing: a prompt that won't come again isn't marked.
+        """
         chosen = list(items)
-        tokens_in = self._head_tokens + self._counter.text(PROMPT) + sum(map(self._counter.item, chosen))
-        verdict = self._admit(tokens_in, max_tokens)
+        asked = Item("user", -1, -1, PROMPT)
+        rendering = self.render([*chosen, asked])
+        verdict = self._admit(rendering, rendering.total, max_tokens)
         if verdict.status != "ok":
-            return SummaryCall(None, tokens_in, 0, verdict)
-        text = MODES[self.provider.summaries](chosen, max_tokens, self._counter.text)
-        return SummaryCall(text, tokens_in, self._counter.text(text), verdict)
+            return SummaryCall(None, rendering.total, 0, None, verdict)
+        text = MODES[self.provider.summaries](chosen, max_tokens, self._counter.text, wanted)
+        found = self._cache.split(rendering, self.now_s, commit=False)
+        split = Split(found.read, 0, found.write + found.uncached)
+        output = self._counter.text(text)
+        return SummaryCall(text, rendering.total, output, self._price(split, output), verdict)

@@ -4,40 +4,77 @@ from __future__ import annotations
 
 import msgspec
 
+from ctxsim.provider.cache import Split
+
 
 class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`tokens_per_minute` is both what the bucket holds when full and what flows in per minute."""
+    """`tokens_per_minute` is both what the bucket holds when full and what flows in per minute; requests likewise.
+
+    What a request needs is the vendor's rule: cached tokens count or not, `max_tokens` is reserved or not, a refused
+    request takes its tokens or not.
+    """
 
     tokens_per_minute: int
+    requests_per_minute: int | None = None
+    counts_cache_reads: bool = True
+    reserves_max_tokens: int = 0
+    failed_requests_count: bool = False
 
     def __post_init__(self) -> None:
-        if self.tokens_per_minute <= 0:
-            raise ValueError("tokens_per_minute must be positive")
+        if self.tokens_per_minute <= 0 or (self.requests_per_minute or 1) <= 0 or self.reserves_max_tokens < 0:
+            raise ValueError("tokens_per_minute and requests_per_minute must be positive")
+
+    def need(self, split: Split) -> int:
+        """Tokens that a request takes from the bucket."""
+        read = split.read if self.counts_cache_reads else 0
+        return split.write + split.uncached + read + self.reserves_max_tokens
 
     def describe(self) -> str:
         """For people."""
-        return f"{self.tokens_per_minute:,} input tokens per minute"
+        free = "" if self.counts_cache_reads else ", cache reads free"
+        return f"{self.tokens_per_minute:,} input tokens per minute{free}"
 
 
 class Bucket:
     """Starts full. Times are simulated seconds and never go back."""
 
-    def __init__(self, limit: RateLimit) -> None:
-        self._capacity = float(limit.tokens_per_minute)
-        self._per_second = limit.tokens_per_minute / 60
+    def __init__(self, per_minute: int) -> None:
+        self._capacity = float(per_minute)
+        self._per_second = per_minute / 60
         self._level = self._capacity
         self._at_s = 0.0
 
-    def take(self, need: int, at_s: float) -> float | None:
-        """Take `need` tokens and return the seconds to wait for them; None if the bucket can never hold that many.
-
-        Nothing is taken then. A wait means that one request was refused with status 429 and sent again later.
-        """
+    def wait_s(self, need: int, at_s: float) -> float | None:
+        """Return how long to wait until the bucket holds `need`; None if it can never hold that many."""
         if need > self._capacity:
             return None
-        self._level = min(self._capacity, self._level + max(0.0, at_s - self._at_s) * self._per_second)
+        level = min(self._capacity, self._level + max(0.0, at_s - self._at_s) * self._per_second)
+        return max(0.0, (need - level) / self._per_second)
+
+    def take(self, need: int, at_s: float) -> None:
+        """Take `need` tokens at a time; the level may go below 0 by what a refused request took."""
+        self._level = min(self._capacity, self._level + max(0.0, at_s - self._at_s) * self._per_second) - need
         self._at_s = max(self._at_s, at_s)
-        wait_s = max(0.0, (need - self._level) / self._per_second)
-        self._level += wait_s * self._per_second - need
-        self._at_s += wait_s
-        return wait_s
+
+
+def smallest_quota(requests: list[tuple[float, int]]) -> int:
+    """Return the smallest tokens-per-minute with which none of these requests would have waited.
+
+    `requests` are (second, tokens needed) in order. A bucket of q a minute lets all pass iff q holds every single one
+    and never runs dry; that is monotone in q, so bisect.
+    """
+
+    def passes(quota: int) -> bool:
+        bucket = Bucket(quota)
+        for at_s, need in requests:
+            wait = bucket.wait_s(need, at_s)
+            if wait is None or wait > 1e-9:
+                return False
+            bucket.take(need, at_s)
+        return True
+
+    low, high = 1, max(1, sum(need for _, need in requests))
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(middle) else (middle + 1, high)
+    return low

@@ -6,26 +6,35 @@ from typing import Literal
 
 import msgspec
 
+from ctxsim.provider.cache import Breakpoints
+from ctxsim.provider.prices import Prices
 from ctxsim.provider.rate_limit import RateLimit
+from ctxsim.provider.vendor import Resend, load_vendor
 
-Resend = Literal["never", "current_turn", "all"]
-SummaryMode = Literal["extractive", "empty"]
+SummaryMode = Literal["extractive", "empty", "clairvoyant"]
 
 
-class Provider(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rules of one mock provider. Defaults are the fallback of DESIGN section 4.
 
-    `window` and `reserved_output` are tokens, `pace_s` the seconds between request starts where the recording has
-    no times. `reasoning` says which recorded reasoning goes out again with later requests.
+    `window` and `reserved_output` are tokens, `pace_s` the seconds between request starts where the recording has no
+    times. `hidden_head` are tokens of a head that the recording doesn't hold. `framing` and `cache` name the vendor
+    whose rules hold, or `none`. Without `prices` cost is unknown.
     """
 
     tokenizer: str = "o200k_base"
     window: int = 200_000
     reserved_output: int = 0
-    framing: Literal["none"] = "none"
-    cache: Literal["none"] = "none"
+    hidden_head: int = 0
+    model: str = ""
+    vendor: str = "none"
+    framing: str = "none"
+    cache: str = "none"
+    breakpoints: Breakpoints = "last-two-user"
+    long_cache: bool = False
     reasoning: Resend = "never"
     rate_limit: RateLimit | None = None
+    prices: Prices | None = None
     pace_s: float = 0.0
     summaries: SummaryMode = "extractive"
     origin: str = "default"
@@ -33,12 +42,16 @@ class Provider(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     def __post_init__(self) -> None:
         if self.window <= 0 or self.reserved_output < 0 or self.pace_s < 0:
             raise ValueError("window must be positive, reserved_output and pace_s not negative")
+        for vendor in (self.vendor, self.framing, self.cache):
+            load_vendor(vendor)
 
     def describe(self) -> str:
         """One line for people: what was assumed and where from."""
         limit = self.rate_limit.describe() if self.rate_limit else "no rate limit"
         reserved = f" ({self.reserved_output:,} reserved for output)" if self.reserved_output else ""
+        prices = self.prices.describe() if self.prices else "prices unknown"
+        model = f"{self.model}, " if self.model else ""
         return (
-            f"window {self.window:,}{reserved}, tokenizer {self.tokenizer}, framing {self.framing}, "
-            f"cache {self.cache}, {limit} [{self.origin}]"
+            f"{model}window {self.window:,}{reserved}, tokenizer {self.tokenizer}, framing {self.framing}, "
+            f"cache {self.cache}, {limit}, {prices} [{self.origin}]"
         )

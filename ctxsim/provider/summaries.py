@@ -20,12 +20,17 @@ _IDENTIFIER = re.compile(
 )
 
 
-def empty(items: Sequence[Item], max_tokens: int, count: Callable[[str], int]) -> str:
+def identifiers(text: str) -> list[str]:
+    """Return the links, addresses, paths, numbers and dotted names in a text, in order."""
+    return _IDENTIFIER.findall(text)
+
+
+def empty(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
     """Return one fixed sentence: the least that any summarizer keeps."""
     return EMPTY
 
 
-def extractive(items: Sequence[Item], max_tokens: int, count: Callable[[str], int]) -> str:
+def extractive(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
     """Return the first sentence of each user text, then the lines that add most new identifiers, until full.
 
     Sentences come in recorded order, newest dropped first if even they don't fit; lines follow in recorded order.
@@ -79,7 +84,20 @@ def _richest_lines(
     return chosen
 
 
-MODES: dict[str, Callable[[Sequence[Item], int, Callable[[str], int]], str]] = {
+def clairvoyant(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
+    """Return what later calls will use of these items, in order of use, until full: the most any summarizer keeps."""
+    texts = [item.text for item in items]
+    room = max_tokens
+    kept: list[str] = []
+    for word in dict.fromkeys(wanted):
+        if any(word in text for text in texts) and (cost := count(word) + 1) <= room:
+            room -= cost
+            kept.append(word)
+    return "\n".join(kept) or EMPTY
+
+
+MODES: dict[str, Callable[[Sequence[Item], int, Callable[[str], int], Sequence[str]], str]] = {
     "extractive": extractive,
     "empty": empty,
+    "clairvoyant": clairvoyant,
 }

@@ -67,7 +67,7 @@ def growth(run: Run, path: Path) -> Path:
         note = f"  × call {first}" if len(failed) else ""
         ends.append((f"{short(label)}{' (bound)' if bound else ''}{note}", float(rows.tokens_sent.iloc[-1]), color))
     top = float(calls.tokens_sent.max()) * 1.08
-    for limit, name in _limits(run):
+    for limit, name in _limits(run, transcript):
         if limit <= top * 1.5:
             top = max(top, limit * 1.06)
             color = "#555555" if name == "budget" else LIMIT_COLOR
@@ -96,8 +96,9 @@ def growth(run: Run, path: Path) -> Path:
     return _save(figure, path)
 
 
-def _limits(run: Run) -> list[tuple[int, str]]:
-    provider = run.info.provider
+def _limits(run: Run, transcript: str) -> list[tuple[int, str]]:
+    number = int(run.summary[run.summary.transcript == transcript].provider.iloc[0])
+    provider = run.info.providers[number]
     window = int(provider.get("window", 200_000))
     reserved = int(provider.get("reserved_output", 0))
     limits = [(window - reserved, "window" + (" less reserved output" if reserved else ""))]
@@ -134,7 +135,7 @@ def estimates(run: Run, path: Path) -> Path:
     axes.xaxis.set_major_formatter(lambda value, _: compact(value))
     axes.xaxis.set_minor_formatter(lambda value, _: compact(value) if int(f"{value:e}"[0]) in (2, 5) else "")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:+.0f} %" if value else "exact")
-    axes.set_xlabel(f"input tokens of the request, counted by {run.info.tokenizer} (log scale)")
+    axes.set_xlabel(f"input tokens of the request, counted by {' and '.join(run.info.tokenizers)} (log scale)")
     axes.set_ylabel("estimate against count")
     mean = run.summary.estimate_mape.mean()
     axes.set_title(

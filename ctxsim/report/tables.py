@@ -32,7 +32,8 @@ def compact(tokens: float) -> str:
 def policy_rows(run: Run) -> list[dict[str, str]]:
     """Return the table as text cells, in the order of the run's policies.
 
-    With several transcripts peak and sum are means, and `vs keep-all` carries a bootstrap interval over transcripts.
+    With several transcripts peak and sum are means, and figures against keep-all carry a bootstrap interval over
+    transcripts.
     """
     rows = []
     for label in run.info.policies:
@@ -50,10 +51,27 @@ def _row(label: str, part: Any) -> dict[str, str]:
         "policy": label,
         "peak": compact(part.tokens_peak.mean()),
         "sum": compact(part.tokens_sum.mean()),
-        "vs keep-all": _interval(interval) if interval else f"{share.iloc[0]:.0%}",
+        "vs k-a": _interval(interval) if interval else f"{share.iloc[0]:.0%}",
+        **_dollars(part),
         "compacted": compact(part.compactions.mean()) if not many else f"{part.compactions.mean():.1f}",
         "fails": _failures(part),
         "summary": compact(part.tokens_summary.mean()) if part.summary_calls.sum() else "-",
+    }
+
+
+def _dollars(part: Any) -> dict[str, str]:
+    """Cost per transcript and against keep-all; nothing where no price is known."""
+    if part.cost_usd.isna().all():
+        return {}
+    known = part[part.cost_usd.notna()]
+    ratio = known.cost_vs_keep_all.dropna()
+    interval = bootstrap_mean(ratio.to_numpy())
+    against = _interval(interval) if interval else (f"{ratio.iloc[0]:.0%}" if len(ratio) else "unknown")
+    hits = part.cache_hit_ratio.mean()
+    return {
+        "USD": f"{known.cost_usd.mean():.3f}",
+        "$ vs k-a": against,
+        "cached": "-" if hits != hits else f"{hits:.0%}",
     }
 
 
@@ -96,7 +114,8 @@ def print_run(run: Run, write: Callable[[Any], None]) -> None:
     transcripts = run.summary.transcript.nunique()
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     means = f" (means over {transcripts} transcripts)" if transcripts > 1 else ""
-    names = list(rows[0]) if rows else []
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    rows = [{name: row.get(name, "unknown") for name in names} for row in rows]
     for name in names:
         table.add_column(name, justify="left" if name in ("policy", "fails") else "right", no_wrap=True)
     others = sum(max(len(row[name]) for row in [*rows, {name: name}]) + 2 for name in names if name != "policy")

@@ -31,6 +31,10 @@ class Tokenizer(Protocol):
         """Return the number of tokens of each text, counted by itself."""
         ...
 
+    def ids(self, text: str) -> list[int]:
+        """Return the token ids of a text."""
+        ...
+
 
 def available() -> list[str]:
     """Return the names that can be opened without network on this machine, apart from `hf:` names."""

@@ -32,6 +32,10 @@ class Counter:
             count = self._counts[text] = self.tokenizer.count_many([text])[0]
         return count
 
+    def ids(self, text: str) -> list[int]:
+        """Token ids of one text, not remembered."""
+        return self.tokenizer.ids(text)
+
     def item(self, item: Item) -> int:
         """Tokens of an item: its texts, plus its non-text content by the vendor's rule. Framing is not in it."""
         total = sum(self.text(text) for text in item.texts)

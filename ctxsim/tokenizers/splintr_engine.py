@@ -76,6 +76,11 @@ class SplintrTokenizer:
                 counts[number] = length
         return counts
 
+    def ids(self, text: str) -> list[int]:
+        """Return the token ids of a text, special tokens in it as ordinary text."""
+        ids: list[int] = self._engine.encode_ordinary(without_surrogates(text))
+        return ids
+
     @cached_property
     def vocabulary_sha256(self) -> str:
         """SHA-256 of all tokens in id order, in the rank-file form (for o200k_base tiktoken's own hash)."""

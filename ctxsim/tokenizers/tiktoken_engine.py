@@ -54,6 +54,11 @@ class TiktokenTokenizer:
         """Return the number of tokens of each text."""
         return [len(self._encoding.encode_ordinary(without_surrogates(text))) for text in texts]
 
+    def ids(self, text: str) -> list[int]:
+        """Return the token ids of a text."""
+        ids: list[int] = self._encoding.encode_ordinary(without_surrogates(text))
+        return ids
+
     @cached_property
     def vocabulary_sha256(self) -> str:
         """SHA-256 of the verified rank file."""

@@ -47,6 +47,14 @@ class TransformersTokenizer:
         )
         return [len(ids) for ids in encoded["input_ids"]]
 
+    def ids(self, text: str) -> list[int]:
+        """Return the token ids of a text."""
+        encoded = self._fast(
+            without_surrogates(text), add_special_tokens=False, split_special_tokens=True, verbose=False
+        )
+        ids: list[int] = encoded["input_ids"]
+        return ids
+
     @cached_property
     def vocabulary_sha256(self) -> str:
         """SHA-256 of the vocabulary as `token id` lines in id order."""

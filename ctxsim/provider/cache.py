@@ -1,0 +1,213 @@
+"""The prompt cache: what of a request is read, what is written, under a vendor's rules and a simulated clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from ctxsim.provider.rendering import HEAD_POSITIONS, Rendering
+from ctxsim.provider.vendor import CacheRule
+from ctxsim.transcript import Item
+
+Breakpoints = Literal["last-two-user", "system-tools-last", "automatic", "none"]
+
+
+class Split(msgspec.Struct, frozen=True):
+    """The tokens of one request by what they cost."""
+
+    read: int
+    write: int
+    uncached: int
+
+
+class NoCache:
+    """Every token is uncached."""
+
+    step = 1
+
+    def holds(self, split: Split, total: int) -> int:
+        """Nothing can be read again."""
+        return 0
+
+    def split(self, rendering: Rendering, now_s: float, commit: bool = True) -> Split:
+        """Return all tokens as uncached."""
+        return Split(0, 0, rendering.total)
+
+
+class BreakpointCache:
+    """Entries at marked positions: Anthropic, and OpenAI from GPT-5.6 on.
+
+    A request marks up to `max_breakpoints` positions. From each, the newest first, it looks back over `lookback`
+    positions (a run of calls or of results is one) for an entry that is alive, and reads up to it. What lies between
+    there and the last mark is written, and each mark becomes an entry, if it has the minimum length. Lifetime counts
+    from the request's start and is renewed by reading.
+    """
+
+    def __init__(self, rule: CacheRule, minimum: int, strategy: Breakpoints, lifetime_s: float) -> None:
+        self._rule = rule
+        self._minimum = minimum
+        self._strategy = strategy
+        self._lifetime_s = lifetime_s
+        self._expires: dict[int, float] = {}
+        self.step = 1
+
+    def holds(self, split: Split, total: int) -> int:
+        """Tokens that a request with the same beginning could read: up to the last mark."""
+        return split.read + split.write
+
+    def split(self, rendering: Rendering, now_s: float, commit: bool = True) -> Split:
+        """Return the request's tokens by class; with `commit` the cache remembers the request."""
+        marks = [
+            mark
+            for mark in marked_positions(rendering, self._strategy)[-self._rule.max_breakpoints :]
+            if rendering.tokens[mark] >= self._minimum
+        ]
+        hit = next((found for mark in reversed(marks) if (found := self._look_back(rendering, mark, now_s)) >= 0), -1)
+        read = rendering.tokens[hit] if hit >= 0 else 0
+        cached = max([read, *(rendering.tokens[mark] for mark in marks)])
+        if commit:
+            for position in [*marks, *([hit] if hit >= 0 else [])]:
+                self._expires[rendering.hashes[position]] = now_s + self._lifetime_s
+        return Split(read, cached - read, rendering.total - cached)
+
+    def _look_back(self, rendering: Rendering, mark: int, now_s: float) -> int:
+        """Return the newest position within reach of a mark that is a live entry, or -1."""
+        steps = 0
+        position = mark
+        while position >= 0 and steps < self._rule.lookback:
+            if self._expires.get(rendering.hashes[position], -1.0) >= now_s:
+                return position
+            position -= 1
+            steps += 1
+            while position > HEAD_POSITIONS and _same_run(rendering, position):
+                if self._expires.get(rendering.hashes[position], -1.0) >= now_s:
+                    return position
+                position -= 1
+        return -1
+
+
+def _same_run(rendering: Rendering, position: int) -> bool:
+    """Whether the item at a position and the one after it are both calls or both results."""
+    items = rendering.items
+    here = position - HEAD_POSITIONS
+    return here + 1 < len(items) and items[here].kind == items[here + 1].kind and items[here].kind.startswith("tool")
+
+
+def marked_positions(rendering: Rendering, strategy: Breakpoints) -> list[int]:
+    """Return the positions that a strategy marks, oldest first.
+
+    `last-two-user`: system prompt and the last two user or tool messages (Cline, Roo, OpenHands). `system-tools-last`:
+    tools, system prompt and the last message (Claude Code's SDK). `automatic`: the end of the request.
+    """
+    last = len(rendering.hashes) - 1
+    match strategy:
+        case "none":
+            return []
+        case "automatic":
+            return [last]
+        case "system-tools-last":
+            return sorted({0, 1, last})
+        case "last-two-user":
+            ends: list[int] = []
+            items = rendering.items
+            for index in range(len(items) - 1, -1, -1):
+                end_of_message = index + 1 == len(items) or items[index + 1].message != items[index].message
+                if end_of_message and items[index].kind in ("user", "tool_result", "summary", "note"):
+                    ends.append(index + HEAD_POSITIONS)
+                    if len(ends) == 2:
+                        break
+            return sorted({1, *ends})
+
+
+class PrefixCache:
+    """The longest prefix that an earlier request had, rounded down: OpenAI before GPT-5.6, Gemini implicit, DeepSeek.
+
+    All prefixes of a request are kept alive by the request. Inside the first item that differs, token-granular vendors
+    add the common beginning of the two token lists.
+    """
+
+    def __init__(self, rule: CacheRule, minimum: int, ids: Callable[[str], list[int]]) -> None:
+        self._rule = rule
+        self._minimum = minimum
+        self._ids = ids
+        self._last: list[int] = []
+        self._last_items: list[Item] = []
+        self._last_s = 0.0
+        self._older: dict[int, float] = {}
+        self.step = rule.step
+
+    def holds(self, split: Split, total: int) -> int:
+        """Tokens that a request with the same beginning could read: all, if they reach the minimum."""
+        return total if total >= self._minimum else 0
+
+    def split(self, rendering: Rendering, now_s: float, commit: bool = True) -> Split:
+        """Return the request's tokens by class; with `commit` the cache remembers the request."""
+        common = self._common(rendering, now_s)
+        tokens = rendering.tokens[common - 1] if common else 0
+        if self._rule.partial_items and common:
+            tokens += self._inside(rendering, common, now_s)
+        read = tokens - tokens % self._rule.step
+        read = read if read >= self._minimum else 0
+        if commit:
+            self._remember(rendering, now_s)
+        return Split(read, 0, rendering.total - read)
+
+    def _common(self, rendering: Rendering, now_s: float) -> int:
+        """Number of leading positions that some live earlier request had too."""
+        hashes = rendering.hashes
+        common = shared_positions(self._last, hashes) if now_s - self._last_s <= self._rule.lifetime_s else 0
+        while common < len(hashes) and now_s - self._older.get(hashes[common], float("-inf")) <= self._rule.lifetime_s:
+            common += 1
+        return common
+
+    def _inside(self, rendering: Rendering, common: int, now_s: float) -> int:
+        """Tokens that the first differing item shares with the one that stood there in the last request."""
+        index = common - HEAD_POSITIONS
+        if now_s - self._last_s > self._rule.lifetime_s or shared_positions(self._last, rendering.hashes) != common:
+            return 0
+        if not 0 <= index < min(len(rendering.items), len(self._last_items)):
+            return 0
+        before, now = self._ids(self._last_items[index].text), self._ids(rendering.items[index].text)
+        return next(
+            (n for n, (a, b) in enumerate(zip(before, now, strict=False)) if a != b), min(len(before), len(now))
+        )
+
+    def _remember(self, rendering: Rendering, now_s: float) -> None:
+        common = shared_positions(self._last, rendering.hashes)
+        for lost in self._last[common:]:
+            self._older[lost] = self._last_s
+        self._last[common:] = rendering.hashes[common:]
+        first = max(0, common - HEAD_POSITIONS)
+        self._last_items[first:] = rendering.items[first:]
+        self._last_s = now_s
+
+
+def shared_positions(a: list[int], b: list[int]) -> int:
+    """Number of leading positions that two requests share; a hash stands for its whole prefix, so bisect."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[middle - 1] == b[middle - 1]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+Cache = NoCache | BreakpointCache | PrefixCache
+
+
+def open_cache(
+    rule: CacheRule, model: str, strategy: Breakpoints, long_lifetime: bool, ids: Callable[[str], list[int]]
+) -> Cache:
+    """Return an empty cache under a vendor's rule."""
+    match rule.kind:
+        case "none":
+            return NoCache()
+        case "prefix":
+            return PrefixCache(rule, rule.minimum(model), ids)
+        case "breakpoints":
+            lifetime_s = rule.long_lifetime_s if long_lifetime and rule.long_lifetime_s else rule.lifetime_s
+            return BreakpointCache(rule, rule.minimum(model), strategy, lifetime_s)

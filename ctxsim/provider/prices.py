@@ -1,0 +1,72 @@
+"""Dollars: what each class of token costs under one model's dated prices."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import msgspec
+
+from ctxsim.provider.cache import Split
+
+Rate = float | tuple[tuple[int, float], ...]
+"""USD per million tokens; or steps `(from input tokens, price)`, by which the whole request is charged."""
+
+
+class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """List prices. A class without a price of its own costs what input costs."""
+
+    input: Rate
+    output: Rate
+    cache_read: Rate | None = None
+    cache_write: Rate | None = None
+    cache_write_long: Rate | None = None
+    source: str = ""
+    effective: date | None = None
+
+    def describe(self) -> str:
+        """For people: source and date."""
+        dated = f", {self.effective}" if self.effective else ""
+        return f"prices: {self.source or 'stated'}{dated}"
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """USD of one request by class."""
+
+    read: float = 0.0
+    write: float = 0.0
+    uncached: float = 0.0
+    output: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """All classes."""
+        return self.read + self.write + self.uncached + self.output
+
+
+def rate_at(rate: Rate, input_tokens: int) -> float:
+    """USD per million tokens for a request of so many input tokens."""
+    if not isinstance(rate, tuple):
+        return rate
+    chosen = rate[0][1]
+    for start, price in rate:
+        # genai-prices charges a tier from the first token above its start.
+        if input_tokens > start:
+            chosen = price
+    return chosen
+
+
+def cost_of(prices: Prices, split: Split, output_tokens: int, long_lifetime: bool = False) -> Cost:
+    """Return what a request costs. Steps go by all input tokens of the request, cached ones too."""
+    total = split.read + split.write + split.uncached
+
+    def usd(tokens: int, *rates: Rate | None) -> float:
+        rate = next(rate for rate in rates if rate is not None)
+        return tokens * rate_at(rate, total) / 1e6
+
+    writes = (prices.cache_write_long, prices.cache_write) if long_lifetime else (prices.cache_write,)
+    return Cost(
+        read=usd(split.read, prices.cache_read, prices.input),
+        write=usd(split.write, *writes, prices.input),
+        uncached=usd(split.uncached, prices.input),
+        output=usd(output_tokens, prices.output),
+    )
