@@ -13,6 +13,9 @@ from pathlib import Path
 import pandas
 import pytest
 
+from ctxsim.report.tables import markdown
+from ctxsim.results import read_run
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -40,7 +43,7 @@ def test_bench_without_arguments_runs_both_scenarios(bench: tuple[Path, str]) ->
             "token-growth.png", "estimates.png",
         }  # fmt: skip
         assert (results / name / "token-growth.png").read_bytes().startswith(b"\x89PNG")
-    assert "call 7: rate limit" in printed
+    assert re.search(r"call 7: [^\n]*\n +rate limit", printed)
     assert "Provider: window 200,000" in printed and "[scenario documented-53k]" in printed
     assert max(map(len, printed.splitlines())) <= 160
     tables = [line for line in printed.splitlines() if not line.startswith(("Provider", "Results"))]
@@ -230,6 +233,20 @@ def test_the_policy_in_the_readme_runs(tmp_path: Path) -> None:
     assert mine.compactions > 0 and mine.tokens_sum < rows.loc["keep-all"].tokens_sum
     checked = ctxsim("check-policy", label, cwd=tmp_path)
     assert checked.returncode == 0 and "keeps the contract" in checked.stdout
+
+
+def test_the_table_in_the_readme_is_the_committed_runs() -> None:
+    table = markdown(read_run(ROOT / "results" / "documented-53k"))
+    assert table in (ROOT / "README.md").read_text()
+
+
+def test_the_claim_about_dollars_in_the_readme(tmp_path: Path) -> None:
+    arguments = ("--scenario", "documented-53k-cached", "--policy", "token-budget", "--out", "out")
+    assert ctxsim("bench", *arguments, cwd=tmp_path).returncode == 0
+    row = pandas.read_csv(tmp_path / "out" / "summary.csv").iloc[0]
+    text = " ".join((ROOT / "README.md").read_text().split())
+    assert f"sends {1 - row.tokens_sum / row.tokens_full_sum:.0%} fewer".replace("%", " %") in text
+    assert f"costs {row.cost_vs_keep_all - 1:.0%} more".replace("%", " %") in text
 
 
 def test_readme_commands_are_real(tmp_path: Path) -> None:

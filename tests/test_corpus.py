@@ -13,6 +13,7 @@ import pytest
 from ctxsim.errors import InputError
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
+from ctxsim.provider.prices import Prices
 from ctxsim.readers import ORDER, ctxsim_jsonl, formats, read, read_source, sources
 from ctxsim.readers.source import Sample, Source
 from ctxsim.replay import replay
@@ -108,3 +109,33 @@ def test_counts_follow_recorded_usage() -> None:
     assert abs(rows["deepseek_v3"]["mini-swe-agent"][3] or 1) < 0.12
     for name in ("claude-code", "pi", "openhands-completions"):
         assert -0.45 < (rows["o200k_base"][name][3] or 1) < 0
+
+
+def test_the_published_pattern_of_masking() -> None:
+    """arXiv 2508.21433: masking halves the cost of long runs; with a cache, many small edits cost more than none."""
+    long = [transcript for transcript in all_transcripts() if len(transcript.calls) >= 60]
+    assert len(long) >= 6
+    prices = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
+    cheap_reads = Prices(input=3.0, output=15.0, cache_read=0.075, cache_write=3.75)
+
+    def dollars(label: str, cache: str, at: Prices = prices) -> float:
+        provider = Provider(window=1 << 40, cache=cache, prices=at, pace_s=10)
+        return sum(
+            sent.row.cost_usd or 0.0
+            for transcript in long
+            for sent in replay(untimed(transcript), open_policy(label), provider, Counter(open_tokenizer()))
+        )
+
+    masked = dollars("mask:keep=10", "none") / dollars("keep-all", "none")
+    assert 0.25 < masked < 0.65, "masking old observations saves roughly half against raw"
+    every_call, batched = dollars("mask:keep=10", "anthropic"), dollars("mask:keep=10,batch=20", "anthropic")
+    keep_all = dollars("keep-all", "anthropic")
+    assert batched < keep_all < every_call, "clearing a little on every call loses to clearing in batches"
+    cheap = dollars("mask:keep=10,batch=20", "anthropic", cheap_reads) / dollars("keep-all", "anthropic", cheap_reads)
+    assert batched / keep_all < cheap, "the same rule pays less where reading the cache costs less"
+
+
+def untimed(transcript: Transcript) -> Transcript:
+    """Without recorded times: pauses of days between calls would be about lifetimes, not about edits."""
+    calls = tuple(msgspec.structs.replace(call, time_s=None) for call in transcript.calls)
+    return msgspec.structs.replace(transcript, calls=calls)

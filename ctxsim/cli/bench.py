@@ -23,6 +23,7 @@ from ctxsim.report.tables import print_run
 from ctxsim.results import InputInfo, RunInfo, read_run
 from ctxsim.synthesis import Scenario, load_scenario
 
+CACHES = ("none", "anthropic", "openai", "openai-paid-writes", "google", "deepseek")
 DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")
 
 
@@ -39,6 +40,7 @@ DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")
     "--models", "models_file", type=click.Path(path_type=Path), metavar="FILE", help="Your models and prices."
 )
 @click.option("--summaries", type=click.Choice(get_args(SummaryMode)), help="What summary calls answer.")
+@click.option("--cache", type=click.Choice(CACHES), help="Whose prompt cache rules hold; none to see the bill without.")
 @click.option("--breakpoints", type=click.Choice(get_args(Breakpoints)), help="Where the agent marks its cache.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder instead of results/<name>.")
@@ -52,6 +54,7 @@ def command(
     model: str | None,
     models_file: Path | None,
     summaries: str | None,
+    cache: str | None,
     breakpoints: str | None,
     window: int | None,
     out: Path | None,
@@ -67,6 +70,7 @@ def command(
         "model": model,
         "window": window,
         "summaries": summaries,
+        "cache": cache,
         "breakpoints": breakpoints,
     }
     overrides = {key: value for key, value in given.items() if value is not None}

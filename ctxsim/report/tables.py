@@ -53,9 +53,9 @@ def _row(label: str, part: Any) -> dict[str, str]:
         "sum": compact(part.tokens_sum.mean()),
         "vs k-a": _interval(interval) if interval else f"{share.iloc[0]:.0%}",
         **_dollars(part),
-        "compacted": compact(part.compactions.mean()) if not many else f"{part.compactions.mean():.1f}",
+        "comp.": compact(part.compactions.mean()) if not many else f"{part.compactions.mean():.1f}",
         "fails": _failures(part),
-        "summary": compact(part.tokens_summary.mean()) if part.summary_calls.sum() else "-",
+        "summ.": compact(part.tokens_summary.mean()) if part.summary_calls.sum() else "-",
     }
 
 
@@ -71,7 +71,7 @@ def _dollars(part: Any) -> dict[str, str]:
     return {
         "USD": f"{known.cost_usd.mean():.3f}",
         "$ vs k-a": against,
-        "cached": "-" if hits != hits else f"{hits:.0%}",
+        "hit": "-" if hits != hits else f"{hits:.0%}",
     }
 
 
@@ -101,6 +101,21 @@ def wrap_label(label: str, width: int) -> str:
     return "\n".join(lines)
 
 
+def markdown(run: Run) -> str:
+    """Return the table as Markdown, with whole labels."""
+    rows = policy_rows(run)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    lines = [
+        "| " + " | ".join(names) + " |",
+        "|" + "|".join("---" if n in ("policy", "fails") else "--:" for n in names) + "|",
+    ]
+    for row in rows:
+        label, _, bound = row["policy"].partition(" ")
+        cells = [f"`{label}` {bound}".strip(), *(row.get(name, "unknown") for name in names[1:])]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 TABLE_WIDTH = 100
 
 
@@ -116,12 +131,29 @@ def print_run(run: Run, write: Callable[[Any], None]) -> None:
     means = f" (means over {transcripts} transcripts)" if transcripts > 1 else ""
     names = list(dict.fromkeys(name for row in rows for name in row))
     rows = [{name: row.get(name, "unknown") for name in names} for row in rows]
+    if "USD" in names and transcripts > 1:
+        # Intervals take the room; both are in summary.csv.
+        names = [name for name in names if name not in ("peak", "summ.")]
+    names = [name for name in names if name != "hit" or any(row[name] != "-" for row in rows)]
+    rows = [{name: row[name] for name in names} for row in rows]
     for name in names:
         table.add_column(name, justify="left" if name in ("policy", "fails") else "right", no_wrap=True)
-    others = sum(max(len(row[name]) for row in [*rows, {name: name}]) + 2 for name in names if name != "policy")
-    for row in rows:
+    room = "USD" not in names
+    cells = [{**row, "fails": row["fails"] if room else row["fails"].replace(": ", ":\n")} for row in rows]
+    widest = {
+        name: max(len(line) for row in [*cells, {name: name}] for line in row[name].split("\n")) for name in names
+    }
+    others = sum(width + 2 for name, width in widest.items() if name != "policy")
+    for row in cells:
         style = "dim" if "(bound)" in row["policy"] else ("" if row["fails"] == "-" else "red")
-        cells = {**row, "policy": wrap_label(row["policy"], max(24, TABLE_WIDTH - others - 2))}
-        table.add_row(*(Text(cell) for cell in cells.values()), style=style)
+        shown = {**row, "policy": wrap_label(row["policy"], max(20, TABLE_WIDTH - others - 2))}
+        table.add_row(*(Text(cell) for cell in shown.values()), style=style)
     write(Text(f"\n{run.info.title}{means}", style="bold"))
     write(table)
+    dollars = "; USD modelled" if "USD" in names else ""
+    dollars += "; hit: input read from the cache" if "hit" in names else ""
+    write(
+        Text(
+            f" tokens counted; k-a: keep-all; comp.: compactions; summ.: tokens of summary calls{dollars}", style="dim"
+        )
+    )
