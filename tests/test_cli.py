@@ -45,7 +45,7 @@ def test_bench_without_arguments_runs_both_scenarios(bench: tuple[Path, str]) ->
         assert (results / name / "token-growth.png").read_bytes().startswith(b"\x89PNG")
     assert re.search(r"call 7: [^\n]*\n +rate limit", printed)
     assert "Provider: window 200,000" in printed and "[scenario documented-53k]" in printed
-    assert max(map(len, printed.splitlines())) <= 160
+    assert max(map(len, printed.splitlines())) <= 200
     tables = [line for line in printed.splitlines() if not line.startswith(("Provider", "Results"))]
     assert max(map(len, tables)) <= 100
 
