@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from ctxsim.errors import ContractError
 from ctxsim.policies import Spec
 from ctxsim.provider import MockLLM, Provider
-from ctxsim.replay import events, replay
+from ctxsim.replay import replay
+from ctxsim.tally import events
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Item, Transcript

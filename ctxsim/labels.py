@@ -56,12 +56,16 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
     return cls(**values)
 
 
-def of(name: str, value: Any) -> str:
-    """Return the label of a parameterised object: every parameter, so that it says all and can be pasted back."""
+def of(name: str, value: Any, defaults: bool = True) -> str:
+    """Return the label of a parameterised object, which can be pasted back: with every parameter, so that it says all,
+    or without those at their default.
+    """
     parts = []
     for field in dataclasses.fields(value):
         if field.init:
             parameter = getattr(value, field.name)
+            if not defaults and parameter == field.default:
+                continue
             shown = f"{parameter:g}" if isinstance(parameter, float) else str(parameter)
             parts.append(f"{field.name}={shown}")
     return f"{name}:{','.join(parts)}" if parts else name

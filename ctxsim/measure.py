@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ctxsim.economics import break_even_refetch, payback_calls, refetch_usd
-from ctxsim.policies import Spec
+from ctxsim.policies import Spec, open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.rate_limit import smallest_quota
-from ctxsim.replay import Sent, events, replay
+from ctxsim.replay import replay
 from ctxsim.rows import CallRow, Event, SummaryRow
+from ctxsim.tally import Sent, events
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
 
@@ -29,7 +30,26 @@ class Measured:
             if provider.prices is not None:
                 removed.update(_refetches(sent, transcript, provider, counter, removed))
         self.needs = replayed.needs
+        self.threshold = replayed.threshold
+        self.estimator = spec.estimator
+        self._full = (transcript, provider, counter)
         self.refetch_all_usd = sum(removed.values())
+
+    def displacement(self, keep_all: Measured | None) -> tuple[int, int] | None:
+        """Return how many calls and tokens later than by the tokenizer the threshold is first passed by the estimator.
+
+        On the uncompacted history; None where there is no threshold, or one side never passes it.
+        """
+        limit = self.threshold
+        if limit is None:
+            return None
+        if keep_all is None or keep_all.estimator != self.estimator:
+            transcript, provider, counter = self._full
+            keep_all = Measured(transcript, open_policy("keep-all", self.estimator), provider, counter)
+        rows = keep_all.calls
+        fired = next((row for row in rows if row.tokens_estimated > limit), None)
+        due = next((row for row in rows if row.tokens_sent > limit), None)
+        return (fired.call - due.call, fired.tokens_sent - due.tokens_sent) if fired and due else None
 
     def summary(self, keep_all: Measured | None) -> SummaryRow:
         """Return the summary row; dollars are compared with keep-all's where that was measured too."""
@@ -67,6 +87,8 @@ def summarize_calls(rows: Sequence[CallRow], measured: Measured, keep_all: Measu
     statuses = [row.status for row in rows]
     errors = [(row.tokens_estimated - row.tokens_sent) / row.tokens_sent for row in rows if row.tokens_sent]
     absolute = sorted(map(abs, errors))
+    moved = measured.displacement(keep_all)
+    decides = measured.threshold is not None
     cost = _total(row.cost_usd for row in rows)
     base = _total(row.cost_usd for row in keep_all.calls) if keep_all else None
     return SummaryRow(
@@ -109,6 +131,10 @@ def summarize_calls(rows: Sequence[CallRow], measured: Measured, keep_all: Measu
         tokens_removed=sum(row.tokens_removed for row in rows),
         summary_calls=sum(row.summary_calls for row in rows),
         tokens_summary=sum(row.tokens_summary_in + row.tokens_summary_out for row in rows),
+        false_safe_calls=sum(row.trigger == "false-safe" for row in rows) if decides else None,
+        false_alarm_calls=sum(row.trigger == "false-alarm" for row in rows) if decides else None,
+        trigger_displacement_calls=moved[0] if moved else None,
+        trigger_displacement_tokens=moved[1] if moved else None,
         estimate_bias=round(sum(errors) / len(errors), 6) if errors else None,
         estimate_mape=round(sum(absolute) / len(absolute), 6) if absolute else None,
         # Nearest-rank 95th percentile.

@@ -4,36 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import msgspec
-
 from ctxsim.errors import ContractError
+from ctxsim.estimators import Reported
 from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
-from ctxsim.provider import Bill, MockLLM, Provider, SummaryCall, Verdict
+from ctxsim.provider import MockLLM, Provider
 from ctxsim.provider.summaries import identifiers
-from ctxsim.rows import CallRow, Event
+from ctxsim.tally import Outcome, Sent, Tally
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Call, Head, Item, Transcript, Usage
 from ctxsim.view import Edit, View
-
-
-class Sent(msgspec.Struct, frozen=True):
-    """The request of one call as it went out, for those who want to look at it."""
-
-    call: int
-    view: View
-    row: CallRow
-    edits: tuple[tuple[str, Edit], ...]
-    said: tuple[str, ...]
-
-
-class _Tally:
-    """What one call's row adds up."""
-
-    def __init__(self) -> None:
-        self.edits: list[tuple[str, Edit]] = []
-        self.said: list[str] = []
-        self.compactions = 0
-        self.summaries: list[SummaryCall] = []
 
 
 class _Replay:
@@ -59,7 +38,7 @@ class _Replay:
         self.full = self.llm.render(())
         self.changed_from = 0
         self.cause = ""
-        self.tally = _Tally()
+        self.tally = Tally()
         self.number = 0
         self.new_from = 0
 
@@ -166,14 +145,19 @@ class _Replay:
         self.new_from = call.start
         self.sees.now_s = llm.now_s
         full, estimated, cause = self.full.total, self.sees.estimate(request), self.cause
+        believed = tally.trigger(tokens, self.counter)
         # An ephemeral edit makes the next request differ where this one was edited.
         self.changed_from = len(request) if request is self.view else min(self.changed_from, len(request))
         self.cause = "" if request is self.view else cause
         self.join(response)
         if verdict.status == "ok" and stop is None:
-            self._after_call(Usage(tokens, output, bill.split.read, bill.split.write))
-        row = self._row(call, stop, verdict, attempts, bill, full, tokens, estimated, output, cause)
-        self.tally = _Tally()
+            self._after_call(Usage(tokens, output, bill.split.read, bill.split.write), response)
+        outcome = Outcome(
+            self.transcript.name, self.label, number, call, verdict, stop, attempts, bill,
+            full, tokens, estimated, output, cause, believed,
+        )  # fmt: skip
+        row = tally.row(outcome, self.counter)
+        self.tally = Tally()
         return Sent(number, request, row, tuple(tally.edits), tuple(tally.said))
 
     def _use_head(self, head: Head) -> None:
@@ -189,6 +173,9 @@ class _Replay:
         """Return the view to send, whether its edits last, and the policy's stop if it gives up."""
         request, lasting = self.view, True
         for part in self.parts:
+            limit = part.threshold()
+            if limit is not None and self.tally.believed is None:
+                self.tally.believed = (self.sees.estimate(request), limit)
             acted = self._moment(part, "before_call", request)
             if isinstance(acted, Stop):
                 return request, lasting, acted
@@ -200,8 +187,13 @@ class _Replay:
                 self.view = request
         return request, lasting, None
 
-    def _after_call(self, usage: Usage) -> None:
+    def _after_call(self, usage: Usage, response: Sequence[Item]) -> None:
         self.sees.usage = usage
+        # One dict grows with the replay: a copy for each call would make it quadratic.
+        outputs = self.sees.reported.outputs
+        if response and usage.output_tokens is not None:
+            outputs[response[0].message] = usage.output_tokens
+        self.sees.reported = Reported(usage, self.view.size, outputs)
         for part in self.parts:
             acted = self._moment(part, "after_call", self.view, usage)
             if not isinstance(acted, View):
@@ -238,58 +230,6 @@ class _Replay:
             return max(0.0, call.time_s - first)
         return (number - 1) * self.llm.provider.pace_s
 
-    def _change(self, edit: Edit) -> int:
-        """True tokens that an edit added (negative: removed), without framing."""
-        after = self.counter.item(edit.after) if edit.after else 0
-        return after - (self.counter.item(edit.before) if edit.before else 0)
-
-    def _row(
-        self, call: Call, stop: Stop | None, verdict: Verdict, attempts: int, bill: Bill,
-        full: int, sent: int, estimated: int, output: int, cause: str,
-    ) -> CallRow:  # fmt: skip
-        tally, split, cost = self.tally, bill.split, bill.cost
-        edits = [edit for _, edit in tally.edits]
-        summaries = tally.summaries
-        summary_usd = sum(one.cost.total for one in summaries if one.cost) if cost else None
-        return CallRow(
-            transcript=self.transcript.name,
-            policy=self.label,
-            call=self.number,
-            status="stopped" if stop else verdict.status,
-            reason=stop.reason if stop else verdict.reason,
-            attempts=attempts,
-            tokens_full=full,
-            tokens_sent=sent,
-            tokens_estimated=estimated,
-            tokens_recorded=call.usage.input_tokens if call.usage and call.comparable else None,
-            tokens_cache_read=split.read,
-            tokens_cache_write=split.write,
-            tokens_uncached=split.uncached,
-            tokens_rewritten=bill.tokens_rewritten,
-            cache_break=(cause or "lifetime") if bill.tokens_rewritten else "",
-            tokens_output=output,
-            cost_usd=_usd(cost.total + (summary_usd or 0)) if cost else None,
-            cost_read_usd=_usd(cost.read) if cost else None,
-            cost_write_usd=_usd(cost.write) if cost else None,
-            cost_uncached_usd=_usd(cost.uncached) if cost else None,
-            cost_output_usd=_usd(cost.output) if cost else None,
-            cost_summary_usd=_usd(summary_usd) if summary_usd is not None else None,
-            http_429=verdict.http_429 + sum(one.verdict.http_429 for one in summaries),
-            wait_s=round(verdict.wait_s + sum(one.verdict.wait_s for one in summaries), 6),
-            compactions=tally.compactions,
-            items_edited=sum(edit.action == "edited" for edit in edits),
-            items_dropped=sum(edit.action == "dropped" for edit in edits),
-            tokens_removed=-sum(map(self._change, edits)),
-            summary_calls=len(summaries),
-            tokens_summary_in=sum(one.tokens_in for one in summaries),
-            tokens_summary_out=sum(one.tokens_out for one in summaries),
-        )
-
-
-def _usd(value: float) -> float:
-    """Dollars to a hundred-millionth of a cent, so that sums in another order print the same."""
-    return round(value, 10)
-
 
 class Replayed:
     """One replay, call by call as it is iterated; `needs` then says what the rate limit was asked for, and when."""
@@ -298,6 +238,11 @@ class Replayed:
         self._transcript = transcript
         counter.learn_transcript(transcript)
         self._state = _Replay(transcript, spec, provider, counter)
+
+    @property
+    def threshold(self) -> float | None:
+        """The estimate over which the policy acts before a call; the first of a chain's."""
+        return next((limit for part in self._state.parts if (limit := part.threshold()) is not None), None)
 
     @property
     def needs(self) -> list[tuple[float, int]]:
@@ -319,21 +264,3 @@ def replay(transcript: Transcript, spec: Spec, provider: Provider, counter: Coun
     policy breaks its contract.
     """
     return Replayed(transcript, spec, provider, counter)
-
-
-def events(sent: Sent, counter: Counter) -> Iterator[Event]:
-    """Return the audit trail of one call: every edit with its tokens before and after."""
-    for moment, edit in sent.edits:
-        item = edit.after or edit.before
-        assert item is not None  # an edit has at least one side
-        yield Event(
-            transcript=sent.row.transcript,
-            policy=sent.row.policy,
-            call=sent.call,
-            moment=moment,
-            item=item.place,
-            action=edit.action,
-            tokens_before=counter.item(edit.before) if edit.before else 0,
-            tokens_after=counter.item(edit.after) if edit.after else 0,
-            reason=edit.reason,
-        )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.replay import Sent, replay
+from ctxsim.replay import replay
+from ctxsim.tally import Sent
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript

@@ -25,8 +25,9 @@ from ctxsim.provider.prices import Prices, cost_of, rate_at
 from ctxsim.provider.resolve import resolve
 from ctxsim.provider.vendor import load_vendor, vendor_names
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.replay import Sent, replay
+from ctxsim.replay import replay
 from ctxsim.synthesis import load_scenario
+from ctxsim.tally import Sent
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Head, Transcript

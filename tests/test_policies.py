@@ -13,7 +13,7 @@ from ctxsim.policies.head_tail import head_tail, marker
 from ctxsim.policies.mask import PREFIX
 from ctxsim.policies.token_budget import MARKER
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.replay import Sent
+from ctxsim.tally import Sent
 from ctxsim.transcript import Media
 
 

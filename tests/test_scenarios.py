@@ -12,9 +12,10 @@ from ctxsim.measure import Measured
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
-from ctxsim.replay import Sent, replay
+from ctxsim.replay import replay
 from ctxsim.rows import SummaryRow
 from ctxsim.synthesis import Scenario, load_scenario, scenario_names, synthesize
+from ctxsim.tally import Sent
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript, problems

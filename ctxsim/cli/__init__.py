@@ -17,6 +17,8 @@ COMMANDS = {
     "transcripts": ("transcripts", "Check, convert and measure recorded transcripts."),
     "replay": ("replay", "Watch one conversation, call by call, under one policy."),
     "validate": ("validate", "Compare predicted tokens and cache reads with recorded usage."),
+    "accuracy": ("accuracy", "How wrong estimates are on your transcripts, and what that does."),
+    "calibrate": ("calibrate", "Fit characters per token to your own transcripts."),
     "models": ("models", "List models: window, prices, cache rules, tokenizer."),
     "policies": ("policies", "List the policies with their parameters."),
     "check-policy": ("check_policy", "Check a policy, yours too, against the contract."),

@@ -17,8 +17,9 @@ from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
 from ctxsim.provider.wire import Format, request_body
 from ctxsim.readers import read
-from ctxsim.replay import Sent, replay
+from ctxsim.replay import replay
 from ctxsim.synthesis import load_scenario, synthesize
+from ctxsim.tally import Sent
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript

@@ -23,7 +23,7 @@ def command() -> None:
     """Check, convert and measure recorded transcripts."""
 
 
-class _Reading:
+class Reading:
     """Transcripts of several paths; what can't be read is remembered and told at the end."""
 
     def __init__(self, paths: tuple[str, ...]) -> None:
@@ -60,7 +60,7 @@ _tokenizer = click.option("--tokenizer", default=DEFAULT, metavar="NAME", help="
 def check_command(paths: tuple[str, ...], tokenizer: str, against_usage: bool) -> None:
     """Print what each transcript holds, what was left out, and why."""
     engine = open_tokenizer(tokenizer)
-    reading = _Reading(paths)
+    reading = Reading(paths)
     if against_usage:
         _print_against(reading, engine)
     formats: Tally[str] = Tally()
@@ -80,7 +80,7 @@ def check_command(paths: tuple[str, ...], tokenizer: str, against_usage: bool) -
     reading.finish()
 
 
-def _print_against(reading: _Reading, engine: Any) -> None:
+def _print_against(reading: Reading, engine: Any) -> None:
     found: list[Against] = [against_usage(transcript, engine) for transcript in reading]
     click.echo(f"(our count - recorded) / recorded, medians; counted by {engine.name}, without framing")
     click.echo(f"{'format':<24} {'calls':>6} {'whole request':>14} {'growth between calls':>21}")
@@ -94,7 +94,7 @@ def _print_against(reading: _Reading, engine: Any) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write; standard output without it.")
 def convert_command(paths: tuple[str, ...], output: Path | None) -> None:
     """Write transcripts of any format as ctxsim JSONL."""
-    reading = _Reading(paths)
+    reading = Reading(paths)
     part = output.with_name(output.name + ".part") if output else None
     with part.open("wb") if part else nullcontext(sys.stdout.buffer) as stream:
         for transcript in reading:
@@ -112,7 +112,7 @@ def convert_command(paths: tuple[str, ...], output: Path | None) -> None:
 def stats_command(paths: tuple[str, ...], tokenizer: str, by: tuple[str, ...]) -> None:
     """Print how big tool results are, by tool and by kind of content."""
     engine = open_tokenizer(tokenizer)
-    reading = _Reading(paths)
+    reading = Reading(paths)
     for group in by:
         rows = sizes(reading, engine, group)
         total = sum(row.tokens for row in rows) or 1

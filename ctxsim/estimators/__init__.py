@@ -8,11 +8,11 @@ from functools import cache
 
 from ctxsim import labels
 from ctxsim.errors import unknown
-from ctxsim.estimators.estimator import Estimator
+from ctxsim.estimators.estimator import Estimator, Reported
 
-__all__ = ["DEFAULT", "Estimator", "estimator_label", "open_estimator", "registered_estimators"]
+__all__ = ["DEFAULT", "Estimator", "Reported", "estimator_label", "open_estimator", "registered_estimators"]
 
-DEFAULT = "chars:ratio=4"
+DEFAULT = "chars"
 
 
 @cache
@@ -27,8 +27,14 @@ def registered_estimators() -> dict[str, type[Estimator]]:
 
 
 def open_estimator(label: str = DEFAULT) -> Estimator:
-    """Return the estimator of a label such as `chars:ratio=3.5`. Raises UnknownName or LabelError."""
+    """Return the estimator of a label such as `chars:ratio=3.5`, or `chars/3.5` for short.
+
+    Raises UnknownName or LabelError.
+    """
     name, parameters = labels.split(label)
+    short, slash, ratio = name.partition("/")
+    if slash:
+        name, parameters = short, {"ratio": ratio, **parameters}
     known = registered_estimators()
     if name not in known:
         raise unknown("estimator", name, known)
@@ -36,5 +42,5 @@ def open_estimator(label: str = DEFAULT) -> Estimator:
 
 
 def estimator_label(estimator: Estimator) -> str:
-    """Return the label that names an estimator and all its parameters."""
-    return labels.of(estimator.name, estimator)
+    """Return the label that names an estimator and the parameters that are not at their default."""
+    return labels.of(estimator.name, estimator, defaults=False)

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.errors import LabelError
-from ctxsim.estimators.estimator import Estimator
+from ctxsim.estimators.estimator import Estimator, Rounding, Unit, divided, length, positive
 
 
 @dataclass(frozen=True)
 class Chars(Estimator):
-    """ceil(code points / ratio) per text. Seed 004 (3.5 and 4), seed 002 (3), pi (4, ceil)."""
+    """length / ratio per text.
+
+    ratio=4 (pi, qwen-code: ceil, utf16; opencode: round, utf16; Gemini documentation), 3.5 (seed 004: floor, utf16),
+    3 (seed 002: ceil, utf16), 3.7 (Token Bill).
+    """
 
     name: ClassVar[str] = "chars"
     ratio: float = 4
+    rounding: Rounding = "ceil"
+    unit: Unit = "points"
 
     def __post_init__(self) -> None:
-        if not self.ratio > 0:
-            raise LabelError(f"chars: ratio must be positive, not {self.ratio}")
+        positive(self.name, self.ratio)
 
     def text(self, text: str) -> int:
-        return math.ceil(len(text) / self.ratio)
+        return divided(length(text, self.unit), self.ratio, self.rounding)
+
+
+@dataclass(frozen=True)
+class Bytes(Estimator):
+    """UTF-8 bytes / ratio, up. openai/codex, utils/string/src/truncate.rs (4); charmbracelet/crush ((n + 3) / 4)."""
+
+    name: ClassVar[str] = "bytes"
+    ratio: float = 4
+
+    def __post_init__(self) -> None:
+        positive(self.name, self.ratio)
+
+    def text(self, text: str) -> int:
+        return divided(length(text, "bytes"), self.ratio, "ceil")

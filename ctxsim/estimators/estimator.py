@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from ctxsim.transcript import Head, Item
+import msgspec
+
+from ctxsim.errors import LabelError
+from ctxsim.transcript import Head, Item, Usage
+
+Rounding = Literal["ceil", "floor", "round"]
+Unit = Literal["points", "utf16", "bytes"]
+
+
+class Reported(msgspec.Struct, frozen=True):
+    """What the provider has reported so far: the last accepted call's usage, the size that the view had by this
+    estimator right after it, and the output tokens of each response by its message number.
+    """
+
+    usage: Usage | None = None
+    size: int = 0
+    outputs: dict[int, int] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -20,8 +37,35 @@ class Estimator:
 
     def item(self, item: Item) -> int:
         """Estimated tokens of one item. Non-text content counts as the vendor's rule says."""
-        return sum(self.text(text) for text in item.texts) + sum(media.tokens for media in item.media)
+        total = sum(self.text(text) for text in item.texts)
+        return total + sum(media.tokens for media in item.media) if item.media else total
 
     def head(self, head: Head) -> int:
         """Estimated tokens of the system prompt and the tool schemas."""
         return sum(self.text(text) for text in head.texts)
+
+    def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
+        """Estimated tokens of a whole request whose items sum to `size`."""
+        return self.head(head) + size
+
+
+def length(text: str, unit: Unit) -> int:
+    """Length in code points (Python), UTF-16 units (JavaScript, C#, Java) or UTF-8 bytes (Rust, Go)."""
+    if unit == "points" or text.isascii():
+        return len(text)
+    if unit == "utf16":
+        return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def divided(size: int, ratio: float, rounding: Rounding) -> int:
+    """size / ratio, rounded as the tool rounds."""
+    if rounding == "ceil":
+        return -int(-size // ratio)
+    return int(size // ratio) if rounding == "floor" else int(size / ratio + 0.5)
+
+
+def positive(name: str, value: float) -> None:
+    """Raises LabelError unless a ratio is one."""
+    if not value > 0:
+        raise LabelError(f"{name}: ratio must be positive, not {value:g}")

@@ -25,6 +25,9 @@ class ClearToolUses(Policy):
     clear_at_least: int = 0
     sticky: bool = True
 
+    def threshold(self) -> float:
+        return self.trigger
+
     def before_call(self, view: View) -> View | Stop:
         cleared: set[int] = self.__dict__.setdefault("_cleared", set())
         if self.sticky:

@@ -15,6 +15,9 @@ class Fifo(Policy):
 
     budget: int
 
+    def threshold(self) -> float:
+        return self.budget
+
     def before_call(self, view: View) -> View:
         excess = self.sees.estimate(view) - self.budget
         if excess <= 0:

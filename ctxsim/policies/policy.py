@@ -10,7 +10,7 @@ from typing import ClassVar
 import msgspec
 
 from ctxsim import labels
-from ctxsim.estimators import DEFAULT, Estimator, estimator_label, open_estimator
+from ctxsim.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
 from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
 
@@ -41,6 +41,8 @@ class Surroundings:
     estimator: Estimator = field(default_factory=open_estimator)
     usage: Usage | None = None
     """The provider's own count of the last accepted request and its response."""
+    reported: Reported = field(default_factory=Reported)
+    """The same, and what estimators remember of it."""
     now_s: float = 0.0
     """Simulated seconds since the first call."""
     summarize: Callable[[Iterable[Item], int], str | None] = _no_summary
@@ -50,7 +52,7 @@ class Surroundings:
 
     def estimate(self, view: View) -> int:
         """Estimated tokens of the request that this view would become. Costs nothing: a running total."""
-        return self.estimator.head(self.head) + view.size
+        return self.estimator.request(self.head, view.size, view, self.reported)
 
 
 @dataclass
@@ -89,6 +91,10 @@ class Policy:
     def label(self) -> str:
         """Name and parameters, as a table shows them and the command line takes them."""
         return labels.of(self.name, self)
+
+    def threshold(self) -> float | None:
+        """The estimate over which `before_call` acts, in tokens; None if it doesn't decide by one."""
+        return None
 
     def on_tool_result(self, item: Item) -> Item:
         """Return a new tool result as it should enter the view."""

@@ -18,9 +18,12 @@ class Summary(Policy):
     keep_last: int = 10
     max_tokens: int = 500
 
+    def threshold(self) -> float:
+        return self.at * self.sees.window
+
     def before_call(self, view: View) -> View:
         estimate = self.sees.estimate(view)
-        if estimate <= self.at * self.sees.window:
+        if estimate <= self.threshold():
             return view
         messages = view.messages()
         start = max(0, len(messages) - self.keep_last)

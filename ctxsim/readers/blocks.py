@@ -78,7 +78,8 @@ def _image_size(data: str) -> tuple[int, int] | None:
 
     try:
         with Image.open(BytesIO(b64decode(data[:_HEADER_CHARS]))) as image:
-            return image.size
+            width, height = image.size
+            return int(width), int(height)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None
 

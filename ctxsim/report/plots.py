@@ -10,7 +10,8 @@ from ctxsim.report.tables import compact
 from ctxsim.results import Run
 
 
-def _figure(width: float = 10.5, height: float = 6.0) -> tuple[Any, Any]:
+def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1) -> tuple[Any, Any]:
+    """Return a figure and its axes in the common look."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -19,11 +20,12 @@ def _figure(width: float = 10.5, height: float = 6.0) -> tuple[Any, Any]:
     pyplot.rcParams.update(
         {"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left", "svg.hashsalt": "ctxsim"}
     )
-    figure, axes = pyplot.subplots(figsize=(width, height), layout="constrained")
+    figure, axes = pyplot.subplots(1, columns, figsize=(width, height), layout="constrained")
     return figure, axes
 
 
-def _save(figure: Any, path: Path) -> Path:
+def save(figure: Any, path: Path) -> Path:
+    """Write a figure under a temporary name, rename it, and return its path."""
     from matplotlib import pyplot
 
     part = path.with_name(f"{path.stem}.part{path.suffix}")
@@ -47,7 +49,7 @@ def growth(run: Run, path: Path) -> Path:
     """Input tokens of every call, one line per policy, with the limits; crosses mark first failures."""
     transcript = _shown_transcript(run)
     calls = run.calls[run.calls.transcript == transcript]
-    figure, axes = _figure()
+    figure, axes = new_figure()
     last = calls.call.max()
     ends: list[tuple[str, float, str]] = []
     for label in run.info.policies:
@@ -93,7 +95,7 @@ def growth(run: Run, path: Path) -> Path:
     plain_axes(axes)
     if last <= 20:
         axes.set_xticks(range(1, last + 1))
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def _limits(run: Run, transcript: str) -> list[tuple[int, str]]:
@@ -115,7 +117,7 @@ def _limits(run: Run, transcript: str) -> list[tuple[int, str]]:
 
 def estimates(run: Run, path: Path) -> Path:
     """How far the policies' estimates are from the count, for every request of the run, against its size."""
-    figure, axes = _figure(9, 5.5)
+    figure, axes = new_figure(9, 5.5)
     calls = run.calls[run.calls.tokens_sent > 0]
     if len(calls) > 20_000:
         calls = calls.sample(20_000, random_state=0)
@@ -143,4 +145,4 @@ def estimates(run: Run, path: Path) -> Path:
         fontsize=12,
     )
     plain_axes(axes)
-    return _save(figure, path)
+    return save(figure, path)

@@ -1,0 +1,35 @@
+"""The last reported usage plus an estimate of what came since: the error grows with the tail, not with the context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.estimators.estimator import Estimator, Reported, Rounding, Unit, divided, length, positive
+from ctxsim.transcript import Head, Item
+
+
+@dataclass(frozen=True)
+class UsageTail(Estimator):
+    """Input and output tokens of the last accepted call + length / ratio of what joined (or left) since.
+
+    openai/codex (bytes), opencode v2 (round, utf16), qwen-code, pydantic-ai harness (floor, points). Before the first
+    usage it is the plain estimate.
+    """
+
+    name: ClassVar[str] = "usage-tail"
+    ratio: float = 4
+    rounding: Rounding = "ceil"
+    unit: Unit = "points"
+
+    def __post_init__(self) -> None:
+        positive(self.name, self.ratio)
+
+    def text(self, text: str) -> int:
+        return divided(length(text, self.unit), self.ratio, self.rounding)
+
+    def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
+        if reported.usage is None:
+            return self.head(head) + size
+        return max(0, reported.usage.input_tokens + (reported.usage.output_tokens or 0) + size - reported.size)

@@ -1,0 +1,107 @@
+"""Pictures of estimates: per call, their errors' spread, error against size, and error by kind of content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ctxsim.report.plots import new_figure, save
+from ctxsim.report.style import COLORS, plain_axes, spread
+from ctxsim.report.tables import compact
+
+Request = tuple[int, tuple[int, ...]]
+
+
+def plot_accuracy(
+    labels: Sequence[str],
+    requests: Sequence[Request],
+    texts: Sequence[tuple[str, int, tuple[int, ...]]],
+    longest: Sequence[Request],
+    tokenizer: str,
+    out: Path,
+) -> list[Path]:
+    """Write the pictures and return their paths. Points are (tokens, one estimate per label), texts also a kind."""
+    return [
+        _per_call(labels, longest, tokenizer, out / "estimates-per-call.png"),
+        _spread(labels, requests, tokenizer, out / "error-distribution.png"),
+        _heat_map(labels, texts, tokenizer, out / "error-by-kind.png"),
+    ]
+
+
+def _per_call(labels: Sequence[str], run: Sequence[Request], tokenizer: str, path: Path) -> Path:
+    figure, axes = new_figure(10.5, 6)
+    calls = range(1, len(run) + 1)
+    axes.plot(calls, [tokens for tokens, _ in run], color="black", linewidth=2.4)
+    ends = [(f"counted ({tokenizer})", float(run[-1][0]), "black")]
+    for number, label in enumerate(labels):
+        color = COLORS[number % len(COLORS)]
+        values = [estimates[number] for _, estimates in run]
+        axes.plot(calls, values, color=color, linewidth=1.1, linestyle="-" if number < len(COLORS) else "--")
+        ends.append((label, float(values[-1]), color))
+    top = max(end[1] for end in ends) * 1.05 or 1.0
+    axes.set_ylim(0, top)
+    axes.set_xlim(1, max(2, len(run)))
+    for (text, value, color), height in zip(ends, spread([end[1] for end in ends], top * 0.042), strict=True):
+        axes.annotate(
+            text, (len(run), value), xytext=(1.03, height / top), textcoords=axes.transAxes, color=color, va="center",
+            fontsize=9, annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 2},
+        )  # fmt: skip
+    axes.yaxis.set_major_formatter(lambda value, _: compact(value))
+    axes.set_xlabel("call of the largest transcript")
+    axes.set_ylabel("tokens of the request")
+    axes.set_title("The same conversation by each estimator", fontsize=12)
+    plain_axes(axes)
+    return save(figure, path)
+
+
+def _spread(labels: Sequence[str], requests: Sequence[Request], tokenizer: str, path: Path) -> Path:
+    figure, (left, right) = new_figure(12.5, 0.34 * len(labels) + 2.4, columns=2)
+    errors = [[100 * (est[number] / tokens - 1) for tokens, est in requests if tokens] for number in range(len(labels))]
+    left.boxplot(
+        errors[::-1], orientation="horizontal", widths=0.6, showfliers=False, whis=(5, 95),
+        medianprops={"color": COLORS[1], "linewidth": 1.6}, tick_labels=list(labels)[::-1],
+    )  # fmt: skip
+    left.axvspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
+    left.axvline(0, color="#333333", linewidth=1)
+    left.set_xlabel(f"error of whole requests against {tokenizer}, % (box: middle half, whiskers: 5 to 95 %)")
+    left.set_title("Left of 0: requests get refused; right: context is cut too early", fontsize=11)
+    right.axhspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
+    right.axhline(0, color="#333333", linewidth=1)
+    right.plot(
+        [tokens for tokens, _ in requests if tokens], errors[0], "o", color=COLORS[0], markersize=2.5, alpha=0.3,
+        markeredgewidth=0,
+    )  # fmt: skip
+    right.set_xscale("log")
+    right.xaxis.set_major_formatter(lambda value, _: compact(value))
+    right.set_xlabel("tokens of the request (log scale)")
+    right.set_ylabel("error, %")
+    right.set_title(f"{labels[0]}: error against size", fontsize=11)
+    for axes in (left, right):
+        plain_axes(axes)
+    return save(figure, path)
+
+
+def _heat_map(
+    labels: Sequence[str], texts: Sequence[tuple[str, int, tuple[int, ...]]], tokenizer: str, path: Path
+) -> Path:
+    import numpy as np
+
+    kinds = sorted({kind for kind, _, _ in texts})
+    table = np.full((len(labels), max(1, len(kinds))), np.nan)
+    for column, kind in enumerate(kinds):
+        chosen = [(tokens, estimates) for found, tokens, estimates in texts if found == kind]
+        total = sum(tokens for tokens, _ in chosen)
+        for row in range(len(labels)):
+            table[row, column] = 100 * (sum(estimates[row] for _, estimates in chosen) / total - 1)
+    figure, axes = new_figure(1.0 * max(4, len(kinds)) + 3, 0.36 * len(labels) + 2)
+    axes.imshow(table, cmap="RdBu", vmin=-60, vmax=60, aspect="auto")
+    axes.set_xticks(range(len(kinds)), kinds, rotation=30, ha="right")
+    axes.set_yticks(range(len(labels)), labels)
+    for row in range(len(labels)):
+        for column in range(len(kinds)):
+            value = table[row, column]
+            color = "white" if abs(value) > 42 else "black"
+            axes.text(column, row, f"{value:+.0f}", ha="center", va="center", fontsize=8.5, color=color)
+    axes.set_title(f"Error in % of all tokens of a kind, against {tokenizer}; red: too low", fontsize=11)
+    return save(figure, path)
