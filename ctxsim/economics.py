@@ -68,7 +68,8 @@ def _read_and_write(provider: Provider, input_tokens: int) -> tuple[float, float
     if provider.cache == "none":
         return plain / 1e6, plain / 1e6
     read = plain if prices.cache_read is None else rate_at(prices.cache_read, input_tokens)
-    write = plain if prices.cache_write is None else rate_at(prices.cache_write, input_tokens)
+    listed = prices.cache_write_long if provider.long_cache and prices.cache_write_long else prices.cache_write
+    write = plain if listed is None else rate_at(listed, input_tokens)
     return read / 1e6, write / 1e6
 
 

@@ -51,5 +51,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
     """Return the error for an unknown `name`, with the closest known ones or else all of them."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(names)}"
+    listed = f"known: {', '.join(names)}" if len(names) <= 40 else f"none of the {len(names)} known is close"
+    hint = f"did you mean {' or '.join(close)}?" if close else listed
     return UnknownName(f"unknown {kind} '{name}'; {hint}")

@@ -41,7 +41,7 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
     Raises LabelError, naming the parameter, for an unknown one, a missing one, or a value of another type.
     """
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]
-    types = get_type_hints(cls)
+    types = get_type_hints(cls, include_extras=True)
     values: dict[str, Any] = {}
     for key, text in parameters.items():
         if key not in fields:
@@ -66,7 +66,9 @@ def of(name: str, value: Any, defaults: bool = True) -> str:
             parameter = getattr(value, field.name)
             if not defaults and parameter == field.default:
                 continue
-            shown = f"{parameter:g}" if isinstance(parameter, float) else str(parameter)
+            # 4.0 is written 4; any other float to the last digit, or two settings would share a label.
+            whole = isinstance(parameter, float) and parameter.is_integer()
+            shown = str(int(parameter)) if whole else str(parameter)
             parts.append(f"{field.name}={shown}")
     return f"{name}:{','.join(parts)}" if parts else name
 

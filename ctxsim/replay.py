@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 
 from ctxsim.errors import ContractError
 from ctxsim.estimators import Reported
 from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
-from ctxsim.provider import MockLLM, Provider
+from ctxsim.provider import MockLLM, Provider, Verdict
 from ctxsim.provider.summaries import identifiers
 from ctxsim.tally import Outcome, Sent, Tally
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Call, Head, Item, Transcript, Usage
 from ctxsim.view import Edit, View
+
+RETRIES = 10
+"""Requests sent again after an overflow where no policy states its own number."""
 
 
 class _Replay:
@@ -30,10 +34,12 @@ class _Replay:
             summarize=self._summarize,
             say=lambda text: self.tally.said.append(text),
         )
-        self.parts = spec.create()
+        # What edits only the request, as a server does, comes after what edits the view.
+        self.parts = sorted(spec.create(), key=lambda part: part.ephemeral)
         for part in self.parts:
             part.attach(self.sees)
-        self.retries = max(getattr(part, "attempts", 10) for part in self.parts)
+        stated = [part.attempts for part in self.parts if hasattr(part, "attempts")]
+        self.retries = max(stated, default=RETRIES)
         self.view = View(spec.estimator.item)
         self.full = self.llm.render(())
         self.changed_from = 0
@@ -57,12 +63,14 @@ class _Replay:
 
     def _forget_reasoning(self) -> None:
         """The vendor, not the policy, leaves out the reasoning of finished turns."""
+        first = next((n for n, item in enumerate(self.full.items) if item.kind == "reasoning"), None)
+        if first is not None:
+            self.full.follow([item for item in self.full.items if item.kind != "reasoning"], first)
         old = [item.place for item in self.view if item.kind == "reasoning"]
         if old:
             edited = self.view.drop(old, "reasoning of a finished turn")
             self._changed(edited.edits)
             self.view = edited.settled()
-            self.full = self.llm.render([item for item in self.full.items if item.kind != "reasoning"])
 
     def _ingest(self, item: Item) -> Item:
         for part in self.parts:
@@ -80,7 +88,16 @@ class _Replay:
 
     def _moment(self, part: Policy, moment: str, view: View, *seen: Usage | Overflow) -> View | Stop | None:
         """Let one policy act on one view, hold it to the contract, and write its edits down."""
-        returned = getattr(part, moment)(view, *seen)
+        try:
+            returned = getattr(part, moment)(view, *seen)
+        except ContractError:
+            raise
+        # A policy is anybody's code: whatever it raises is told in one line, with its place.
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            raise ContractError(
+                f"{part.label}: {moment} raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
+            ) from error
         if returned is view or isinstance(returned, Stop) or (returned is None and moment == "on_overflow"):
             return returned
         if not isinstance(returned, View) or returned.lineage is not view.lineage:
@@ -128,7 +145,8 @@ class _Replay:
         request, lasting, stop = self._before_call()
         edited = self.changed_from < len(llm.rendering.items)
         tokens = llm.rendering.follow(request, self.changed_from)
-        verdict = llm.judge(request, tokens, edited)
+        # Who gives up sends nothing: nothing is refused, waited for or taken from the bucket.
+        verdict = llm.judge(request, tokens, edited) if stop is None else Verdict("stopped", stop.reason)
         attempts = 1
         while verdict.status == "overflow" and stop is None and attempts <= self.retries:
             smaller = self._shrink(request, tokens, verdict.reason)
@@ -148,12 +166,12 @@ class _Replay:
         believed = tally.trigger(tokens, self.counter)
         # An ephemeral edit makes the next request differ where this one was edited.
         self.changed_from = len(request) if request is self.view else min(self.changed_from, len(request))
-        self.cause = "" if request is self.view else cause
+        self.cause = ""
         self.join(response)
         if verdict.status == "ok" and stop is None:
             self._after_call(Usage(tokens, output, bill.split.read, bill.split.write), response)
         outcome = Outcome(
-            self.transcript.name, self.label, number, call, verdict, stop, attempts, bill,
+            self.transcript.name, self.label, number, call, verdict, attempts, bill,
             full, tokens, estimated, output, cause, believed,
         )  # fmt: skip
         row = tally.row(outcome, self.counter)
@@ -163,11 +181,9 @@ class _Replay:
     def _use_head(self, head: Head) -> None:
         if head == self.llm.rendering.head:
             return
-        changed = "tools" if head.tools != self.llm.rendering.head.tools else "system prompt"
         for rendering in (self.llm.rendering, self.full):
             rendering.with_head(head)
         self.llm.head = self.sees.head = head
-        self.cause = f"another {changed} than in the request before"
 
     def _before_call(self) -> tuple[View, bool, Stop | None]:
         """Return the view to send, whether its edits last, and the policy's stop if it gives up."""
@@ -204,7 +220,7 @@ class _Replay:
         """After an overflow: the first policy whose view is really smaller, rendered; or None."""
         error = Overflow(message, self.llm.provider.window)
         for part in self.parts:
-            before = len(self.tally.edits)
+            before, known = len(self.tally.edits), (self.changed_from, self.cause)
             acted = self._moment(part, "on_overflow", view, error)
             if isinstance(acted, Stop):
                 raise ContractError(f"{part.label}: on_overflow returns a view or None; only before_call may stop")
@@ -214,6 +230,7 @@ class _Replay:
             if smaller < tokens:
                 return acted, smaller
             self.llm.rendering.follow(view, self.changed_from)
+            self.changed_from, self.cause = known
             del self.tally.edits[before:]
             self.tally.compactions -= 1
         return None

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ctxsim.policies import Stop
 from ctxsim.provider import Bill, SummaryCall, Verdict
 from ctxsim.rows import CallRow, Event
 from ctxsim.tokenizers.counter import Counter
@@ -32,7 +31,6 @@ class Outcome(msgspec.Struct, frozen=True):
     number: int
     call: Call
     verdict: Verdict
-    stop: Stop | None
     attempts: int
     bill: Bill
     full: int
@@ -74,8 +72,8 @@ class Tally:
             transcript=outcome.transcript,
             policy=outcome.policy,
             call=outcome.number,
-            status="stopped" if outcome.stop else verdict.status,
-            reason=outcome.stop.reason if outcome.stop else verdict.reason,
+            status=verdict.status,
+            reason=verdict.reason,
             attempts=outcome.attempts,
             tokens_full=outcome.full,
             tokens_sent=outcome.sent,
@@ -86,7 +84,7 @@ class Tally:
             tokens_cache_write=split.write,
             tokens_uncached=split.uncached,
             tokens_rewritten=outcome.bill.tokens_rewritten,
-            cache_break=(outcome.cause or "lifetime") if outcome.bill.tokens_rewritten else "",
+            cache_break=outcome.bill.cause or outcome.cause if outcome.bill.tokens_rewritten else "",
             tokens_output=outcome.output,
             cost_usd=_usd(cost.total + (summary_usd or 0)) if cost else None,
             cost_read_usd=_usd(cost.read) if cost else None,

@@ -96,7 +96,8 @@ class View(Sequence[Item]):
         """
         groups: list[list[Item]] = []
         for message in self.messages():
-            if message[0].kind == "tool_result" and groups and groups[-1][-1].kind == "tool_call":
+            asked = groups and any(item.kind == "tool_call" for item in groups[-1])
+            if message[0].kind == "tool_result" and asked:
                 groups[-1].extend(message)
             else:
                 groups.append(list(message))
@@ -154,7 +155,8 @@ class View(Sequence[Item]):
         kind: Literal["summary", "note"] = "note",
         sources: Collection[int] = (),
     ) -> View:
-        """Return a view with a synthetic item that stands before the recorded item of place `at`."""
+        """Return a view with a synthetic item that stands before the recorded item of place `at`, or at the end."""
+        at = min(at, self[-1].order + 1) if self._length else 0
         made = Item(
             kind=kind,
             place=self.next_place,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 from typing import Any
 
@@ -62,8 +63,14 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; errors of ours are one line and exit status 1."""
+    # Ended from outside, the command still removes its unfinished files and its worker processes.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         cli(standalone_mode=True)
     except CtxsimError as error:
         click.echo(f"ctxsim: {error}", err=True)
+        sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"ctxsim: {where}{error.strerror or error}", err=True)
         sys.exit(1)

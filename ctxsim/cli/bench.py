@@ -18,6 +18,7 @@ from ctxsim.provider import Provider
 from ctxsim.provider.cache import Breakpoints
 from ctxsim.provider.models import read_overrides
 from ctxsim.provider.rules import SummaryMode
+from ctxsim.readers import SUFFIXES
 from ctxsim.report.plots import plot_run
 from ctxsim.report.tables import print_run
 from ctxsim.results import InputInfo, RunInfo, read_run
@@ -81,7 +82,7 @@ def command(
         labels = policies or scenario.policies
         runs.append((Setting(scenario.name, scenario.title, labels, estimator, overrides, entries), scenario))
     if paths:
-        name = "standard-input" if paths[0] == "-" else Path(paths[0]).resolve().name.split(".")[0] or "run"
+        name = _run_name(paths[0], {setting.name for setting, _ in runs})
         title = f"Recorded transcripts in {', '.join(paths)}"
         runs.append((Setting(name, title, policies or DEFAULT_POLICIES, estimator, overrides, entries), None))
     bad = 0
@@ -91,6 +92,15 @@ def command(
         bad += _say_what_was_left_out(info)
     if bad:
         sys.exit(1)
+
+
+def _run_name(path: str, taken: set[str]) -> str:
+    """The result folder's name: the file's or folder's own, without the endings of formats; never another run's."""
+    name = "standard-input" if path == "-" else Path(path).resolve().name
+    while (stem := Path(name)).suffix in SUFFIXES:
+        name = stem.stem
+    name = name or "run"
+    return name if name not in taken else f"{name}-recorded"
 
 
 def run_one(setting: Setting, scenario: Scenario | None, paths: tuple[str, ...], folder: Path, jobs: int) -> RunInfo:

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+import traceback
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -75,7 +76,12 @@ def _from_file(path: str, class_name: str) -> type[Policy]:
     assert module_spec and module_spec.loader  # the name ends in .py
     module = importlib.util.module_from_spec(module_spec)
     sys.modules[module_name] = module
-    module_spec.loader.exec_module(module)
+    try:
+        module_spec.loader.exec_module(module)
+    # The file is anybody's code: whatever it raises is told in one line, with its place.
+    except Exception as error:
+        line = getattr(error, "lineno", None) or traceback.extract_tb(error.__traceback__)[-1].lineno
+        raise LabelError(f"policy file {path}, line {line}: {type(error).__name__}: {error}") from error
     classes = {cls.__name__: cls for cls in _defined_in(module)}
     if class_name not in classes:
         raise unknown(f"policy class in {path}", class_name, classes)

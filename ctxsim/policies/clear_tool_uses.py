@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.policy import Policy, Stop
+from ctxsim.policies.policy import Count, Policy
 from ctxsim.view import View
 
 PLACEHOLDER = "[cleared to save context]"
@@ -13,34 +13,26 @@ class ClearToolUses(Policy):
     """Over `trigger` input tokens, clear all but the newest `keep` results, if that frees `clear_at_least` tokens.
 
     Anthropic API, context editing, clear_tool_uses_20250919 (defaults: trigger 100,000, keep 3, clear_at_least unset).
-    The vendor edits each request and leaves the client's history alone, and doesn't say whether a result once cleared
-    stays cleared: `sticky` keeps it so; without it every request is decided anew. The estimator stands for the
-    vendor's own count.
+    The vendor edits what it is sent and doesn't say whether a result once cleared stays cleared: `sticky` keeps it so;
+    without it every request is decided anew. The estimator stands for the vendor's own count.
     """
 
-    ephemeral = True
-
-    trigger: int = 100_000
-    keep: int = 3
-    clear_at_least: int = 0
+    trigger: Count = 100_000
+    keep: Count = 3
+    clear_at_least: Count = 0
     sticky: bool = True
+
+    @property
+    def ephemeral(self) -> bool:
+        return not self.sticky
 
     def threshold(self) -> float:
         return self.trigger
 
-    def before_call(self, view: View) -> View | Stop:
-        cleared: set[int] = self.__dict__.setdefault("_cleared", set())
-        if self.sticky:
-            view = self._clear(view, cleared)
+    def before_call(self, view: View) -> View:
         if self.sees.estimate(view) <= self.trigger:
             return view
         results = view.results
-        old = {item.place for item in results[: max(0, len(results) - self.keep)] if item.text != PLACEHOLDER}
-        edited = self._clear(view, old)
-        if view.size - edited.size < max(1, self.clear_at_least):
-            return view
-        cleared |= old
-        return edited
-
-    def _clear(self, view: View, places: set[int]) -> View:
-        return view.rewrite(dict.fromkeys(places, PLACEHOLDER), f"over {self.trigger:,} input tokens")
+        old = [item.place for item in results[: max(0, len(results) - self.keep)] if item.text != PLACEHOLDER]
+        edited = view.rewrite(dict.fromkeys(old, PLACEHOLDER), f"over {self.trigger:,} input tokens")
+        return edited if view.size - edited.size >= max(1, self.clear_at_least) else view

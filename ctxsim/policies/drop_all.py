@@ -13,6 +13,8 @@ class DropAll(Policy):
     bound = True
 
     def before_call(self, view: View) -> View:
+        if not view:
+            return view
         kept = {item.place for item in view.exchanges()[-1]}
         first = next((item.message for item in view if item.kind == "user"), None)
         old = [item.place for item in view if item.place not in kept and item.message != first]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.policy import Policy
+from ctxsim.policies.policy import Count, Policy
 from ctxsim.view import View
 
 
@@ -13,7 +13,7 @@ class Fifo(Policy):
     Seed 003, rejected option 1, with pairs kept whole. User texts and the newest exchange stay.
     """
 
-    budget: int
+    budget: Count
 
     def threshold(self) -> float:
         return self.budget

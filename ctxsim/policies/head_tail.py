@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import accumulate
 
-from ctxsim.policies.policy import Policy
+from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.transcript import Item
 
 
@@ -69,8 +69,8 @@ class HeadTail(Policy):
     Both limits hold: the seed's pseudo-code forgets the byte limit that its own test demands.
     """
 
-    lines: int = 128
-    bytes: int = 10_240
+    lines: Positive = 128
+    bytes: Count = 10_240
 
     def on_tool_result(self, item: Item) -> Item:
         return item.with_text(head_tail(item.text, self.lines, self.bytes))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.policy import Policy
+from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 PREFIX = "Old environment output: "
@@ -15,8 +15,8 @@ class Mask(Policy):
     SWE-agent/SWE-agent, sweagent/agent/history_processors.py (LastNObservations); batches as in arXiv 2508.21433.
     """
 
-    keep: int = 10
-    batch: int = 1
+    keep: Count = 10
+    batch: Positive = 1
 
     def before_call(self, view: View) -> View:
         results = view.results

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.policy import Policy
+from ctxsim.policies.policy import Policy, Positive
 from ctxsim.view import View
 
 
@@ -13,7 +13,7 @@ class MaxMessages(Policy):
     It drops "indiscriminately": the user's task too, and a call whose result stays behind as an orphan.
     """
 
-    n: int
+    n: Positive
 
     def before_call(self, view: View) -> View:
         messages = view.messages()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.policy import Policy
+from ctxsim.policies.policy import Count, Policy
 from ctxsim.transcript import Item
 
 
@@ -10,7 +10,7 @@ from ctxsim.transcript import Item
 class MaxResultChars(Policy):
     """Cut each tool result to `chars` characters at ingestion. Seed 000, `MaxToolResultChars`; it names no marker."""
 
-    chars: int
+    chars: Count
 
     def on_tool_result(self, item: Item) -> Item:
         return item if len(item.text) <= self.chars else item.with_text(item.text[: self.chars])

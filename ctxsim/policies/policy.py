@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -13,6 +13,15 @@ from ctxsim import labels
 from ctxsim.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
 from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+"""A parameter that may be 0."""
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+"""A parameter of at least 1."""
+
+Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
+"""A share of the window."""
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -64,8 +73,6 @@ class Policy:
     """
 
     name: ClassVar[str] = ""
-    ephemeral: ClassVar[bool] = False
-    """True: what `before_call` returns is only this request's; the next call starts from the unedited view."""
     bound: ClassVar[bool] = False
     """True: marks a floor or a ceiling rather than something to use."""
 
@@ -83,9 +90,13 @@ class Policy:
         """Called once by replay, before the first moment."""
         self._sees = sees
 
-    def parts(self) -> list[Policy]:
-        """The policies of a chain; a simple policy is its own only part."""
-        return [self]
+    @property
+    def ephemeral(self) -> bool:
+        """True: what `before_call` returns is only this request's; the next call starts from the unedited view.
+
+        In a chain such policies act after all others, as a server acts after its client.
+        """
+        return False
 
     @property
     def label(self) -> str:

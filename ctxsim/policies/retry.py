@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.policy import Overflow, Policy
+from ctxsim.policies.policy import Count, Overflow, Policy
 from ctxsim.view import View
 
 
@@ -13,9 +13,11 @@ class Retry(Policy):
     Seed 004, "What Codex Does Differently" and option B; openai/codex, core/src/compact.rs (remove_first).
     """
 
-    attempts: int = 10
+    attempts: Count = 10
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
+        if not view:
+            return None
         oldest = view.partners([view[0].place])
         newest = {item.place for item in view.exchanges()[-1]}
         return None if oldest & newest else view.drop(oldest, "the provider refused: window exceeded")

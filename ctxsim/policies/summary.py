@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.policy import Policy
+from ctxsim.policies.policy import Policy, Positive, Share
 from ctxsim.view import View
 
 
@@ -14,9 +14,9 @@ class Summary(Policy):
     `max_tokens` output; if that request itself is refused, nothing changes.
     """
 
-    at: float = 0.7
-    keep_last: int = 10
-    max_tokens: int = 500
+    at: Share = 0.7
+    keep_last: Positive = 10
+    max_tokens: Positive = 500
 
     def threshold(self) -> float:
         return self.at * self.sees.window

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.policy import Policy
+from ctxsim.policies.policy import Count, Policy
 from ctxsim.transcript import Usage
 from ctxsim.view import View
 
@@ -17,8 +17,8 @@ class TokenBudget(Policy):
     has already been answered, so it always acts one call late.
     """
 
-    budget: int = 40_000
-    retain: int = 500
+    budget: Count = 40_000
+    retain: Count = 500
 
     def after_call(self, view: View, usage: Usage) -> View:
         results = view.results

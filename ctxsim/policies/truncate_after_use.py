@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ctxsim.policies.policy import Policy
+from ctxsim.policies.policy import Count, Policy
 from ctxsim.policies.token_budget import MARKER
 from ctxsim.transcript import Usage
 from ctxsim.view import View
@@ -12,7 +12,7 @@ from ctxsim.view import View
 class TruncateAfterUse(Policy):
     """Cut every tool result to `retain` characters as soon as a response has seen it. Seed 001, approach 1."""
 
-    retain: int = 500
+    retain: Count = 500
 
     def after_call(self, view: View, usage: Usage) -> View:
         used = {

@@ -19,6 +19,9 @@ from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Head, Item
 from ctxsim.view import View
 
+PROMPT_PLACE = -(1 << 40)
+"""Place and message of the summary prompt: no item's of any view."""
+
 Status = Literal["ok", "overflow", "rate_limited", "invalid_pairs", "stopped"]
 
 
@@ -35,12 +38,13 @@ class Bill(msgspec.Struct, frozen=True):
     """One request's tokens by class, and dollars if prices are known.
 
     `tokens_rewritten` were in the cache and in this request, but could not be read: an edit, another head or the
-    cache's lifetime came between.
+    cache's lifetime came between. `cause` says which, if it isn't an edit.
     """
 
     split: Split
     cost: Cost | None
     tokens_rewritten: int
+    cause: str
 
 
 class SummaryCall(msgspec.Struct, frozen=True):
@@ -70,6 +74,7 @@ class MockLLM:
         self.rendering = self.render(())
         self.needs: list[tuple[float, int]] = []
         self._held = 0
+        self._billed: tuple[int, int, int, int] | None = None
         self._delay_s = 0.0
         self.now_s = 0.0
 
@@ -132,9 +137,29 @@ class MockLLM:
         readable = min(self._held, tokens_old)
         rewritten = max(0, readable - readable % self._cache.step - split.read)
         self._held = self._cache.holds(split, self.rendering.total)
+        self._note_need(split)
+        cause = self._cause()
+        hashes = self.rendering.hashes
+        self._billed = (hashes[0], hashes[1], len(hashes), hashes[-1])
+        return Bill(split, self._price(split, output_tokens), rewritten, cause)
+
+    def _cause(self) -> str:
+        """Why a request that could have been read wasn't: told from the last request's hashes; '' for an edit."""
+        if self._billed is None:
+            return ""
+        tools, system, length, last = self._billed
+        hashes = self.rendering.hashes
+        if hashes[0] != tools:
+            return "another tools than in the request before"
+        if hashes[1] != system:
+            return "another system prompt than in the request before"
+        return "lifetime" if len(hashes) >= length and hashes[length - 1] == last else ""
+
+    def _note_need(self, split: Split) -> None:
+        """Remember what a rate limit is asked for, at the time the call would have without any waiting."""
         limit = self.provider.rate_limit
-        self.needs.append((self.now_s, limit.need(split) if limit else split.read + split.write + split.uncached))
-        return Bill(split, self._price(split, output_tokens), rewritten)
+        need = limit.need(split) if limit else split.read + split.write + split.uncached
+        self.needs.append((self.now_s - self._delay_s, need))
 
     def _price(self, split: Split, output_tokens: int) -> Cost | None:
         prices = self.provider.prices
@@ -146,11 +171,12 @@ class MockLLM:
         It reads what the cache holds of its prefix, and writes nothing: a prompt that won't come again isn't marked.
         """
         chosen = list(items)
-        asked = Item("user", -1, -1, PROMPT)
+        asked = Item("user", PROMPT_PLACE, PROMPT_PLACE, PROMPT)
         rendering = self.render([*chosen, asked])
         verdict = self._admit(rendering, rendering.total, max_tokens)
         if verdict.status != "ok":
             return SummaryCall(None, rendering.total, 0, None, verdict)
+        self._note_need(self._cache.split(rendering, self.now_s, commit=False))
         text = MODES[self.provider.summaries](chosen, max_tokens, self._counter.text, wanted)
         found = self._cache.split(rendering, self.now_s, commit=False)
         split = Split(found.read, 0, found.write + found.uncached)

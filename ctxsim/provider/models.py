@@ -63,12 +63,17 @@ def _additions() -> tuple[Entry, ...]:
     return msgspec.convert(tomllib.loads(text), _File).model
 
 
-def _matching(entries: tuple[Entry, ...], name: str, on: date) -> Entry | None:
-    """The entry in force on a day: of those that fit, the one that came into force last."""
+def _matching(entries: tuple[Entry, ...], model: str, on: date) -> Entry | None:
+    """The entry in force on a day: of those that fit, the one that came into force last.
+
+    An entry's id may have a router's prefix like a recorded name, or not.
+    """
+    names = {model.lower(), bare(model)}
     fitting = [
         entry
         for entry in entries
-        if fnmatchcase(name, entry.id.lower()) and (entry.effective is None or entry.effective <= on)
+        if any(fnmatchcase(name, pattern) for name in names for pattern in (entry.id.lower(), bare(entry.id)))
+        and (entry.effective is None or entry.effective <= on)
     ]
     return max(fitting, key=lambda entry: entry.effective or date.min, default=None)
 
@@ -121,13 +126,15 @@ def find_model(model: str, on: date | None = None, overrides: tuple[Entry, ...] 
         return None
     day = on or date(2100, 1, 1)
     listed = _listed(name, day)
-    own, added = _matching(overrides, name, day), _matching(_additions(), name, day)
+    own, added = _matching(overrides, model, day), _matching(_additions(), model, day)
     if own is None and listed is None and added is None:
         return None
     chosen = [entry for entry in (own, listed, added) if entry is not None]
     return Model(
         id=listed.id if listed else name,
-        vendor=next((entry.vendor for entry in chosen if entry.vendor and entry.vendor != "none"), "none"),
+        vendor=own.vendor
+        if own and own.vendor
+        else next((entry.vendor for entry in chosen if entry.vendor and entry.vendor != "none"), "none"),
         window=next((entry.window for entry in chosen if entry.window), None),
         prices=next((_dated(entry) for entry in chosen if entry.prices), None),
     )

@@ -23,6 +23,11 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str = ""
     effective: date | None = None
 
+    def __post_init__(self) -> None:
+        for rate in (self.input, self.output, self.cache_read, self.cache_write, self.cache_write_long):
+            if rate == ():
+                raise ValueError("a price in steps needs at least one (from, price)")
+
     def describe(self) -> str:
         """For people: source and date."""
         dated = f", {self.effective}" if self.effective else ""

@@ -16,7 +16,7 @@ class Rendering:
     """The last request. `follow` keeps what didn't change and renders the rest, so growth costs only the growth.
 
     `hashes[n]` stands for positions 0..n and `tokens[n]` counts them, framing included. Position 0 is the tools, 1 the
-    system prompt, 2 the first item. Framing of one message is counted with its first item.
+    system prompt, 2 the first item. Framing of a wire message is counted with its first item.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class Rendering:
     def append(self, item: Item) -> None:
         """One more item at the end."""
         first = not self.items or self.items[-1].message != item.message
-        self.tokens.append(self.tokens[-1] + self._count(item) + (self._framing.message if first else 0))
-        self.hashes.append(
-            hash((self.hashes[-1], item.kind, item.text, item.tool, item.answers, item.message, item.media))
-        )
+        apart = first or (self._framing.results_apart and item.kind == "tool_result")
+        self.tokens.append(self.tokens[-1] + self._count(item) + (self._framing.message if apart else 0))
+        # Only what goes over the wire: our own numbers don't.
+        self.hashes.append(hash((self.hashes[-1], first, item.kind, item.text, item.tool, item.call_id, item.media)))
         self.items.append(item)
 
     def tokens_before(self, order: int) -> int:

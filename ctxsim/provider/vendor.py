@@ -25,10 +25,14 @@ class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Framing(_Rule, frozen=True):
-    """Tokens around the texts: per request, per wire message, and by model once tools are defined."""
+    """Tokens around the texts: per request, per wire message, and by model once tools are defined.
+
+    `results_apart`: each result is a wire message of its own, also where several answer one response.
+    """
 
     request: int = 0
     message: int = 0
+    results_apart: bool = False
     tools: dict[str, int | str] = {}
 
     def of_tools(self, model: str) -> int:

@@ -112,6 +112,10 @@ def sources(path: str) -> Iterator[Source]:
     root = Path(path)
     if not root.exists():
         raise InputError(path, "does not exist")
+    if not root.is_dir() and not root.is_file():
+        # A pipe can be read only once.
+        yield Source(path, data=root.read_bytes(), named=True)
+        return
     found = [root] if root.is_file() else _walk(root)
     any_found = False
     for file in found:

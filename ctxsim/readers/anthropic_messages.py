@@ -107,7 +107,8 @@ def _one(name: str, where: str, value: Any, notes: list[str]) -> Transcript:
     if isinstance(value, dict):
         if value.get("system"):
             assembly.system.append(text_and_media(value["system"], 0)[0])
-        assembly.tools += [compact_json(tool) for tool in value.get("tools") or []]
+        tools = value.get("tools")
+        assembly.tools += [compact_json(tool) for tool in tools] if isinstance(tools, list) else []
     messages = _messages(value)
     if not messages:
         raise InputError(where, "has no messages")

@@ -21,7 +21,10 @@ def member_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     where = f"{archive.filename or 'archive'}!{info.filename}"
     try:
         return _zstandard(archive, info) if info.compress_type == ZSTANDARD else archive.read(info)
-    except NotImplementedError:
+    except RuntimeError as error:
+        # The standard library says so of encrypted members, and of nothing else.
+        if not isinstance(error, NotImplementedError):
+            raise InputError(where, "is encrypted") from None
         raise InputError(where, f"is compressed by zip method {info.compress_type}, which can't be read") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, struct.error) as error:
         raise InputError(where, f"is damaged: {error}") from error

@@ -75,7 +75,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _listed(source: Source, log: Any) -> Iterator[tuple[str, Any]]:
-    for number, value in enumerate(log.get("samples") or []):
+    for number, value in enumerate(convert(log.get("samples") or [], list[Any], f"{source.name} samples")):
         yield f"{source.name} sample {number}", value
 
 
@@ -113,7 +113,8 @@ def _member(source: Source, archive: zipfile.ZipFile, name: str) -> Any:
 
 def _transcripts(source: Source, where: str, sample: EvalSample) -> Iterator[Transcript]:
     old = sample.transcript or {}
-    attachments = sample.attachments or old.get("content") or {}
+    kept = sample.attachments or old.get("content") or {}
+    attachments = convert(kept, dict[str, str], f"{where} attachments")
     found = Walk(sample.message_pool or (sample.events_data or {}).get("messages") or [], attachments, where)
     found.events(sample.events or old.get("events") or [])
     name = f"{source.name}#{sample.label}"

@@ -110,7 +110,7 @@ class Walk:
     def events(self, values: Sequence[Any], context: str = "", agent: str = "", path: str = "") -> None:
         """Read a list of events, made in that context by that agent."""
         steps: list[str] = []
-        for number, value in enumerate(values):
+        for number, value in enumerate(convert(values, list[Any], f"{self._where} events {path}")):
             where = f"{self._where} event {path}{number}"
             kind = value.get("event") if isinstance(value, dict) else None
             match kind:

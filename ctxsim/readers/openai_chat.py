@@ -111,7 +111,8 @@ def _one(name: str, where: str, value: Any, notes: list[str]) -> Transcript:
     assembly.notes += notes
     messages = _message_list(value)
     if isinstance(value, dict):
-        assembly.tools += [compact_json(tool) for tool in value.get("tools") or []]
+        tools = value.get("tools")
+        assembly.tools += [compact_json(tool) for tool in tools] if isinstance(tools, list) else []
     if not messages:
         raise InputError(where, "has no messages")
     add_messages(assembly, messages, where)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from ctxsim.errors import InputError
 T = TypeVar("T")
 
 SAMPLE_RECORDS = 40
+_SURROGATE = re.compile("[\ud800-\udfff]")
 SAMPLE_BYTES = 1 << 20
 
 
@@ -33,9 +35,18 @@ class Record(msgspec.Struct, frozen=True):
 class Source:
     """Bytes with a name that people recognise. Opening it again starts from the beginning."""
 
-    def __init__(self, name: str, path: Path | None = None, data: bytes | None = None, named: bool = False) -> None:
-        self.name = name
+    def __init__(
+        self,
+        name: str,
+        path: Path | None = None,
+        data: bytes | None = None,
+        named: bool = False,
+        member: str | None = None,
+    ) -> None:
+        # A file name that isn't UTF-8 is shown with ? and opened by its path.
+        self.name = name.encode("utf-8", "replace").decode("utf-8")
         self.path = path
+        self.member = member
         self.named = named
         """Whether the user named it; else it was found in a folder or an archive."""
         self._data = data
@@ -45,6 +56,8 @@ class Source:
         if self._data is not None:
             return io.BytesIO(self._data)
         assert self.path is not None
+        if self.member is not None:
+            return io.BytesIO(_member(self.path, self.member, self.name))
         suffix = self.path.suffix
         try:
             if suffix == ".gz":
@@ -59,8 +72,6 @@ class Source:
 
     def content(self) -> bytes:
         """Return everything. For documents only: JSONL is streamed by `records`."""
-        if self._data is not None:
-            return self._data
         with self.open() as stream, self._readable():
             return stream.read()
 
@@ -110,7 +121,8 @@ class _Readable:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, EOFError | OSError | zipfile.BadZipFile) and not isinstance(error, BrokenPipeError):
+        unreadable = EOFError | OSError | zipfile.BadZipFile | NotImplementedError
+        if isinstance(error, unreadable) and not isinstance(error, BrokenPipeError):
             raise InputError(self.name, f"cannot be read: {error}") from error
 
 
@@ -136,12 +148,26 @@ def _values(line: bytes) -> list[Any]:
         try:
             while position < len(text):
                 value, position = decoder.raw_decode(text, position)
-                values.append(value)
+                values.append(_clean(value))
                 while position < len(text) and text[position].isspace():
                     position += 1
         except (json.JSONDecodeError, RecursionError):
             raise ValueError(str(first)) from None
         return values
+
+
+def _with_lone_surrogates(text: str) -> Any:
+    """Decode JSON that holds half an emoji: such text is recorded, and no tokenizer can read it."""
+    return _clean(json.loads(text))
+
+
+def _clean(value: Any) -> Any:
+    """The value with each lone surrogate in its texts as U+FFFD."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_clean(entry) for entry in value]
+    return {_clean(key): _clean(entry) for key, entry in value.items()} if isinstance(value, dict) else value
 
 
 class Sample:
@@ -176,7 +202,7 @@ class Sample:
         try:
             with self.source.open() as stream, zipfile.ZipFile(cast(Any, stream)) as archive:
                 return tuple(archive.namelist())
-        except zipfile.BadZipFile as error:
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
             raise InputError(self.source.name, f"is a damaged zip archive: {error}") from error
 
     @cached_property
@@ -205,7 +231,9 @@ class Sample:
             return msgspec.json.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             try:
-                data.decode("utf-8")
+                return _with_lone_surrogates(data.decode("utf-8"))
+            except (json.JSONDecodeError, RecursionError):
+                pass
             except UnicodeDecodeError as bad:
                 line = data.count(b"\n", 0, bad.start) + 1
                 raise InputError(f"{self.source.name}:{line}", f"invalid UTF-8 at byte {bad.start}") from None
@@ -235,7 +263,7 @@ def convert(value: Any, kind: type[T], where: str) -> T:
     """Return a decoded JSON value as `kind`. Raises InputError naming the field that doesn't fit."""
     try:
         return msgspec.convert(value, kind, strict=False)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, RecursionError) as error:
         raise InputError(where, str(error)) from None
 
 
@@ -268,10 +296,19 @@ def standard_input() -> Source:
 
 
 def archive_members(path: Path) -> Iterator[Source]:
-    """Return the members of a zip archive as sources, one in memory at a time. Raises InputError if damaged."""
+    """Return the members of a zip archive as sources, read one at a time; a damaged archive as one that can't be."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = sorted(info.filename for info in archive.infolist() if not info.is_dir())
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
+        yield Source(str(path), path, named=True)
+        return
+    for name in names:
+        yield Source(f"{path}!{name}", path, member=name)
+
+
+def _member(path: Path, name: str, shown: str) -> bytes:
     from ctxsim.readers.archive import member_bytes
 
-    with _Readable(str(path)), zipfile.ZipFile(path) as archive:
-        for info in sorted(archive.infolist(), key=lambda member: member.filename):
-            if not info.is_dir():
-                yield Source(f"{path}!{info.filename}", data=member_bytes(archive, info))
+    with _Readable(shown), zipfile.ZipFile(path) as archive:
+        return member_bytes(archive, archive.getinfo(name))

@@ -68,7 +68,7 @@ def growth(run: Run, path: Path) -> Path:
         axes.plot(after.call[:1], after.tokens_sent[:1], "x", color=LIMIT_COLOR, ms=8, markeredgewidth=2, zorder=5)
         note = f"  × call {first}" if len(failed) else ""
         ends.append((f"{short(label)}{' (bound)' if bound else ''}{note}", float(rows.tokens_sent.iloc[-1]), color))
-    top = float(calls.tokens_sent.max()) * 1.08
+    top = max(1.0, float(calls.tokens_sent.max()) * 1.08)
     for limit, name in _limits(run, transcript):
         if limit <= top * 1.5:
             top = max(top, limit * 1.06)

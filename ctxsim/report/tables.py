@@ -45,7 +45,8 @@ def policy_rows(run: Run) -> list[dict[str, str]]:
 
 def _row(label: str, part: Any) -> dict[str, str]:
     many = len(part) > 1
-    share = part.tokens_sum / part.tokens_full_sum
+    # A transcript of no tokens at all saves nothing.
+    share = (part.tokens_sum / part.tokens_full_sum).fillna(1.0)
     interval = bootstrap_mean(share.to_numpy())
     return {
         "policy": label,
