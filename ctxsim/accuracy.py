@@ -104,9 +104,9 @@ def measure(transcripts: Iterable[Transcript], tokenizer: Tokenizer, estimators:
         counter.learn_transcript(transcript)
         for item in transcript.items:
             tokens = counter.text(item.text)
-            if tokens >= SMALLEST_TEXT and item.kind not in ("tool_call", "reasoning"):
+            if tokens >= SMALLEST_TEXT and item.kind not in ("tool_call", "reasoning") and not item.media:
                 kind = content_kind(item.text)
-                estimates = tuple(estimator.text(item.text) for estimator in estimators)
+                estimates = tuple(estimator.item(item) for estimator in estimators)
                 found.texts.append(Point(transcript.name, kind, tokens, None, estimates))
         rows = [
             [sent.row for sent in replay(transcript, open_policy("keep-all", estimator), provider, counter)]

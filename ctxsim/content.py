@@ -18,8 +18,15 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d")
 _LEVEL = re.compile(r"\b(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|TRACE|PASSED|FAILED)\b")
 _MARKDOWN = re.compile(r"^(?:#{1,6} \S|[-*] \S|\d+\. \S|```|> \S|\|.+\|)|\]\(https?://|\*\*\w", re.M)
 _CODE = re.compile(
-    r"^\s*(?:\d+[\t:|→ ]\s*)?(?:def |class |import |from \w+ import|function |const |let |var |return\b|if \(|for \(|"
-    r"public |private |#include|package |func |fn |use |export |async |@\w+|//|/\*|\* )|[;{}]\s*$|=> \{",
+    r"^(?:[\w./-]+:)?\s*(?:\d+[\t:|→ -]\s*)?(?:"
+    r"(?:def|class|import|from|return|raise|assert|function|const|let|var|public|private|static|package|func|fn|use|export"
+    r"|async|await|type|struct|enum|interface|module|namespace|yield|pass|break|continue|else|try|finally|global|del)\b.*"
+    r"|(?:if|elif|for|while|with|except|switch|case|match)\b.*[:{(]\s*.*"
+    r"|[\w.$\[\]\"'*, ]+(?::\s*[\w\[\], .|\"]+)?\s*[-+*/|&]?=(?![=>]).*"
+    r"|[\w.$]+\(.*|@[\w.]+.*|#!?(?:include|define|if|end)?.*|//.*|/?\*.*|--? ?\w.*;"
+    r"|[})\]]+[,;:)\]}]*.*|.*[{;]|.*\):|.*=> ?.*"
+    r"|[\"'][\w ./-]*[\"'],?|\w+,"
+    r")\s*$",
     re.M,
 )
 _COMMAS = re.compile(r"[,\t;]")
@@ -60,14 +67,16 @@ def _is_json(text: str, sample: str) -> bool:
 def _by_lines(sample: str, lines: list[str]) -> str:
     share = 1 / len(lines)
     commas = [len(_COMMAS.findall(line)) for line in lines]
-    if len(lines) >= 3 and commas[0] >= 2 and commas.count(commas[0]) >= 0.8 * len(lines):
+    regular = commas[0] and commas.count(commas[0]) >= 0.8 * len(lines)
+    if regular and len(lines) >= (3 if commas[0] >= 2 else 8):
         return "csv"
     stamped = sum(bool(_TIME.search(line) or _LEVEL.search(line)) for line in lines)
     if len(lines) >= 2 and stamped * share > 0.4:
         return "log"
-    code = len(_CODE.findall(sample)) * share
+    # The start of a line says what it is, and long lines would make the expression slow.
+    code = sum(bool(_CODE.match(line[:160])) for line in lines) * share
     markdown = len(_MARKDOWN.findall(sample)) * share
-    if code > 0.25 and code >= markdown:
+    if code > 0.4 and code >= markdown:
         return "code"
     if markdown > 0.15:
         return "markdown"

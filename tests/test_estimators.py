@@ -16,7 +16,16 @@ from hypothesis import strategies as st
 from samples import conversation, run
 
 from ctxsim.accuracy import consequence, measure, table
-from ctxsim.calibration import Request, calibrate, class_weights, collect, divisor_at_risk, ratio_of
+from ctxsim.calibration import (
+    MATRIX_TOKENIZERS,
+    Request,
+    calibrate,
+    class_weights,
+    collect,
+    divisor_at_risk,
+    matrix,
+    ratio_of,
+)
 from ctxsim.errors import InputError, LabelError
 from ctxsim.estimators import Reported, estimator_label, open_estimator, registered_estimators
 from ctxsim.estimators.classes import FEATURES, features
@@ -304,6 +313,16 @@ class TestCalibration:
         assert errors["character classes, held-out MAPE"] is not None
         assert errors["character classes, held-out MAPE"] < 0.5 * (errors["chars/4, held-out MAPE"] or 0)
         assert (errors["under-estimated near the window, held-out share"] or 0) <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.corpus
+@pytest.mark.skipif(not corpus.BESIDE.is_dir(), reason="the table is about the recordings beside the project")
+def test_the_published_table_is_what_the_command_prints() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "chars-per-token.md").read_text()
+    found = [transcript for source in sources(str(corpus.BESIDE)) for transcript in _readable(source)]
+    assert f"of {len(found)} recorded agent transcripts" in page
+    assert matrix(found, [open_tokenizer(name) for name in MATRIX_TOKENIZERS]) in page
 
 
 def _readable(source: object) -> list[Transcript]:

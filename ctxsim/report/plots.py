@@ -125,9 +125,10 @@ def estimates(run: Run, path: Path) -> Path:
     axes.axhspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
     axes.axhline(0, color="#333333", linewidth=1)
     axes.plot(calls.tokens_sent, error, "o", color=COLORS[0], markersize=4, alpha=0.35, markeredgewidth=0)
-    reach = max(30.0, float(error.abs().max()) * 1.15)
+    reach = max([30.0, *(error.abs() * 1.15)])
     axes.set_ylim(-reach, reach)
-    axes.set_xscale("log")
+    if len(calls):
+        axes.set_xscale("log")
     notes = {
         "over-estimate: context is cut too early": (0.97, "top"),
         "under-estimate: requests get refused": (0.03, "bottom"),

@@ -1,0 +1,1 @@
+"""Measurements that docs quote; not part of the test suite."""
