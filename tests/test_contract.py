@@ -31,6 +31,7 @@ SHARP = {
     "fifo": "fifo:budget=120",
     "summary": "summary:at=0.1,keep_last=2,max_tokens=20",
     "mask": "mask:keep=1",
+    "clear-tool-uses": "clear-tool-uses:trigger=100,keep=1,sticky=False",
 }
 LABELS = [SHARP.get(name, name) for name in registered_policies()] + [
     "head-tail:lines=2,bytes=50+summary:at=0.1,keep_last=2",

@@ -67,7 +67,7 @@ def kinds(transcript: Transcript) -> list[str]:
     return [item.kind for item in transcript.items]
 
 
-@pytest.mark.parametrize("form", ["list", "object", "jsonl-messages", "jsonl-objects", "gz", "zip"])
+@pytest.mark.parametrize("form", ["list", "object", "jsonl-messages", "jsonl-objects", "gz", "zst", "zst-lines", "zip"])
 def test_openai_chat_in_every_container(form: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.json"
     match form:
@@ -82,6 +82,13 @@ def test_openai_chat_in_every_container(form: str, tmp_path: Path) -> None:
         case "gz":
             path = tmp_path / "chat.json.gz"
             path.write_bytes(gzip.compress(json.dumps(OPENAI).encode()))
+        case "zst" | "zst-lines":
+            import pyarrow
+
+            path = tmp_path / "chat.json.zst"
+            text = json.dumps(OPENAI) if form == "zst" else "\n".join(map(json.dumps, OPENAI))
+            with pyarrow.CompressedOutputStream(str(path), "zstd") as stream:
+                stream.write(text.encode())
         case "zip":
             path = tmp_path / "chats.zip"
             with ZipFile(path, "w") as archive:

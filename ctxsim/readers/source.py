@@ -65,7 +65,7 @@ class Source:
             if suffix == ".zst":
                 import pyarrow
 
-                return cast(BinaryIO, pyarrow.input_stream(str(self.path), compression="zstd"))
+                return io.BufferedReader(pyarrow.input_stream(str(self.path), compression="zstd"))
             return self.path.open("rb")
         except OSError as error:
             raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
@@ -78,7 +78,7 @@ class Source:
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Return non-empty lines with their numbers, split at line feeds only; `//` comment lines are left out."""
         with self.open() as stream, self._readable():
-            for number, line in enumerate(_byte_lines(stream), 1):
+            for number, line in enumerate(stream, 1):
                 line = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
                 if line and not line.startswith(b"//"):
                     yield number, line
@@ -124,12 +124,6 @@ class _Readable:
         unreadable = EOFError | OSError | zipfile.BadZipFile | NotImplementedError
         if isinstance(error, unreadable) and not isinstance(error, BrokenPipeError):
             raise InputError(self.name, f"cannot be read: {error}") from error
-
-
-def _byte_lines(stream: BinaryIO) -> Iterator[bytes]:
-    buffered = stream if hasattr(stream, "readline") else io.BufferedReader(cast(Any, stream))
-    while line := buffered.readline():
-        yield line
 
 
 def _values(line: bytes) -> list[Any]:
