@@ -152,6 +152,21 @@ def matrix(transcripts: Sequence[Transcript], tokenizers: Sequence[Tokenizer]) -
     return "\n".join(lines) + "\n"
 
 
+def matrix_ratios(transcripts: Sequence[Transcript], tokenizers: Sequence[Tokenizer]) -> dict[str, list[float]]:
+    """Return the pooled ratios alone: per kind one per tokenizer, most text first."""
+    found: dict[str, list[float]] = {}
+    for tokenizer in tokenizers:
+        sample = collect(transcripts, tokenizer, "kind", False)
+        groups: dict[str, list[Text]] = {}
+        for text in sample.texts:
+            groups.setdefault(text.group, []).append(text)
+        for kind, texts in sorted(groups.items(), key=lambda pair: -sum(text.chars for text in pair[1])):
+            if kind != "empty":
+                tokens = sum(text.tokens for text in texts)
+                found.setdefault(kind, []).append(sum(text.chars for text in texts) / tokens)
+    return found
+
+
 def _matrix_cell(texts: Sequence[Text]) -> str:
     ratio = ratio_of([(text.transcript, text.chars, text.tokens) for text in texts])
     single = [text.chars / text.tokens for text in texts if text.tokens >= 20]

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from ctxsim.calibration import MATRIX_TOKENIZERS, calibrate, collect, matrix
+from ctxsim.calibration import MATRIX_TOKENIZERS, calibrate, collect, matrix, matrix_ratios
 from ctxsim.cli.transcripts import Reading
 from ctxsim.tokenizers import DEFAULT, open_tokenizer
 
@@ -40,7 +40,14 @@ def command(
     """
     reading = Reading(paths)
     if show_matrix:
-        click.echo(matrix(list(reading), [open_tokenizer(name) for name in MATRIX_TOKENIZERS]), nl=False)
+        tokenizers = [open_tokenizer(name) for name in MATRIX_TOKENIZERS]
+        transcripts = list(reading)
+        click.echo(matrix(transcripts, tokenizers), nl=False)
+        if plots:
+            from ctxsim.report.calibration_plots import plot_matrix
+
+            picture = plot_matrix(matrix_ratios(transcripts, tokenizers), MATRIX_TOKENIZERS, output.with_suffix(".png"))
+            click.echo(f"picture: {picture}", err=True)
         return
     sample = collect(reading, open_tokenizer(tokenizer), by, against is not None)
     found = calibrate(sample, tokenizer, by, risk, against is not None)

@@ -44,6 +44,9 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     model: tuple[Entry, ...] = ()
 
 
+LATEST = date(2100, 1, 1)
+"""A day after every price change that is known."""
+
 _VENDORS = {"anthropic": "anthropic", "openai": "openai", "google": "google", "deepseek": "deepseek", "azure": "openai"}
 
 
@@ -110,8 +113,8 @@ def _from_listed(provider: Any, model: Any, on: date) -> Model:
             cache_read=_rate(found.cache_read_mtok),
             cache_write=_rate(found.cache_write_mtok),
             cache_write_long=_rate(getattr(found, "cache_write_1h_mtok", None)),
-            source=f"genai-prices {version('genai-prices')}",
-            effective=on if on != date.max else None,
+            source=f"{'latest of ' if on == LATEST else ''}genai-prices {version('genai-prices')}",
+            effective=on if on != LATEST else None,
         )
     return Model(model.id, vendor, model.context_window, prices)
 
@@ -124,7 +127,7 @@ def find_model(model: str, on: date | None = None, overrides: tuple[Entry, ...] 
     name = bare(model)
     if not name:
         return None
-    day = on or date(2100, 1, 1)
+    day = on or LATEST
     listed = _listed(name, day)
     own, added = _matching(overrides, model, day), _matching(_additions(), model, day)
     if own is None and listed is None and added is None:
@@ -144,8 +147,6 @@ def _dated(entry: Entry | Model) -> Prices | None:
     """An entry's prices, with its source and date where the prices don't say."""
     prices = entry.prices
     if prices is None or isinstance(entry, Model):
-        if prices is not None and prices.effective and prices.effective.year == 2100:
-            return msgspec.structs.replace(prices, effective=None)
         return prices
     return msgspec.structs.replace(
         prices, source=prices.source or entry.source or "override file", effective=prices.effective or entry.effective
@@ -156,7 +157,7 @@ def all_models(on: date | None = None) -> Iterator[tuple[str, Model]]:
     """Return every model of the price list with its provider, in the list's order."""
     from genai_prices import data_snapshot
 
-    day = on or date(2100, 1, 1)
+    day = on or LATEST
     for provider in data_snapshot.get_snapshot().providers:
         for model in provider.models:
             yield provider.id, _from_listed(provider, model, day)

@@ -117,18 +117,51 @@ def markdown(run: Run) -> str:
     return "\n".join(lines) + "\n"
 
 
+def cost_rows(run: Run) -> list[dict[str, str]]:
+    """Return where the dollars go, as text cells per policy; empty where nothing is cached or no price is known.
+
+    Means over transcripts. `rewritten`: tokens that had been cached and were written again; `payback`: later calls
+    until a compaction has paid for itself; `refetch`: share of removed results that may be fetched again before the
+    policy loses money; `quota`: the largest of the smallest tokens per minute without any wait.
+    """
+    summary = run.summary
+    if summary.cache_hit_ratio.isna().all() or summary.cost_usd.isna().all():
+        return []
+    rows = []
+    for label in run.info.policies:
+        part = summary[(summary.policy == label) & summary.cost_usd.notna()]
+        if not len(part):
+            continue
+        usd = {name: part[f"cost_{name}_usd"].mean() for name in ("read", "write", "uncached", "output", "summary")}
+        usd["summ."] = usd.pop("summary")
+        rows.append(
+            {
+                "policy": label + (" (bound)" if label in run.info.bounds else ""),
+                **{name: f"{value:.3f}" for name, value in usd.items()},
+                "rewritten": compact(part.tokens_rewritten.mean()),
+                "payback": _mean(part.payback_calls, "{:.1f}"),
+                "refetch": _mean(part.break_even_refetch, "{:.0%}"),
+                "quota": compact(part.smallest_quota.max()),
+            }
+        )
+    if all(row["summ."] == "0.000" for row in rows):
+        rows = [{name: cell for name, cell in row.items() if name != "summ."} for row in rows]
+    return rows
+
+
+def _mean(values: Any, form: str) -> str:
+    return form.format(values.mean()) if values.notna().any() else "-"
+
+
 TABLE_WIDTH = 100
 
 
 def print_run(run: Run, write: Callable[[Any], None]) -> None:
     """Give `write` a title and the table as rich renderables that fit into 100 columns."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
     rows = policy_rows(run)
     transcripts = run.summary.transcript.nunique()
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     means = f" (means over {transcripts} transcripts)" if transcripts > 1 else ""
     names = list(dict.fromkeys(name for row in rows for name in row))
     rows = [{name: row.get(name, "unknown") for name in names} for row in rows]
@@ -137,20 +170,10 @@ def print_run(run: Run, write: Callable[[Any], None]) -> None:
         names = [name for name in names if name not in ("peak", "summ.")]
     names = [name for name in names if name != "hit" or any(row[name] != "-" for row in rows)]
     rows = [{name: row[name] for name in names} for row in rows]
-    for name in names:
-        table.add_column(name, justify="left" if name in ("policy", "fails") else "right", no_wrap=True)
+    write(Text(f"\n{run.info.title}{means}", style="bold"))
     room = "USD" not in names
     cells = [{**row, "fails": row["fails"] if room else row["fails"].replace(": ", ":\n")} for row in rows]
-    widest = {
-        name: max(len(line) for row in [*cells, {name: name}] for line in row[name].split("\n")) for name in names
-    }
-    others = sum(width + 2 for name, width in widest.items() if name != "policy")
-    for row in cells:
-        style = "dim" if "(bound)" in row["policy"] else ("" if row["fails"] == "-" else "red")
-        shown = {**row, "policy": wrap_label(row["policy"], max(20, TABLE_WIDTH - others - 2))}
-        table.add_row(*(Text(cell) for cell in shown.values()), style=style)
-    write(Text(f"\n{run.info.title}{means}", style="bold"))
-    write(table)
+    write(_rich_table(cells, bad=[row["fails"] != "-" for row in rows]))
     dollars = "; USD modelled" if "USD" in names else ""
     dollars += "; hit: input read from the cache" if "hit" in names else ""
     write(
@@ -158,3 +181,32 @@ def print_run(run: Run, write: Callable[[Any], None]) -> None:
             f" tokens counted; k-a: keep-all; comp.: compactions; summ.: tokens of summary calls{dollars}", style="dim"
         )
     )
+    if costs := cost_rows(run):
+        write(Text("\nWhere the dollars go (modelled)", style="bold"))
+        write(_rich_table(costs, bad=[False] * len(costs)))
+        write(
+            Text(
+                " USD by class; rewritten: cached tokens written again; payback: calls until a compaction has paid;\n"
+                " refetch: results that may be fetched again before money is lost; quota: tokens/min for no wait",
+                style="dim",
+            )
+        )
+
+
+def _rich_table(rows: list[dict[str, str]], bad: list[bool]) -> Any:
+    """Return a table within 100 columns: long labels wrap, bounds are dim, failures red."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    names = list(rows[0]) if rows else []
+    for name in names:
+        table.add_column(name, justify="left" if name in ("policy", "fails") else "right", no_wrap=True)
+    widest = {name: max(len(line) for row in [*rows, {name: name}] for line in row[name].split("\n")) for name in names}
+    others = sum(width + 2 for name, width in widest.items() if name != "policy")
+    for row, failed in zip(rows, bad, strict=True):
+        style = "dim" if "(bound)" in row["policy"] else ("red" if failed else "")
+        shown = {**row, "policy": wrap_label(row["policy"], max(20, TABLE_WIDTH - others - 2))}
+        table.add_row(*(Text(cell) for cell in shown.values()), style=style)
+    return table
