@@ -24,6 +24,7 @@ from ctxsim.provider.resolve import resolve
 from ctxsim.readers import read_source
 from ctxsim.readers import sources as sources_of
 from ctxsim.readers.source import Source
+from ctxsim.references import prepare
 from ctxsim.results import InputInfo, RunInfo, RunWriter
 from ctxsim.rows import CallRow, Event, SummaryRow
 from ctxsim.synthesis import Scenario, synthesize
@@ -34,6 +35,7 @@ from ctxsim.transcript import Head, Transcript
 DEFAULT_POLICIES = (
     "keep-all",
     "drop-all",
+    "oracle-lossless",
     "token-budget",
     "truncate-after-use",
     "max-result-chars:chars=20000",
@@ -106,9 +108,10 @@ def _replay_one(transcript: Transcript, specs: list[Spec], provider: Provider, r
     """Add one transcript's rows under all policies; dollars are compared with keep-all's."""
     counter = Counter(open_tokenizer(provider.tokenizer))
     base = open_policy("keep-all")
-    keep_all = Measured(transcript, base, provider, counter)
+    references = prepare(transcript)
+    keep_all = Measured(transcript, base, provider, counter, references)
     for spec in specs:
-        measured = keep_all if spec == base else Measured(transcript, spec, provider, counter)
+        measured = keep_all if spec == base else Measured(transcript, spec, provider, counter, references)
         rows.calls.extend(measured.calls)
         rows.events.extend(measured.events)
         rows.summary.append(measured.summary(keep_all))

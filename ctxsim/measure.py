@@ -4,28 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from ctxsim.economics import break_even_refetch, payback_calls, refetch_usd
 from ctxsim.policies import Spec, open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.rate_limit import smallest_quota
+from ctxsim.references import References, Survival, prepare
+from ctxsim.references.survival import NOTHING
 from ctxsim.replay import replay
 from ctxsim.rows import CallRow, Event, SummaryRow
 from ctxsim.tally import Sent, events
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
 
+REFERENCE_COLUMNS = tuple(name for name in CallRow.__struct_fields__ if name.startswith("refs_"))
+
 
 class Measured:
-    """All rows of one replay."""
+    """All rows of one replay. `references` are the transcript's, prepared once for all policies."""
 
-    def __init__(self, transcript: Transcript, spec: Spec, provider: Provider, counter: Counter) -> None:
+    def __init__(
+        self,
+        transcript: Transcript,
+        spec: Spec,
+        provider: Provider,
+        counter: Counter,
+        references: References | None = None,
+    ) -> None:
+        references = references or prepare(transcript)
+        survival = Survival(references)
         self.calls: list[CallRow] = []
         self.events: list[Event] = []
         self.provider = provider
         removed: dict[int, float] = {}
-        replayed = replay(transcript, spec, provider, counter)
+        replayed = replay(transcript, spec, provider, counter, references)
         for sent in replayed:
-            self.calls.append(sent.row)
+            counts = survival.call(sent.call, sent.view)
+            found = {name: getattr(counts, name) for name in REFERENCE_COLUMNS} if counts is not NOTHING else {}
+            self.calls.append(msgspec.structs.replace(sent.row, **found) if found else sent.row)
             self.events.extend(events(sent, counter))
             if provider.prices is not None:
                 removed.update(_refetches(sent, transcript, provider, counter, removed))
@@ -131,6 +148,12 @@ def summarize_calls(rows: Sequence[CallRow], measured: Measured, keep_all: Measu
         tokens_removed=sum(row.tokens_removed for row in rows),
         summary_calls=sum(row.summary_calls for row in rows),
         tokens_summary=sum(row.tokens_summary_in + row.tokens_summary_out for row in rows),
+        calls_with_aged_needs=sum(row.refs_needed_strict > 0 for row in rows),
+        survival=_survival(rows, "strict"),
+        survival_values=_survival(rows, "values"),
+        survival_loose=_survival(rows, "loose"),
+        survival_fresh=_survival(rows, "fresh"),
+        survival_carried=_survival(rows, "carried"),
         false_safe_calls=sum(row.trigger == "false-safe" for row in rows) if decides else None,
         false_alarm_calls=sum(row.trigger == "false-alarm" for row in rows) if decides else None,
         trigger_displacement_calls=moved[0] if moved else None,
@@ -140,6 +163,14 @@ def summarize_calls(rows: Sequence[CallRow], measured: Measured, keep_all: Measu
         # Nearest-rank 95th percentile.
         estimate_p95=round(absolute[-(-95 * len(absolute) // 100) - 1], 6) if absolute else None,
     )
+
+
+def _survival(rows: Sequence[CallRow], kind: str) -> float | None:
+    """Share of needs that the view still held, mean over the calls that have any; None if no call has."""
+    shares = [
+        getattr(row, f"refs_kept_{kind}") / needed for row in rows if (needed := getattr(row, f"refs_needed_{kind}"))
+    ]
+    return round(sum(shares) / len(shares), 6) if shares else None
 
 
 def _ratio(rows: Sequence[CallRow]) -> float | None:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ctxsim.errors import ContractError
 from ctxsim.estimators import Reported
-from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
+from ctxsim.policies import Oracle, Overflow, Policy, Spec, Stop, Surroundings
 from ctxsim.provider import MockLLM, Provider, Verdict
 from ctxsim.provider.summaries import identifiers
+from ctxsim.references import References, prepare
 from ctxsim.tally import Outcome, Sent, Tally
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Call, Head, Item, Transcript, Usage
@@ -22,7 +23,14 @@ RETRIES = 10
 class _Replay:
     """The state of one replay: the view, where it differs from the last request, and the tally of the current call."""
 
-    def __init__(self, transcript: Transcript, spec: Spec, provider: Provider, counter: Counter) -> None:
+    def __init__(
+        self,
+        transcript: Transcript,
+        spec: Spec,
+        provider: Provider,
+        counter: Counter,
+        references: References | None,
+    ) -> None:
         self.transcript = transcript
         self.label = spec.label
         self.counter = counter
@@ -38,6 +46,9 @@ class _Replay:
         self.parts = sorted(spec.create(), key=lambda part: part.ephemeral)
         for part in self.parts:
             part.attach(self.sees)
+            if isinstance(part, Oracle):
+                references = references or prepare(transcript)
+                part.foresee(references.last_needed())
         stated = [part.attempts for part in self.parts if hasattr(part, "attempts")]
         self.retries = max(stated, default=RETRIES)
         self.view = View(spec.estimator.item)
@@ -251,10 +262,17 @@ class _Replay:
 class Replayed:
     """One replay, call by call as it is iterated; `needs` then says what the rate limit was asked for, and when."""
 
-    def __init__(self, transcript: Transcript, spec: Spec, provider: Provider, counter: Counter) -> None:
+    def __init__(
+        self,
+        transcript: Transcript,
+        spec: Spec,
+        provider: Provider,
+        counter: Counter,
+        references: References | None = None,
+    ) -> None:
         self._transcript = transcript
         counter.learn_transcript(transcript)
-        self._state = _Replay(transcript, spec, provider, counter)
+        self._state = _Replay(transcript, spec, provider, counter, references)
 
     @property
     def threshold(self) -> float | None:
@@ -274,10 +292,12 @@ class Replayed:
             joined = call.end
 
 
-def replay(transcript: Transcript, spec: Spec, provider: Provider, counter: Counter) -> Replayed:
-    """Replay a transcript through a policy, call by call.
+def replay(
+    transcript: Transcript, spec: Spec, provider: Provider, counter: Counter, references: References | None = None
+) -> Replayed:
+    """Replay a transcript through a policy, call by call. `references`, if prepared already, are for oracles.
 
     Teacher-forced: the recorded response joins the view whatever the provider said. Raises ContractError where the
     policy breaks its contract.
     """
-    return Replayed(transcript, spec, provider, counter)
+    return Replayed(transcript, spec, provider, counter, references)

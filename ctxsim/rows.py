@@ -23,11 +23,13 @@ Estimated = _column("estimated", "tokens")
 Modelled = _column("modelled", "count")
 ModelledTokens = _column("modelled", "tokens")
 Seconds = _column("modelled", "seconds")
+Found = _column("counted", "references")
+SurvivalShare = _column("counted", "share of references")
 Dollars = _column("modelled", "USD")
 
 
 class CallRow(msgspec.Struct, frozen=True):
-    """One call under one policy."""
+    """One call under one policy. The `refs_` columns are filled by `measure`, which knows the references."""
 
     transcript: Annotated[str, Fact]
     policy: Annotated[str, Fact]
@@ -61,6 +63,16 @@ class CallRow(msgspec.Struct, frozen=True):
     summary_calls: Annotated[int, Number]
     tokens_summary_in: Annotated[int, ModelledTokens]
     tokens_summary_out: Annotated[int, ModelledTokens]
+    refs_needed_strict: Annotated[int, Found] = 0
+    refs_kept_strict: Annotated[int, Found] = 0
+    refs_needed_values: Annotated[int, Found] = 0
+    refs_kept_values: Annotated[int, Found] = 0
+    refs_needed_loose: Annotated[int, Found] = 0
+    refs_kept_loose: Annotated[int, Found] = 0
+    refs_needed_fresh: Annotated[int, Found] = 0
+    refs_kept_fresh: Annotated[int, Found] = 0
+    refs_needed_carried: Annotated[int, Found] = 0
+    refs_kept_carried: Annotated[int, Found] = 0
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -117,6 +129,12 @@ class SummaryRow(msgspec.Struct, frozen=True):
     tokens_removed: Annotated[int, Counted]
     summary_calls: Annotated[int, Number]
     tokens_summary: Annotated[int, ModelledTokens]
+    calls_with_aged_needs: Annotated[int, Number]
+    survival: Annotated[float | None, SurvivalShare]
+    survival_values: Annotated[float | None, SurvivalShare]
+    survival_loose: Annotated[float | None, SurvivalShare]
+    survival_fresh: Annotated[float | None, SurvivalShare]
+    survival_carried: Annotated[float | None, SurvivalShare]
     false_safe_calls: Annotated[int | None, Modelled]
     false_alarm_calls: Annotated[int | None, Modelled]
     trigger_displacement_calls: Annotated[int | None, _column("modelled", "calls")]

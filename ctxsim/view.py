@@ -156,7 +156,8 @@ class View(Sequence[Item]):
         sources: Collection[int] = (),
     ) -> View:
         """Return a view with a synthetic item that stands before the recorded item of place `at`, or at the end."""
-        at = min(at, self[-1].order + 1) if self._length else 0
+        # Not past what will be recorded next; a synthetic item at the end stands there already.
+        at = min(at, self[-1].order + (not self[-1].synthetic)) if self._length else 0
         made = Item(
             kind=kind,
             place=self.next_place,

@@ -13,6 +13,7 @@ from strategies import transcripts
 from ctxsim.contract import violations
 from ctxsim.errors import ContractError
 from ctxsim.estimators import open_estimator
+from ctxsim.measure import Measured
 from ctxsim.policies import Overflow, Policy, Spec, open_policy, registered_policies
 from ctxsim.provider import Provider, RateLimit
 from ctxsim.replay import replay
@@ -149,3 +150,11 @@ def test_contract_errors_reach_the_caller() -> None:
     transcript = conversation("one")
     with pytest.raises(ContractError, match="nothing"):
         list(replay(transcript, broken(Nothing), Provider(), Counter(open_tokenizer())))
+
+
+@settings(max_examples=40, deadline=None)
+@given(transcript=transcripts())
+def test_the_lossless_oracle_loses_nothing(transcript: Transcript) -> None:
+    measured = Measured(transcript, open_policy("oracle-lossless"), Provider(), Counter(open_tokenizer()))
+    summary = measured.summary(None)
+    assert {summary.survival, summary.survival_loose, summary.survival_fresh} <= {None, 1.0}

@@ -11,11 +11,13 @@ import msgspec
 import pytest
 
 from ctxsim.errors import InputError
+from ctxsim.measure import Measured
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.prices import Prices
 from ctxsim.readers import ORDER, ctxsim_jsonl, formats, read, read_source, sources
 from ctxsim.readers.source import Sample, Source
+from ctxsim.references import prepare
 from ctxsim.replay import replay
 from ctxsim.survey import against_usage, per_format
 from ctxsim.tokenizers import open_tokenizer
@@ -133,6 +135,27 @@ def test_the_published_pattern_of_masking() -> None:
     assert batched < keep_all < every_call, "clearing a little on every call loses to clearing in batches"
     cheap = dollars("mask:keep=10,batch=20", "anthropic", cheap_reads) / dollars("keep-all", "anthropic", cheap_reads)
     assert batched / keep_all < cheap, "the same rule pays less where reading the cache costs less"
+
+
+def test_policies_rank_by_survival_as_they_should() -> None:
+    """On long recordings masking to the newest 3 loses far more than to the newest 10, and that more than budgets."""
+    long = [transcript for transcript in all_transcripts() if len(transcript.calls) >= 15]
+    labels = ("keep-all", "drop-all", "oracle-lossless", "mask:keep=3", "mask:keep=10", "token-budget", "head-tail",
+              "fifo:budget=40000")  # fmt: skip
+    found: dict[str, list[float]] = {label: [] for label in labels}
+    for transcript in long:
+        references, counter = prepare(transcript), Counter(open_tokenizer())
+        for label in labels:
+            measured = Measured(transcript, open_policy(label), Provider(window=1 << 40), counter, references)
+            summary = measured.summary(None)
+            if summary.survival is not None:
+                found[label].append(summary.survival)
+            if label == "oracle-lossless":
+                assert summary.survival in (None, 1.0) and summary.survival_loose in (None, 1.0), transcript.name
+    mean = {label: sum(values) / len(values) for label, values in found.items()}
+    assert mean["keep-all"] == 1.0 and mean["drop-all"] == 0.0
+    assert mean["mask:keep=3"] < mean["mask:keep=10"] - 0.2
+    assert mean["mask:keep=10"] < min(mean["token-budget"], mean["head-tail"], mean["fifo:budget=40000"]) - 0.05
 
 
 def untimed(transcript: Transcript) -> Transcript:

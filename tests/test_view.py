@@ -73,3 +73,12 @@ def test_exchanges_and_partners() -> None:
     assert [[item.place for item in group] for group in view.exchanges()] == [[0], [1, 2], [3, 4], [5]]
     assert view.partners([2]) == {1, 2}
     assert view.partners([0, 3]) == {0, 3, 4}
+
+
+def test_inserts_at_the_end_leave_room_for_what_comes() -> None:
+    from samples import conversation
+
+    items = conversation("one").items
+    view = View(lambda item: 1).grow(items[0]).insert("a", 1, "r").insert("b", 9, "r").grow(items[1])
+    assert [item.text for item in view] == ["Do the task.", "a", "b", "{}"]
+    assert [item.text for item in view.drop([1], "r")] == ["Do the task.", "a", "b"]

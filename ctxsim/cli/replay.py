@@ -17,6 +17,7 @@ from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
 from ctxsim.provider.wire import Format, request_body
 from ctxsim.readers import read
+from ctxsim.references import Survival, prepare
 from ctxsim.replay import replay
 from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.tally import Sent
@@ -33,6 +34,7 @@ from ctxsim.transcript import Transcript
 @click.option("--model", metavar="ID", help="The provider's model: window, prices, cache, tokenizer.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
 @click.option("--number", type=click.IntRange(min=1), default=1, metavar="N", help="Which transcript of PATH, from 1.")
+@click.option("--losses", is_flag=True, help="Say which references a call used that its view no longer held.")
 @click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
 @click.option("--format", "wire", type=click.Choice(get_args(Format)), default="anthropic", help="Of that request.")
 def command(
@@ -43,6 +45,7 @@ def command(
     model: str | None,
     window: int | None,
     number: int,
+    losses: bool,
     request_call: int | None,
     wire: Format,
 ) -> None:
@@ -60,7 +63,8 @@ def command(
     click.echo(f"Provider: {provider.describe()}")
     for note in transcript.notes:
         click.echo(f"Note: {note}", err=True)
-    for line, to_stderr in lines(sent, provider):
+    watch = Losses(transcript) if losses else None
+    for line, to_stderr in lines(sent, provider, watch):
         click.echo(line, err=to_stderr)
 
 
@@ -82,7 +86,46 @@ def _print_request(sent: Iterable[Sent], call: int, transcript: Transcript, wire
     click.echo(json.dumps(request_body(list(chosen.view), transcript.head, wire), indent=2, ensure_ascii=False))
 
 
-def lines(sent: Iterable[Sent], provider: Provider) -> Iterator[tuple[str, bool]]:
+class Losses:
+    """What each call used that its view had lost: the sentence, the item that held it, and the edit that took it."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self._survival = Survival(prepare(transcript))
+        self._edits: dict[int, str] = {}
+
+    def of(self, sent: Sent) -> Iterator[str]:
+        """Return a line per lost reference of this call. Call it for every call in order."""
+        counts = self._survival.call(sent.call, sent.view)
+        # What a policy did after an earlier call, or before this one, can have taken what this call needed.
+        for moment, edit in sent.edits:
+            if edit.before is not None and moment != "after_call":
+                self._note(edit.before.place, sent.call, moment, edit.action, edit.reason)
+        for need in counts.lost:
+            held = self._transcript.items[need.sources[-1]]
+            took = self._edits.get(held.place, "an edit")
+            yield (
+                f"         lost: {need.atom!r} ({need.detector}, {need.age} calls old), used in: "
+                f"{self._sentence(sent.call, need.atom)!r}; it was in item {held.place} ({held.tool}), {took}"
+            )
+        for moment, edit in sent.edits:
+            if edit.before is not None and moment == "after_call":
+                self._note(edit.before.place, sent.call, moment, edit.action, edit.reason)
+
+    def _note(self, place: int, call: int, moment: str, action: str, reason: str) -> None:
+        self._edits[place] = f"{action} at call {call} ({moment}: {reason})"
+
+    def _sentence(self, call: int, atom: str) -> str:
+        """The line of the call's output that uses an atom, shortened around it."""
+        found = self._transcript.calls[call - 1]
+        for item in self._transcript.items[found.start : found.end]:
+            at = item.text.casefold().find(atom.split(" ")[0])
+            if at >= 0:
+                return " ".join(item.text[max(0, at - 40) : at + 60].split())
+        return ""
+
+
+def lines(sent: Iterable[Sent], provider: Provider, watch: Losses | None = None) -> Iterator[tuple[str, bool]]:
     """Return the display line by line; True with those for standard error.
 
     Seed 003, "REPL Display": used / window / percent, latest call, average, and how many calls of average growth fit.
@@ -106,6 +149,8 @@ def lines(sent: Iterable[Sent], provider: Provider) -> Iterator[tuple[str, bool]
             f"average {average:+,.0f} per call{left}{waited}{status}",
             False,
         )
+        if watch is not None:
+            yield from ((line, False) for line in watch.of(one))
         for text in one.said:
             yield text, True
         if one.edits:

@@ -16,9 +16,9 @@ import msgspec
 from ctxsim import labels
 from ctxsim.errors import LabelError, unknown
 from ctxsim.estimators import DEFAULT, Estimator, open_estimator
-from ctxsim.policies.policy import Overflow, Policy, Stop, Surroundings, with_estimator
+from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
-__all__ = ["Overflow", "Policy", "Spec", "Stop", "Surroundings", "open_policy", "registered_policies"]
+__all__ = ["Oracle", "Overflow", "Policy", "Spec", "Stop", "Surroundings", "open_policy", "registered_policies"]
 
 ENTRY_POINTS = "ctxsim.policies"
 
@@ -47,7 +47,7 @@ def _defined_in(module: object) -> list[type[Policy]]:
         if isinstance(value, type)
         and issubclass(value, Policy)
         and value.__module__ == getattr(module, "__name__", "")
-        and value is not Policy
+        and value not in (Policy, Oracle)
     ]
 
 

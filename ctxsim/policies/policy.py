@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
@@ -122,6 +122,17 @@ class Policy:
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         """Return a smaller view to try again after a window overflow, or None to give up."""
         return None
+
+
+@dataclass
+class Oracle(Policy):
+    """A bound that knows the future, through `last_needed` alone: no other policy may declare this field."""
+
+    bound = True
+
+    def foresee(self, last_needed: Mapping[int, int]) -> None:
+        """Called once by replay: the last call, from 1, that needs the result of a place; others are absent."""
+        self.last_needed = last_needed
 
 
 def with_estimator(label: str, estimator: Estimator) -> str:

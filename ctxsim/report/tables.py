@@ -54,10 +54,17 @@ def _row(label: str, part: Any) -> dict[str, str]:
         "sum": compact(part.tokens_sum.mean()),
         "vs k-a": _interval(interval) if interval else f"{share.iloc[0]:.0%}",
         **_dollars(part),
+        "kept": _kept(part),
         "comp.": compact(part.compactions.mean()) if not many else f"{part.compactions.mean():.1f}",
         "fails": _failures(part),
         "summ.": compact(part.tokens_summary.mean()) if part.summary_calls.sum() else "-",
     }
+
+
+def _kept(part: Any) -> str:
+    """Aged strict reference survival: mean over calls, then over transcripts that have such needs."""
+    found = part.survival.dropna()
+    return f"{found.mean():.0%}" if len(found) else "none"
 
 
 def _dollars(part: Any) -> dict[str, str]:
@@ -70,7 +77,7 @@ def _dollars(part: Any) -> dict[str, str]:
     against = _interval(interval) if interval else (f"{ratio.iloc[0]:.0%}" if len(ratio) else "unknown")
     hits = part.cache_hit_ratio.mean()
     return {
-        "USD": f"{known.cost_usd.mean():.3f}",
+        "USD": f"{known.cost_usd.mean():.3f}" if known.cost_usd.mean() < 10 else f"{known.cost_usd.mean():,.1f}",
         "$ vs k-a": against,
         "hit": "-" if hits != hits else f"{hits:.0%}",
     }
@@ -93,9 +100,9 @@ def _failures(part: Any) -> str:
 
 
 def wrap_label(label: str, width: int) -> str:
-    """Break a long label over lines, only after a comma, colon or plus."""
+    """Break a long label over lines, only after a comma, colon, plus or space."""
     lines = [""]
-    for piece in re.findall(r"[^,:+]+[,:+]?", label):
+    for piece in re.findall(r"[^,:+ ]+[,:+ ]?", label):
         if lines[-1] and len(lines[-1]) + len(piece) > width:
             lines.append("  ")
         lines[-1] += piece
@@ -166,7 +173,7 @@ def print_run(run: Run, write: Callable[[Any], None]) -> None:
     names = list(dict.fromkeys(name for row in rows for name in row))
     rows = [{name: row.get(name, "unknown") for name in names} for row in rows]
     if "USD" in names and transcripts > 1:
-        # Intervals take the room; both are in summary.csv.
+        # Intervals take the room; these are in summary.csv.
         names = [name for name in names if name not in ("peak", "summ.")]
     names = [name for name in names if name != "hit" or any(row[name] != "-" for row in rows)]
     rows = [{name: row[name] for name in names} for row in rows]
@@ -176,11 +183,9 @@ def print_run(run: Run, write: Callable[[Any], None]) -> None:
     write(_rich_table(cells, bad=[row["fails"] != "-" for row in rows]))
     dollars = "; USD modelled" if "USD" in names else ""
     dollars += "; hit: input read from the cache" if "hit" in names else ""
-    write(
-        Text(
-            f" tokens counted; k-a: keep-all; comp.: compactions; summ.: tokens of summary calls{dollars}", style="dim"
-        )
-    )
+    legend = "tokens counted; k-a: keep-all; comp.: compactions; summ.: tokens of summary calls"
+    kept = "kept: what later calls used of old results and still had (necessary, not sufficient)"
+    write(Text(f" {legend}\n {kept}{dollars}", style="dim"))
     if costs := cost_rows(run):
         write(Text("\nWhere the dollars go (modelled)", style="bold"))
         write(_rich_table(costs, bad=[False] * len(costs)))
@@ -207,6 +212,6 @@ def _rich_table(rows: list[dict[str, str]], bad: list[bool]) -> Any:
     others = sum(width + 2 for name, width in widest.items() if name != "policy")
     for row, failed in zip(rows, bad, strict=True):
         style = "dim" if "(bound)" in row["policy"] else ("red" if failed else "")
-        shown = {**row, "policy": wrap_label(row["policy"], max(20, TABLE_WIDTH - others - 2))}
+        shown = {**row, "policy": wrap_label(row["policy"], max(18, TABLE_WIDTH - others - 2))}
         table.add_row(*(Text(cell) for cell in shown.values()), style=style)
     return table

@@ -16,6 +16,9 @@ from ctxsim.synthesis.words import prose, sentence
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Call, Head, Item, Transcript
 
+OLD_FACTS = 0.3
+"""Share of calls that use a fact from any earlier result; real recordings have about as many aged needs."""
+
 _FACT = re.compile(r"src/\w+/\w+\.py|\b[a-z]+_[a-z]+_[0-9a-f]{4}\b|\b[0-9a-f]{8,12}\b")
 
 
@@ -42,6 +45,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
     items: list[Item] = []
     calls: list[Call] = []
     fact = path(rng)
+    facts: list[str] = []
     for turn in range(wanted.turns):
         items.append(
             Item("user", len(items), _next_message(items), f"Turn {turn + 1}. {sentence(rng)} {sentence(rng)}")
@@ -61,7 +65,12 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
             text = output(rng, tool, chars)
             items.append(Item("tool_result", len(items), message + 1, text, tool, len(items) - 1, items[-1].call_id))
             found = _FACT.findall(text)
-            fact = rng.choice(found) if found and not last else fact
+            # Mostly the next step uses what has just been found, sometimes something seen long ago for the first time.
+            if facts and rng.random() < OLD_FACTS:
+                fact = facts.pop(rng.randrange(len(facts)))
+            elif found and not last:
+                fact = rng.choice(found)
+            facts += found[:3]
     return Transcript(name, Head(system, tools), tuple(items), tuple(calls), format="synthetic")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 
 from ctxsim.errors import CtxsimError
 
@@ -28,13 +27,16 @@ def fit(render: Callable[[str], str], words: list[str], target: int, count: Call
             low = middle
         else:
             high = middle - 1
-    prose = " ".join(words[:low])
-    for ending in ("", *_ENDINGS, *(a + b for a, b in pairwise(_ENDINGS)), *(a + b + c for a, b, c in _triples())):
-        text = render(prose + ending)
-        if count(text) == target:
-            return text
+    for shorter in range(min(4, low + 1)):
+        prose = " ".join(words[: low - shorter])
+        for ending in _endings():
+            text = render(prose + ending)
+            if count(text) == target:
+                return text
     raise CtxsimError(f"cannot synthesize exactly {target} tokens with this tokenizer")
 
 
-def _triples() -> list[tuple[str, str, str]]:
-    return list(zip(_ENDINGS, _ENDINGS[1:], _ENDINGS[2:], strict=False))
+def _endings() -> list[str]:
+    """Nothing, then one to four words in turn."""
+    runs = [_ENDINGS[start : start + n] for n in range(1, 5) for start in range(len(_ENDINGS) - n + 1)]
+    return ["", *("".join(run) for run in runs)]

@@ -1,0 +1,72 @@
+"""The definition written down as it reads, slow: what the fast computation is tested against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ctxsim.references import loose, strict
+from ctxsim.references.canonical import canonical, content, fold
+from ctxsim.references.needs import OUTPUT_KINDS, Detector, Need
+from ctxsim.references.survival import Counts, counted
+from ctxsim.transcript import Item, Transcript
+
+Whole = tuple[set[str], set[str]]
+"""All tokens and all five-word runs of a text."""
+
+
+def naive_counts(transcript: Transcript, number: int, view: Sequence[Item]) -> Counts:
+    """Return what `Survival.call` returns, by scanning every text before the call and of the view."""
+    before = [(item, _whole(fold(content(item)))) for item in _counting(transcript.items[: _start(transcript, number)])]
+    sent = [_whole(fold(content(item))) for item in _counting(view)]
+    needs, carried = naive_needs(transcript, number, before)
+    return counted(needs, [_holds(sent, need) for need in needs], [_holds(sent, need) for need in carried])
+
+
+def naive_needs(
+    transcript: Transcript, number: int, before: Sequence[tuple[Item, Whole]]
+) -> tuple[list[Need], list[Need]]:
+    """Return the needs and the carried needs of a call, given the items before it and what they hold."""
+    heads = [call.head or transcript.head for call in transcript.calls[:number]]
+    head = [_whole(canonical(text)) for text in dict.fromkeys(text for one in heads for text in one.texts)]
+    needs: list[Need] = []
+    carried: list[Need] = []
+    for detector, atom in _used(transcript, number):
+        side = 0 if detector == "strict" else 1
+        sources = [item for item, whole in before if atom in whole[side]]
+        kinds = {item.kind for item in sources}
+        if "tool_result" not in kinds or "user" in kinds or any(atom in whole[side] for whole in head):
+            continue
+        newest = max(item.place for item in sources)
+        age = number - next(n for n, call in enumerate(transcript.calls, 1) if call.start > newest)
+        value = detector == "strict" and strict.is_value(atom)
+        need = Need(atom, detector, value, tuple(item.place for item in sources), age)
+        if kinds == {"tool_result"}:
+            needs.append(need)
+        if detector == "strict" and age >= 1:
+            carried.append(need)
+    return needs, carried
+
+
+def _used(transcript: Transcript, number: int) -> list[tuple[Detector, str]]:
+    call = transcript.calls[number - 1]
+    outputs = [content(item) for item in transcript.items[call.start : call.end] if item.kind in OUTPUT_KINDS]
+    found: list[tuple[Detector, str]] = []
+    found += [("strict", atom) for atom in sorted({atom for text in outputs for atom in strict.atoms(text)})]
+    found += [("loose", atom) for atom in sorted({atom for text in outputs for atom in loose.atoms(text)})]
+    return found
+
+
+def _start(transcript: Transcript, number: int) -> int:
+    return transcript.calls[number - 1].start
+
+
+def _counting(items: Iterable[Item]) -> list[Item]:
+    return [item for item in items if item.kind != "reasoning"]
+
+
+def _whole(text: str) -> Whole:
+    return strict.tokens(text), {" ".join(window) for window in loose.windows(text)}
+
+
+def _holds(view: Sequence[Whole], need: Need) -> bool:
+    return any(need.atom in whole[0 if need.detector == "strict" else 1] for whole in view)

@@ -1,0 +1,197 @@
+"""What each call needed: computed once per transcript, shared by all policies.
+
+Reasoning is left out everywhere: it needs nothing, is no source, and keeps nothing alive. Source of the rules:
+docs/references.md, definition, 4, 5 and 7.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from ctxsim.references import loose, strict
+from ctxsim.references.canonical import canonical, content, fold
+from ctxsim.transcript import Head, Item, Transcript
+
+Detector = Literal["strict", "loose"]
+Key = tuple[Detector, str]
+
+OUTPUT_KINDS = frozenset({"assistant", "tool_call"})
+
+
+class Need(msgspec.Struct, frozen=True):
+    """An atom that a call used. `sources` are places of recorded items that hold it, oldest first.
+
+    All sources are tool results, except for a carried need, where the agent's own output is a source too. `age` is the
+    number of calls since its most recent source was first sent; 0 is fresh.
+    """
+
+    atom: str
+    detector: Detector
+    value: bool
+    sources: tuple[int, ...]
+    age: int
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """A carried need; its sources are the first `stop` of its atom's holders."""
+
+    atom: str
+    stop: int
+    age: int
+
+
+class References(msgspec.Struct, frozen=True):
+    """The needs of all calls of one transcript, and what `Survival` wants to know of it.
+
+    `texts` are the recorded ones by place, `holders` the results and outputs that hold a carried atom, oldest first.
+    """
+
+    needs_by_call: tuple[tuple[Need, ...], ...]
+    carried_by_call: tuple[tuple[Carried, ...], ...]
+    holders: dict[str, tuple[int, ...]]
+    texts: tuple[str, ...]
+
+    def last_needed(self) -> dict[int, int]:
+        """Return, for each tool result that is some need's most recent source, the last call that needs it, from 1."""
+        return {need.sources[-1]: call for call, needs in enumerate(self.needs_by_call, 1) for need in needs}
+
+    def needs(self, number: int) -> tuple[Need, ...]:
+        """Return the needs of a call, counted from 1, fresh and aged, both detectors."""
+        return self.needs_by_call[number - 1]
+
+    def carried(self, number: int) -> tuple[Need, ...]:
+        """Return the carried needs of a call, counted from 1: strict and aged."""
+        return tuple(
+            Need(one.atom, "strict", strict.is_value(one.atom), self.holders[one.atom][: one.stop], one.age)
+            for one in self.carried_by_call[number - 1]
+        )
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """All atoms that any call needed or carried."""
+        needs = [need for call in self.needs_by_call for need in call]
+        return Vocabulary(
+            {need.atom for need in needs if need.detector == "strict"}.union(self.holders),
+            {need.atom for need in needs if need.detector == "loose"},
+        )
+
+
+class Vocabulary:
+    """Atoms to look for in texts."""
+
+    def __init__(self, strict_atoms: set[str], loose_atoms: set[str]) -> None:
+        self._strict = strict_atoms
+        self._loose = loose.split(loose_atoms)
+
+    def held(self, text: str) -> set[Key]:
+        """Return those that a canonical text holds whole."""
+        found: set[Key] = {("strict", atom) for atom in strict.held(text, self._strict)}
+        found.update(("loose", atom) for atom in loose.held(text, self._loose))
+        return found
+
+
+class _Seen:
+    """Where an atom was before the current call."""
+
+    __slots__ = ("barred", "holders", "own", "results")
+
+    def __init__(self) -> None:
+        self.results: list[int] = []
+        self.holders: list[int] = []
+        self.own = False
+        self.barred = False
+        """Whether head or user text holds it."""
+
+    def add(self, item: Item) -> None:
+        if item.kind in OUTPUT_KINDS:
+            self.own = True
+            self.holders.append(item.place)
+        elif item.kind == "tool_result":
+            self.results.append(item.place)
+            self.holders.append(item.place)
+        else:
+            self.barred = True
+
+
+def used(items: Iterable[Item]) -> tuple[set[str], set[str]]:
+    """Return the strict and the loose atoms of a response: of its text and arguments, not its reasoning."""
+    texts = [content(item) for item in items if item.kind in OUTPUT_KINDS]
+    return set().union(*map(strict.atoms, texts)), set().union(*map(loose.atoms, texts))
+
+
+def first_sent(transcript: Transcript) -> list[int]:
+    """Return, for each place, the number of the call that first sends it, counted from 1."""
+    numbers: list[int] = []
+    for number, call in enumerate(transcript.calls, 1):
+        numbers += [number] * (call.start - len(numbers))
+    return numbers + [len(transcript.calls) + 1] * (len(transcript.items) - len(numbers))
+
+
+def prepare(transcript: Transcript) -> References:
+    """Return what each call of a transcript needed, in one pass over its texts."""
+    return _Preparation(transcript).run()
+
+
+class _Preparation:
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self._sent = first_sent(transcript)
+        self._used = [used(transcript.items[call.start : call.end]) for call in transcript.calls]
+        self._vocabulary = Vocabulary(
+            set().union(*(atoms for atoms, _ in self._used)), set().union(*(atoms for _, atoms in self._used))
+        )
+        self._seen: dict[Key, _Seen] = {}
+
+    def run(self) -> References:
+        """Return the references; to be called once."""
+        items, needs, carried = self._transcript.items, [], []
+        head: Head | None = None
+        joined = 0
+        for number, call in enumerate(self._transcript.calls, 1):
+            sent = call.head or self._transcript.head
+            if sent is not head:
+                self._bar(sent)
+                head = sent
+            for item in items[joined : call.start]:
+                self._join(item)
+            joined = call.start
+            needs.append(tuple(self._needs(number)))
+            carried.append(tuple(self._carried(number)))
+        atoms = {one.atom for call_carried in carried for one in call_carried}
+        holders = {atom: tuple(self._seen["strict", atom].holders) for atom in sorted(atoms)}
+        return References(tuple(needs), tuple(carried), holders, tuple(item.text for item in items))
+
+    def _bar(self, head: Head) -> None:
+        for text in head.texts:
+            for key in self._vocabulary.held(canonical(text)):
+                self._seen.setdefault(key, _Seen()).barred = True
+
+    def _join(self, item: Item) -> None:
+        if item.kind == "reasoning":
+            return
+        for key in self._vocabulary.held(fold(content(item))):
+            self._seen.setdefault(key, _Seen()).add(item)
+
+    def _needs(self, number: int) -> Iterable[Need]:
+        strict_atoms, loose_atoms = self._used[number - 1]
+        keys: list[Key] = [("strict", atom) for atom in sorted(strict_atoms)]
+        keys += [("loose", atom) for atom in sorted(loose_atoms)]
+        for key in keys:
+            seen = self._seen.get(key)
+            if seen and seen.results and not seen.own and not seen.barred:
+                detector, atom = key
+                value = detector == "strict" and strict.is_value(atom)
+                yield Need(atom, detector, value, tuple(seen.results), number - self._sent[seen.results[-1]])
+
+    def _carried(self, number: int) -> Iterable[Carried]:
+        for atom in sorted(self._used[number - 1][0]):
+            seen = self._seen.get(("strict", atom))
+            if seen and seen.results and not seen.barred:
+                age = number - self._sent[seen.holders[-1]]
+                if age >= 1:
+                    # What joins later stands behind in the list that all calls share.
+                    yield Carried(atom, bisect_left(seen.holders, self._transcript.calls[number - 1].start), age)
