@@ -183,6 +183,13 @@ def test_jsonl_torn_at_the_end_is_read_up_to_there(tmp_path: Path) -> None:
     assert any("line 8 skipped, not JSON" in note for note in transcript.notes)
 
 
+def test_what_was_skipped_at_the_end_is_noted_by_the_last_conversation(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(json.dumps({"messages": OPENAI}) + "\n" for _ in range(2)) + '{"messages": [{"ro')
+    first, last = read(str(path))
+    assert not first.notes and any("line 3 skipped" in note for note in last.notes)
+
+
 def test_jsonl_with_glued_objects_and_strange_separators(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     tail = [{"role": "user", "content": "line\u2028separator\u0085and\x0cfeed"}, {"role": "assistant", "content": "ok"}]

@@ -19,6 +19,7 @@ import msgspec
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.conversations import conversations
 from ctxsim.readers.source import Sample, Source, compact_json, convert
 from ctxsim.transcript import Transcript, Usage
 
@@ -88,16 +89,8 @@ def _messages(value: Any) -> list[Any]:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per message list."""
-    if sample.document is not None:
-        yield _one(source.name, source.name, sample.document, [])
-        return
-    notes: list[str] = []
-    if not _messages(sample.records[0]):
-        yield _one(source.name, source.name, [record.value for record in source.records(notes)], notes)
-        return
-    for record in source.records(notes):
-        yield _one(f"{source.name}#{record.line}", f"{source.name}:{record.line}", record.value, notes)
-        notes = []
+    for found in conversations(source, sample, one_per_line=bool(_messages(sample.records[0]))):
+        yield _one(*found)
 
 
 def _one(name: str, where: str, value: Any, notes: list[str]) -> Transcript:

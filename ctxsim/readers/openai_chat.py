@@ -20,6 +20,7 @@ import msgspec
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.conversations import conversations
 from ctxsim.readers.source import Sample, Source, compact_json, convert
 from ctxsim.transcript import Transcript
 
@@ -93,17 +94,8 @@ def _bare_messages(sample: Sample) -> list[Any]:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per message list."""
-    if sample.document is not None:
-        yield _one(source.name, source.name, sample.document, [])
-        return
-    notes: list[str] = []
-    if _bare_messages(sample):
-        messages = [record.value for record in source.records(notes)]
-        yield _one(source.name, source.name, messages, notes)
-        return
-    for record in source.records(notes):
-        yield _one(f"{source.name}#{record.line}", f"{source.name}:{record.line}", record.value, notes)
-        notes = []
+    for found in conversations(source, sample, one_per_line=not _bare_messages(sample)):
+        yield _one(*found)
 
 
 def _one(name: str, where: str, value: Any, notes: list[str]) -> Transcript:

@@ -18,6 +18,7 @@ import msgspec
 
 from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.blocks import text_and_media
+from ctxsim.readers.conversations import conversations
 from ctxsim.readers.responses_items import Exchanges, is_known
 from ctxsim.readers.source import Sample, Source, compact_json, convert
 from ctxsim.transcript import Transcript, Usage
@@ -119,16 +120,8 @@ def _items(value: Any) -> list[Any]:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per list of items."""
-    if sample.document is not None:
-        yield _one(source.name, source.name, sample.document, [])
-        return
-    notes: list[str] = []
-    if not _items(sample.records[0]):
-        yield _one(source.name, source.name, [record.value for record in source.records(notes)], notes)
-        return
-    for record in source.records(notes):
-        yield _one(f"{source.name}#{record.line}", f"{source.name}:{record.line}", record.value, notes)
-        notes = []
+    for found in conversations(source, sample, one_per_line=bool(_items(sample.records[0]))):
+        yield _one(*found)
 
 
 def _one(name: str, where: str, value: Any, notes: list[str]) -> Transcript:

@@ -1,0 +1,40 @@
+"""Message lists in their containers: a whole document, one conversation a line, or one message a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ctxsim.readers.source import Sample, Source
+
+
+class Conversation(NamedTuple):
+    """One conversation's name, its place for error messages, its JSON value, and notes on what was skipped."""
+
+    name: str
+    where: str
+    value: Any
+    notes: list[str]
+
+
+def conversations(source: Source, sample: Sample, one_per_line: bool) -> Iterator[Conversation]:
+    """Return the conversations of a source; JSONL holds one a line, or is one, a message a line.
+
+    One is held back: what was skipped at the end of the file is known only then, and must be in somebody's notes.
+    """
+    if sample.document is not None:
+        yield Conversation(source.name, source.name, sample.document, [])
+        return
+    notes: list[str] = []
+    if not one_per_line:
+        values = [record.value for record in source.records(notes)]
+        yield Conversation(source.name, source.name, values, notes)
+        return
+    held: Conversation | None = None
+    for record in source.records(notes):
+        if held is not None:
+            yield held
+        held = Conversation(f"{source.name}#{record.line}", f"{source.name}:{record.line}", record.value, [])
+    if held is not None:
+        held.notes.extend(notes)
+        yield held
