@@ -65,13 +65,13 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """What one source of transcripts gives; `providers` are those of its transcripts, in order of `summary`."""
+    """What one transcript gives under all policies; or, last of a source, what the source was (`info`) and no rows."""
 
-    info: InputInfo
-    calls: list[CallRow]
-    events: list[Event]
-    summary: list[SummaryRow]
-    providers: list[Provider]
+    provider: Provider | None = None
+    info: InputInfo | None = None
+    calls: list[CallRow] = []
+    events: list[Event] = []
+    summary: list[SummaryRow] = []
 
 
 def specs_of(setting: Setting) -> list[Spec]:
@@ -87,9 +87,9 @@ def _replay_all(
     provider_of: Callable[[Transcript], Provider],
     name: str,
     sha256: Callable[[], str],
-) -> Rows:
+) -> Iterator[Rows]:
+    """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the source."""
     specs = specs_of(setting)
-    rows = Rows(InputInfo(name, "", 0, 0), [], [], [], [])
     transcripts_read, calls_read, notes, error = 0, 0, [], None
     try:
         for transcript in transcripts:
@@ -97,37 +97,37 @@ def _replay_all(
             calls_read += len(transcript.calls)
             notes += [f"{transcript.name}: {note}" for note in transcript.notes]
             if transcript.calls:
-                _replay_one(transcript, specs, provider_of(transcript), rows)
+                yield _replay_one(transcript, specs, provider_of(transcript))
     except InputError as bad:
         error = str(bad)
-    info = InputInfo(name, sha256(), transcripts_read, calls_read, tuple(notes), error)
-    return msgspec.structs.replace(rows, info=info)
+    yield Rows(info=InputInfo(name, sha256(), transcripts_read, calls_read, tuple(notes), error))
 
 
-def _replay_one(transcript: Transcript, specs: list[Spec], provider: Provider, rows: Rows) -> None:
-    """Add one transcript's rows under all policies; dollars are compared with keep-all's."""
+def _replay_one(transcript: Transcript, specs: list[Spec], provider: Provider) -> Rows:
+    """Return one transcript's rows under all policies; dollars are compared with keep-all's."""
     counter = Counter(open_tokenizer(provider.tokenizer))
     base = open_policy("keep-all")
     references = prepare(transcript)
     keep_all = Measured(transcript, base, provider, counter, references)
+    rows = Rows(provider, calls=[], events=[], summary=[])
     for spec in specs:
         measured = keep_all if spec == base else Measured(transcript, spec, provider, counter, references)
         rows.calls.extend(measured.calls)
         rows.events.extend(measured.events)
         rows.summary.append(measured.summary(keep_all))
-        rows.providers.append(provider)
+    return rows
 
 
-def bench_scenario(scenario: Scenario, setting: Setting) -> Rows:
-    """Return the rows of a scenario."""
+def bench_scenario(scenario: Scenario, setting: Setting) -> Iterator[Rows]:
+    """Yield the rows of a scenario."""
     transcript = synthesize(scenario)
     digest = hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
     provider = resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
     return _replay_all([transcript], setting, lambda _: provider, setting.name, lambda: digest)
 
 
-def bench_source(source: Source, setting: Setting) -> Rows:
-    """Return the rows of all transcripts of one source; a source that can't be read gives its error instead."""
+def bench_source(source: Source, setting: Setting) -> Iterator[Rows]:
+    """Yield the rows of one source, transcript by transcript; one that can't be read gives its error instead."""
 
     def provider_of(transcript: Transcript) -> Provider:
         return resolve(setting.overrides, None, transcript, setting.models)
@@ -160,19 +160,25 @@ def _sha256(source: Source) -> str:
     return digest.hexdigest()
 
 
-def _ordered(
-    work: Iterator[tuple[Callable[..., Rows], tuple[Any, ...]]], executor: Executor | None, ahead: int
-) -> Iterator[Rows]:
-    """Return results in the order of the work, with so many tasks under way at once."""
+Task = tuple[Callable[..., Iterator[Rows]], tuple[Any, ...]]
+
+
+def _ordered(work: Iterator[Task], executor: Executor | None, ahead: int) -> Iterator[Rows]:
+    """Yield results in the order of the work, with so many tasks under way at once."""
     if executor is None:
         for function, arguments in work:
-            yield function(*arguments)
+            yield from function(*arguments)
         return
-    waiting = [executor.submit(function, *arguments) for function, arguments in islice(work, ahead)]
+    waiting = [executor.submit(_collected, *task) for task in islice(work, ahead)]
     while waiting:
         done = waiting.pop(0).result()
-        waiting += [executor.submit(function, *arguments) for function, arguments in islice(work, 1)]
-        yield done
+        waiting += [executor.submit(_collected, *task) for task in islice(work, 1)]
+        yield from done
+
+
+def _collected(function: Callable[..., Iterator[Rows]], arguments: tuple[Any, ...]) -> list[Rows]:
+    """A source's rows in one piece: what one process sends to another."""
+    return list(function(*arguments))
 
 
 def bench(
@@ -190,7 +196,7 @@ def bench(
     """
     specs = specs_of(setting)
 
-    def work() -> Iterator[tuple[Callable[..., Rows], tuple[Any, ...]]]:
+    def work() -> Iterator[Task]:
         if scenario is not None:
             yield bench_scenario, (scenario, setting)
             return
@@ -210,13 +216,13 @@ def bench(
         pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) if jobs > 1 else None
         executor = stack.enter_context(pool) if pool else None
         for rows in _ordered(work(), executor, 2 * jobs):
-            numbers = [_number(providers, provider) for provider in rows.providers]
-            summary = [
-                msgspec.structs.replace(row, provider=number) for row, number in zip(rows.summary, numbers, strict=True)
-            ]
-            writer.write(rows.calls, rows.events, summary)
-            inputs.append(rows.info)
-            progress(rows.info)
+            if rows.info is not None:
+                inputs.append(rows.info)
+                progress(rows.info)
+            if rows.provider is not None:
+                number = _number(providers, rows.provider)
+                summary = [msgspec.structs.replace(row, provider=number) for row in rows.summary]
+                writer.write(rows.calls, rows.events, summary)
         tokenizers = dict.fromkeys(provider.tokenizer for provider in providers.values())
         info = RunInfo(
             name=setting.name,

@@ -290,6 +290,8 @@ class Replayed:
             self._state.join(self._transcript.items[joined : call.start])
             yield self._state.call(number, call)
             joined = call.end
+        # The policy's ways to ask and to speak lead back here: cut, or only the garbage collector frees a replay.
+        self._state.sees.close()
 
 
 def replay(

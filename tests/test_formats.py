@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from PIL import Image
 from strategies import transcripts
 
+from ctxsim.bench import Setting, bench
 from ctxsim.content import content_kind
 from ctxsim.errors import InputError
 from ctxsim.readers import ctxsim_jsonl, formats, read
@@ -79,6 +80,29 @@ def test_memory_is_bounded_by_the_largest_transcript(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 12 << 20
+
+
+def test_a_bench_holds_one_transcript_at_a_time(tmp_path: Path) -> None:
+    """20 transcripts of 1 MB: replaying them must hold little more than replaying one."""
+    text = "word " * 200_000
+
+    def peak(count: int) -> int:
+        file = tmp_path / f"{count}.jsonl"
+        with file.open("w") as stream:
+            for number in range(count):
+                roles = ("system", "user", "assistant")
+                messages = [{"role": role, "content": f"{number} {text if role == 'user' else role}"} for role in roles]
+                stream.write(json.dumps({"messages": messages}) + "\n")
+        setting = Setting("x", "x", ("keep-all", "mask"))
+        tracemalloc.start()
+        try:
+            bench(setting, tmp_path / f"out{count}", paths=[str(file)])
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(1)
+    assert peak(20) < 2 * peak(1) + (4 << 20)
 
 
 def test_one_line_of_50_megabytes(tmp_path: Path) -> None:
