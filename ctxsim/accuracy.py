@@ -26,6 +26,10 @@ AT = 0.7
 """Threshold as a share of a transcript's largest request: where many agents compact."""
 
 
+WINDOW_SHARE = 0.9
+"""Window as a share of a transcript's largest request, so that who never acts overflows."""
+
+
 class Point(msgspec.Struct, frozen=True):
     """One text or request: what it counts and what each estimator says."""
 
@@ -62,6 +66,8 @@ class Consequence(msgspec.Struct, frozen=True):
 
     Displacement is of the first trigger: calls by the estimator minus calls by the tokenizer, positive = late; tokens
     likewise. Early and late are reported apart: one loses context, the other ends in a refused request.
+    `extra_overflows` are transcripts in which a request passes the window (threshold x 0.9 / 0.7) before the estimate
+    fires; by the tokenizer the policy always fires before.
     """
 
     estimator: str
@@ -75,6 +81,7 @@ class Consequence(msgspec.Struct, frozen=True):
     median_displacement_calls: float | None
     median_tokens_late: float | None
     median_tokens_early: float | None
+    extra_overflows: int
     false_safe_calls: int
     false_alarm_calls: int
     calls: int
@@ -193,11 +200,14 @@ def consequence(measured: Measured, number: int, label: str, tokenizer: str, thr
     late: list[tuple[int, int]] = []
     early: list[tuple[int, int]] = []
     displacements: list[int] = []
-    only_estimate = only_truth = false_safe = false_alarm = 0
+    only_estimate = only_truth = false_safe = false_alarm = overflows = 0
     for run in measured.runs:
         limit = threshold if threshold is not None else AT * max(point.tokens for point in run)
         fired = next((n for n, point in enumerate(run) if point.estimates[number] > limit), None)
         due = next((n for n, point in enumerate(run) if point.tokens > limit), None)
+        window = limit * WINDOW_SHARE / AT
+        over = next((n for n, point in enumerate(run) if point.tokens > window), None)
+        overflows += over is not None and (fired is None or fired > over)
         false_safe += sum(point.estimates[number] <= limit < point.tokens for point in run)
         false_alarm += sum(point.tokens <= limit < point.estimates[number] for point in run)
         if fired is None or due is None:
@@ -220,6 +230,7 @@ def consequence(measured: Measured, number: int, label: str, tokenizer: str, thr
         median_displacement_calls=median(displacements) if displacements else None,
         median_tokens_late=median(tokens for _, tokens in late) if late else None,
         median_tokens_early=median(-tokens for _, tokens in early) if early else None,
+        extra_overflows=overflows,
         false_safe_calls=false_safe,
         false_alarm_calls=false_alarm,
         calls=len(measured.requests),

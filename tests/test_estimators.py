@@ -221,6 +221,8 @@ class TestConsequences:
         assert (low.late, low.early) == (1, 0) and low.median_displacement_calls == fired - due > 0
         assert low.median_tokens_late == tokens[fired] - tokens[due]
         assert low.false_safe_calls == fired - due and low.false_alarm_calls == 0
+        # Window 1,800: call 3 has 2,008 tokens, long before chars/4 says 1,400.
+        assert (low.extra_overflows, high.extra_overflows) == (1, 0)
         assert (high.late, high.early) == (0, 1) and high.false_alarm_calls > 0 and high.false_safe_calls == 0
 
     def test_a_perfect_estimator_has_no_consequence(self) -> None:

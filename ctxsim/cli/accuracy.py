@@ -99,16 +99,28 @@ def _print(rows: list[Accuracy], by_kind: bool) -> None:
 def _print_consequences(rows: list[Consequence], threshold: int | None) -> None:
     limit = f"{threshold:,} tokens" if threshold else "70 % of each transcript's largest request"
     click.echo(f"\nA policy that acts over {limit}: first trigger by estimate against by {rows[0].tokenizer}")
-    header = ("late", "early", "never", "calls", "tokens late", "tokens early", "false-safe", "false alarm")
+    header = (
+        "late",
+        "early",
+        "never",
+        "overflows",
+        "calls",
+        "tokens late",
+        "tokens early",
+        "false-safe",
+        "false alarm",
+    )
     click.echo(f"{'estimator':<26} " + " ".join(f"{name:>{max(6, len(name))}}" for name in header))
     for row in rows:
         late, early = (f"{v:,.0f}" if v is not None else "-" for v in (row.median_tokens_late, row.median_tokens_early))
         moved = f"{row.median_displacement_calls:+.0f}" if row.median_displacement_calls is not None else "-"
         shares = (f"{row.false_safe_calls / row.calls:.1%}", f"{row.false_alarm_calls / row.calls:.1%}")
-        cells = (str(row.late), str(row.early), str(row.only_truth), moved, late, early, *shares)
+        counts = (row.late, row.early, row.only_truth, row.extra_overflows)
+        cells = (*map(str, counts), moved, late, early, *shares)
         padded = (f"{cell:>{max(6, len(name))}}" for cell, name in zip(cells, header, strict=True))
         click.echo(f"{row.estimator[:26]:<26} " + " ".join(padded))
     click.echo(
-        "late: fires after the tokenizer would (refused requests); early: before it (context lost too soon); never: "
-        "the\nestimate does not reach the threshold at all; calls, tokens: medians; shares are of all calls."
+        "late: fires after the tokenizer would; early: before it (context lost too soon); never: the estimate does "
+        "not\nreach the threshold at all; overflows: transcripts with a request over the window, 9/7 of the threshold,"
+        "\nbefore it fires; calls, tokens: medians; shares are of all calls."
     )
