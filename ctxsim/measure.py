@@ -49,7 +49,7 @@ class Measured:
         self.needs = replayed.needs
         self.threshold = replayed.threshold
         self.estimator = spec.estimator
-        self._full = (transcript, provider, counter)
+        self._full = (transcript, provider, counter, references)
         self.refetch_all_usd = sum(removed.values())
 
     def displacement(self, keep_all: Measured | None) -> tuple[int, int] | None:
@@ -61,8 +61,8 @@ class Measured:
         if limit is None:
             return None
         if keep_all is None or keep_all.estimator != self.estimator:
-            transcript, provider, counter = self._full
-            keep_all = Measured(transcript, open_policy("keep-all", self.estimator), provider, counter)
+            transcript, provider, counter, references = self._full
+            keep_all = Measured(transcript, open_policy("keep-all", self.estimator), provider, counter, references)
         rows = keep_all.calls
         fired = next((row for row in rows if row.tokens_estimated > limit), None)
         due = next((row for row in rows if row.tokens_sent > limit), None)

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.estimators.estimator import Estimator, Reported, Rounding, Unit, divided, length, positive
+from ctxsim.estimators.chars import Chars
+from ctxsim.estimators.estimator import Reported
 from ctxsim.transcript import Head, Item
 
 
 @dataclass(frozen=True)
-class UsageTail(Estimator):
+class UsageTail(Chars):
     """Input and output tokens of the last accepted call + length / ratio of what joined (or left) since.
 
     openai/codex (bytes), opencode v2 (round, utf16), qwen-code, pydantic-ai harness (floor, points). Before the first
@@ -19,15 +20,6 @@ class UsageTail(Estimator):
     """
 
     name: ClassVar[str] = "usage-tail"
-    ratio: float = 4
-    rounding: Rounding = "ceil"
-    unit: Unit = "points"
-
-    def __post_init__(self) -> None:
-        positive(self.name, self.ratio)
-
-    def text(self, text: str) -> int:
-        return divided(length(text, self.unit), self.ratio, self.rounding)
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         if reported.usage is None:

@@ -176,9 +176,9 @@ class MockLLM:
         verdict = self._admit(rendering, rendering.total, max_tokens)
         if verdict.status != "ok":
             return SummaryCall(None, rendering.total, 0, None, verdict)
-        self._note_need(self._cache.split(rendering, self.now_s, commit=False))
-        text = MODES[self.provider.summaries](chosen, max_tokens, self._counter.text, wanted)
         found = self._cache.split(rendering, self.now_s, commit=False)
+        self._note_need(found)
+        text = MODES[self.provider.summaries](chosen, max_tokens, self._counter.text, wanted)
         split = Split(found.read, 0, found.write + found.uncached)
         output = self._counter.text(text)
         return SummaryCall(text, rendering.total, output, self._price(split, output), verdict)
