@@ -16,7 +16,8 @@ import msgspec
 from ctxsim import __version__
 from ctxsim.errors import CtxsimError, InputError, NotATranscript
 from ctxsim.estimators import open_estimator
-from ctxsim.measure import Measured
+from ctxsim.losses import need_rows
+from ctxsim.measure import Measured, frontier_rows
 from ctxsim.policies import Spec, open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.models import Entry
@@ -24,9 +25,9 @@ from ctxsim.provider.resolve import resolve
 from ctxsim.readers import read_source
 from ctxsim.readers import sources as sources_of
 from ctxsim.readers.source import Source
-from ctxsim.references import prepare
-from ctxsim.results import InputInfo, RunInfo, RunWriter
-from ctxsim.rows import CallRow, Event, SummaryRow
+from ctxsim.references import DETECTORS, prepare, word_hash
+from ctxsim.results import TABLES, InputInfo, RunInfo, RunWriter
+from ctxsim.rows import NeedRow, SummaryRow
 from ctxsim.synthesis import Scenario, synthesize
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
@@ -36,6 +37,7 @@ DEFAULT_POLICIES = (
     "keep-all",
     "drop-all",
     "oracle-lossless",
+    "oracle-lossless:aim=dollars",
     "token-budget",
     "truncate-after-use",
     "max-result-chars:chars=20000",
@@ -69,9 +71,9 @@ class Rows(msgspec.Struct, frozen=True):
 
     provider: Provider | None = None
     info: InputInfo | None = None
-    calls: list[CallRow] = []
-    events: list[Event] = []
-    summary: list[SummaryRow] = []
+    parent: str | None = None
+    words: bytes = b""
+    tables: dict[str, list[Any]] = {}
 
 
 def specs_of(setting: Setting) -> list[Spec]:
@@ -109,13 +111,18 @@ def _replay_one(transcript: Transcript, specs: list[Spec], provider: Provider) -
     base = open_policy("keep-all")
     references = prepare(transcript)
     keep_all = Measured(transcript, base, provider, counter, references)
-    rows = Rows(provider, calls=[], events=[], summary=[])
+    bounds = keep_all.frontiers()
+    tables: dict[str, list[Any]] = {name: [] for name in TABLES}
+    tables["needs"] = need_rows(transcript, references)
+    tables["frontier"] = frontier_rows(keep_all, bounds)
     for spec in specs:
         measured = keep_all if spec == base else Measured(transcript, spec, provider, counter, references)
-        rows.calls.extend(measured.calls)
-        rows.events.extend(measured.events)
-        rows.summary.append(measured.summary(keep_all))
-    return rows
+        tables["calls"].extend(measured.calls)
+        tables["events"].extend(measured.events)
+        tables["losses"].extend(measured.losses.rows)
+        tables["needles"].extend(measured.losses.needles)
+        tables["summary"].append(measured.summary(keep_all, bounds))
+    return Rows(provider, parent=transcript.parent, words=references.words, tables=tables)
 
 
 def bench_scenario(scenario: Scenario, setting: Setting) -> Iterator[Rows]:
@@ -209,7 +216,7 @@ def bench(
     if setting.overrides.get("tokenizer"):
         open_tokenizer(setting.overrides["tokenizer"])
     inputs: list[InputInfo] = []
-    providers: dict[bytes, Provider] = {}
+    together = _Together()
     with ExitStack() as stack:
         writer = stack.enter_context(RunWriter(out))
         # Spawned, not forked: a fork of a process with the tokenizer's threads can hang.
@@ -220,10 +227,9 @@ def bench(
                 inputs.append(rows.info)
                 progress(rows.info)
             if rows.provider is not None:
-                number = _number(providers, rows.provider)
-                summary = [msgspec.structs.replace(row, provider=number) for row in rows.summary]
-                writer.write(rows.calls, rows.events, summary)
-        tokenizers = dict.fromkeys(provider.tokenizer for provider in providers.values())
+                writer.write({**rows.tables, "summary": together.summary(rows)})
+        providers = together.providers
+        tokenizers = dict.fromkeys(provider.tokenizer for provider in providers)
         info = RunInfo(
             name=setting.name,
             title=setting.title,
@@ -231,7 +237,8 @@ def bench(
             tokenizers={name: open_tokenizer(name).vocabulary_sha256 for name in tokenizers},
             policies=tuple(spec.label for spec in specs),
             bounds=tuple(spec.label for spec in specs if spec.bound),
-            providers=tuple(msgspec.to_builtins(provider) for provider in providers.values()),
+            providers=tuple(msgspec.to_builtins(provider) for provider in providers),
+            detectors=DETECTORS,
             inputs=tuple(inputs),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
         )
@@ -239,8 +246,43 @@ def bench(
         return info
 
 
-def _number(providers: dict[bytes, Provider], provider: Provider) -> int:
-    """Return the provider's index in order of first appearance."""
-    key = msgspec.json.encode(provider)
-    providers.setdefault(key, provider)
-    return list(providers).index(key)
+class _Together:
+    """What can be said of a transcript only beside the others of its run, in their order."""
+
+    def __init__(self) -> None:
+        self._providers: dict[bytes, Provider] = {}
+        self._roots: dict[str, str] = {}
+        self._foreign: tuple[str, bytes] = ("", b"")
+        """The root and the words of the last transcript that belongs to another session than the newest."""
+        self._newest: tuple[str, bytes] = ("", b"")
+
+    @property
+    def providers(self) -> list[Provider]:
+        """All providers, in order of first appearance."""
+        return list(self._providers.values())
+
+    def summary(self, rows: Rows) -> list[SummaryRow]:
+        """Return a transcript's summary rows with provider, root session and chance rate."""
+        assert rows.provider is not None
+        name = rows.tables["summary"][0].transcript
+        root = self._roots.get(rows.parent, rows.parent) if rows.parent else name
+        self._roots[name] = root
+        key = msgspec.json.encode(rows.provider)
+        self._providers.setdefault(key, rows.provider)
+        number = list(self._providers).index(key)
+        if root != self._newest[0]:
+            self._foreign = self._newest
+        chance = self._chance(rows.tables["needs"])
+        self._newest = (root, rows.words)
+        return [
+            msgspec.structs.replace(row, provider=number, root=root, chance_rate=chance)
+            for row in rows.tables["summary"]
+        ]
+
+    def _chance(self, needs: Sequence[NeedRow]) -> float | None:
+        """Share of a transcript's strict needs that results of a foreign transcript hold too."""
+        atoms = {need.atom for need in needs if need.detector == "strict"}
+        if not atoms or not self._foreign[0]:
+            return None
+        foreign = frozenset(memoryview(self._foreign[1]).cast("I"))
+        return round(sum(word_hash(atom) in foreign for atom in atoms) / len(atoms), 6)

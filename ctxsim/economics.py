@@ -53,24 +53,11 @@ def payback_calls(rows: Sequence[CallRow], provider: Provider) -> float | None:
     for row, following in zip(rows, [*rows[1:], None], strict=True):
         if not row.compactions or row.tokens_removed <= 0:
             continue
-        read, write = _read_and_write(provider, row.tokens_sent)
+        read, write = provider.read_and_write_usd(row.tokens_sent)
         rewritten = row.tokens_rewritten or (following.tokens_rewritten if following else 0)
         once = (row.cost_summary_usd or 0.0) + rewritten * (write - read)
         found.append(once / (row.tokens_removed * read))
     return round(median(found), 3) if found else None
-
-
-def _read_and_write(provider: Provider, input_tokens: int) -> tuple[float, float]:
-    """USD per token to read and to write again, for a request of so many tokens."""
-    prices = provider.prices
-    assert prices is not None
-    plain = rate_at(prices.input, input_tokens)
-    if provider.cache == "none":
-        return plain / 1e6, plain / 1e6
-    read = plain if prices.cache_read is None else rate_at(prices.cache_read, input_tokens)
-    listed = prices.cache_write_long if provider.long_cache and prices.cache_write_long else prices.cache_write
-    write = plain if listed is None else rate_at(listed, input_tokens)
-    return read / 1e6, write / 1e6
 
 
 def refetch_usd(provider: Provider, result_tokens: int, call_tokens: int, prompt_tokens: int) -> float:
@@ -78,7 +65,7 @@ def refetch_usd(provider: Provider, result_tokens: int, call_tokens: int, prompt
     result as new tokens of the call after it.
     """
     assert provider.prices is not None
-    read, write = _read_and_write(provider, prompt_tokens)
+    read, write = provider.read_and_write_usd(prompt_tokens)
     return (
         prompt_tokens * read
         + call_tokens * rate_at(provider.prices.output, prompt_tokens) / 1e6

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter as Counted
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor
+from typing import Any
 
 import msgspec
 
-from ctxsim.economics import break_even_refetch, payback_calls, refetch_usd
+from ctxsim.bounds import LEVELS, Family, Frontier, frontiers, scheduled_usd
+from ctxsim.economics import break_even_refetch, payback_calls
+from ctxsim.losses import Losses
 from ctxsim.policies import Spec, open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.rate_limit import smallest_quota
-from ctxsim.references import References, Survival, prepare
+from ctxsim.references import References, prepare
 from ctxsim.references.survival import NOTHING
 from ctxsim.replay import replay
-from ctxsim.rows import CallRow, Event, SummaryRow
-from ctxsim.tally import Sent, events
+from ctxsim.rows import CallRow, Event, FrontierRow, SummaryRow
+from ctxsim.tally import events
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
 
@@ -33,24 +38,21 @@ class Measured:
         references: References | None = None,
     ) -> None:
         references = references or prepare(transcript)
-        survival = Survival(references)
+        self.losses = Losses(transcript, references, spec.label, provider, counter)
         self.calls: list[CallRow] = []
         self.events: list[Event] = []
         self.provider = provider
-        removed: dict[int, float] = {}
         replayed = replay(transcript, spec, provider, counter, references)
         for sent in replayed:
-            counts = survival.call(sent.call, sent.view)
+            counts = self.losses.after(sent)
             found = {name: getattr(counts, name) for name in REFERENCE_COLUMNS} if counts is not NOTHING else {}
             self.calls.append(msgspec.structs.replace(sent.row, **found) if found else sent.row)
             self.events.extend(events(sent, counter))
-            if provider.prices is not None:
-                removed.update(_refetches(sent, transcript, provider, counter, removed))
         self.needs = replayed.needs
         self.threshold = replayed.threshold
         self.estimator = spec.estimator
+        self._spec = spec
         self._full = (transcript, provider, counter, references)
-        self.refetch_all_usd = sum(removed.values())
 
     def displacement(self, keep_all: Measured | None) -> tuple[int, int] | None:
         """Return how many calls and tokens later than by the tokenizer the threshold is first passed by the estimator.
@@ -68,22 +70,57 @@ class Measured:
         due = next((row for row in rows if row.tokens_sent > limit), None)
         return (fired.call - due.call, fired.tokens_sent - due.tokens_sent) if fired and due else None
 
-    def summary(self, keep_all: Measured | None) -> SummaryRow:
+    def interval(self) -> tuple[float | None, float | None]:
+        """Return the survival if summaries kept nothing, and if they knew what later calls use.
+
+        Nobody knows what a model would have written; without summaries both are None.
+        """
+        if not any(row.summary_calls for row in self.calls):
+            return None, None
+        transcript, provider, counter, references = self._full
+        low, high = (
+            _survival(Measured(transcript, self._spec, other, counter, references).calls, "strict")
+            for other in (
+                msgspec.structs.replace(provider, summaries="empty"),
+                msgspec.structs.replace(provider, summaries="clairvoyant"),
+            )
+        )
+        return low, high
+
+    def frontiers(self) -> dict[Family, Frontier]:
+        """Return the frontiers that all policies on this transcript are measured by; this is keep-all's replay."""
+        transcript, provider, counter, references = self._full
+        output = _total(row.cost_output_usd for row in self.calls)
+        return frontiers(transcript, references, provider, counter, [row.tokens_full for row in self.calls], output)
+
+    def summary(self, keep_all: Measured | None, bounds: Mapping[Family, Frontier] | None = None) -> SummaryRow:
         """Return the summary row; dollars are compared with keep-all's where that was measured too."""
-        return summarize_calls(self.calls, self, keep_all)
+        return summarize_calls(self, keep_all, bounds or self.frontiers())
 
 
-def _refetches(
-    sent: Sent, transcript: Transcript, provider: Provider, counter: Counter, known: dict[int, float]
-) -> Iterator[tuple[int, float]]:
-    """Each result that this call's edits removed or cut for the first time, with what fetching it again would cost."""
-    for _, edit in sent.edits:
-        before = edit.before
-        if before is None or before.kind != "tool_result" or before.place in known or before.answers is None:
-            continue
-        asked = counter.item(transcript.items[before.answers])
-        whole = counter.item(transcript.items[before.place])
-        yield before.place, refetch_usd(provider, whole, asked, sent.row.tokens_sent)
+def frontier_rows(keep_all: Measured, bounds: Mapping[Family, Frontier]) -> list[FrontierRow]:
+    """Return both frontiers of a transcript, level by level; only their beginning where nothing aged is needed."""
+    transcript, provider, counter, _ = keep_all._full
+    levels = LEVELS if any(row.refs_needed_strict for row in keep_all.calls) else LEVELS[:1]
+    return [
+        FrontierRow(
+            transcript=transcript.name,
+            family=family,
+            survival=level,
+            tokens=_amount(frontier.tokens(level), 1),
+            cost_usd=_amount(frontier.cost_usd(level), 10),
+            scheduled_usd=_amount(scheduled_usd(transcript, provider, counter, frontier, level), 10)
+            if family == "results"
+            else None,
+        )
+        for family, frontier in bounds.items()
+        for level in levels
+    ]
+
+
+def _amount(value: float | None, digits: int) -> Any:
+    """A bound, rounded down so that it stays one."""
+    return None if value is None else floor(value * 10**digits) / 10**digits
 
 
 def _total(values: Iterable[float | None]) -> float | None:
@@ -92,13 +129,20 @@ def _total(values: Iterable[float | None]) -> float | None:
     return None if any(value is None for value in found) else round(sum(value or 0.0 for value in found), 10)
 
 
-def summarize_calls(rows: Sequence[CallRow], measured: Measured, keep_all: Measured | None) -> SummaryRow:
-    """Return the summary of one replay's call rows, in call order; at least one.
+def summarize_calls(measured: Measured, keep_all: Measured | None, bounds: Mapping[Family, Frontier]) -> SummaryRow:
+    """Return the summary of one replay's call rows, of which there is at least one.
 
     `estimate_*` compare `tokens_estimated` with `tokens_sent`: bias is the signed mean of the relative error (negative:
     the policy believes the request is smaller than it is), MAPE and p95 are of its absolute value.
     A compaction makes no progress if it removed no tokens.
     """
+    rows, losses = measured.calls, measured.losses
+    forms = Counted(row.form for row in losses.rows)
+    missed = [losses.edited[place] for place in sorted(losses.missed)]
+    survival = _survival(rows, "strict")
+    # Without any aged need nothing has to be kept.
+    level = survival or 0.0
+    low, high = measured.interval()
     sent = [row.tokens_sent for row in rows]
     failed = next((row for row in rows if row.status != "ok"), None)
     statuses = [row.status for row in rows]
@@ -110,6 +154,7 @@ def summarize_calls(rows: Sequence[CallRow], measured: Measured, keep_all: Measu
     base = _total(row.cost_usd for row in keep_all.calls) if keep_all else None
     return SummaryRow(
         transcript=rows[0].transcript,
+        root=rows[0].transcript,
         policy=rows[0].policy,
         provider=0,
         calls=len(rows),
@@ -129,7 +174,7 @@ def summarize_calls(rows: Sequence[CallRow], measured: Measured, keep_all: Measu
         cache_breaks=sum(row.tokens_rewritten > 0 for row in rows),
         tokens_rewritten=sum(row.tokens_rewritten for row in rows),
         payback_calls=payback_calls(rows, measured.provider),
-        break_even_refetch=break_even_refetch(base - cost, measured.refetch_all_usd)
+        break_even_refetch=break_even_refetch(base - cost, sum(one.cost_usd or 0.0 for one in losses.edited.values()))
         if cost is not None and base is not None
         else None,
         smallest_quota=smallest_quota(measured.needs),
@@ -149,11 +194,27 @@ def summarize_calls(rows: Sequence[CallRow], measured: Measured, keep_all: Measu
         summary_calls=sum(row.summary_calls for row in rows),
         tokens_summary=sum(row.tokens_summary_in + row.tokens_summary_out for row in rows),
         calls_with_aged_needs=sum(row.refs_needed_strict > 0 for row in rows),
-        survival=_survival(rows, "strict"),
+        survival=survival,
         survival_values=_survival(rows, "values"),
         survival_loose=_survival(rows, "loose"),
         survival_fresh=_survival(rows, "fresh"),
         survival_carried=_survival(rows, "carried"),
+        survival_low=low,
+        survival_high=high,
+        chance_rate=None,
+        lost_truncated=forms["truncated"],
+        lost_dropped=forms["dropped"],
+        lost_summarised=forms["summarised"],
+        results_edited=len(losses.edited),
+        results_missed=len(missed),
+        refetch_tokens=sum(one.tokens for one in missed),
+        refetch_usd=_total(one.cost_usd for one in missed) if measured.provider.prices else None,
+        reissued_calls=sum(map(len, losses.again.values())),
+        reissued_after_edit=losses.again_after_edit,
+        tokens_frontier=_amount(bounds["any"].tokens(level), 1),
+        tokens_frontier_results=_amount(bounds["results"].tokens(level), 1),
+        cost_frontier_usd=_amount(bounds["any"].cost_usd(level), 10),
+        cost_frontier_results_usd=_amount(bounds["results"].cost_usd(level), 10),
         false_safe_calls=sum(row.trigger == "false-safe" for row in rows) if decides else None,
         false_alarm_calls=sum(row.trigger == "false-alarm" for row in rows) if decides else None,
         trigger_displacement_calls=moved[0] if moved else None,

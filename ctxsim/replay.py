@@ -5,11 +5,11 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 
+from ctxsim.bounds import plan
 from ctxsim.errors import ContractError
 from ctxsim.estimators import Reported
 from ctxsim.policies import Oracle, Overflow, Policy, Spec, Stop, Surroundings
 from ctxsim.provider import MockLLM, Provider, Verdict
-from ctxsim.provider.summaries import identifiers
 from ctxsim.references import References, prepare
 from ctxsim.tally import Outcome, Sent, Tally
 from ctxsim.tokenizers.counter import Counter
@@ -34,6 +34,7 @@ class _Replay:
         self.transcript = transcript
         self.label = spec.label
         self.counter = counter
+        self._references = references
         self.llm = MockLLM(provider, counter, transcript.head)
         self.sees = Surroundings(
             window=provider.window,
@@ -47,8 +48,7 @@ class _Replay:
         for part in self.parts:
             part.attach(self.sees)
             if isinstance(part, Oracle):
-                references = references or prepare(transcript)
-                part.foresee(references.last_needed())
+                part.foresee(plan(transcript, self._known(), provider, counter, part.aim, part.stub))
         stated = [part.attempts for part in self.parts if hasattr(part, "attempts")]
         self.retries = max(stated, default=RETRIES)
         self.view = View(spec.estimator.item)
@@ -139,10 +139,16 @@ class _Replay:
         return result.text
 
     def _wanted(self) -> list[str]:
-        """Identifiers in the responses from this call on: what only a bound may know."""
-        later = self.transcript.calls[self.number - 1 :]
-        texts = (item.text for call in later for item in self.transcript.items[call.start : call.end])
-        return [word for text in texts for word in identifiers(text)]
+        """What calls from this one on need of earlier results, as only a bound may know; identifiers, soonest first."""
+        references = self._known()
+        later = [need for needs in references.needs_by_call[self.number - 1 :] for need in needs]
+        return [need.atom for need in sorted(later, key=lambda need: need.detector == "loose")]
+
+    def _known(self) -> References:
+        """The transcript's references, prepared here only if nobody has."""
+        if self._references is None:
+            self._references = prepare(self.transcript)
+        return self._references
 
     # one call
 

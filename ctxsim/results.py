@@ -3,6 +3,10 @@
     run.json        what was run: policies, provider, tokenizer and vocabulary hash, inputs and their hashes
     calls.parquet   one row per call and policy (calls.csv: the same)
     events.parquet  one row per edit: the audit trail
+    needs.parquet   one row per reference that a call needed
+    losses.parquet  one row per need and policy that had lost it
+    frontier.csv    the least tokens and dollars at each survival, per transcript
+    needles.csv     one row per use of a planted fact and policy, if any were planted
     summary.csv     one row per transcript and policy
 
 `run.json` holds no time, host, path of this machine or job count, so that equal inputs give equal bytes.
@@ -13,7 +17,7 @@ from __future__ import annotations
 import csv
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,12 +25,27 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.rows import CallRow, Event, SummaryRow
+from ctxsim.rows import CallRow, Event, FrontierRow, LossRow, NeedleRow, NeedRow, SummaryRow
 
 if typing.TYPE_CHECKING:
     import pandas
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+
+TABLES: dict[str, tuple[type[msgspec.Struct], bool, bool]] = {
+    "calls": (CallRow, True, True),
+    "events": (Event, False, True),
+    "needs": (NeedRow, False, True),
+    "losses": (LossRow, False, True),
+    "frontier": (FrontierRow, True, False),
+    "needles": (NeedleRow, True, False),
+    "summary": (SummaryRow, True, False),
+}
+"""Each table's row, and whether it is written as CSV and as Parquet."""
+
+
+CSV_ONLY = ("summary", "frontier", "needles")
 
 
 class InputInfo(msgspec.Struct, frozen=True):
@@ -51,6 +70,7 @@ class RunInfo(msgspec.Struct, frozen=True):
     bounds: tuple[str, ...]
     providers: tuple[dict[str, Any], ...]
     inputs: tuple[InputInfo, ...]
+    detectors: tuple[str, ...]
     scenario: dict[str, Any] | None = None
     schema: int = SCHEMA_VERSION
     columns: dict[str, dict[str, str]] = {}
@@ -139,31 +159,27 @@ class RunWriter:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None and "_tables" in self.__dict__:
-            for table in self._tables:
+            for table in self._tables.values():
                 table.abandon()
             if not any(self.folder.iterdir()):
                 self.folder.rmdir()
 
     @cached_property
-    def _tables(self) -> tuple[_Table, _Table, _Table]:
+    def _tables(self) -> dict[str, _Table]:
         """Made when the first row comes: a bench that fails before that leaves nothing behind."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        return (
-            _Table(self.folder, "calls", CallRow, csv_too=True, parquet_too=True),
-            _Table(self.folder, "events", Event, csv_too=False, parquet_too=True),
-            _Table(self.folder, "summary", SummaryRow, csv_too=True, parquet_too=False),
-        )
+        return {name: _Table(self.folder, name, *form) for name, form in TABLES.items()}
 
-    def write(self, calls: Sequence[CallRow], events: Sequence[Event], summary: Sequence[SummaryRow]) -> None:
-        """Append the rows of one transcript under all policies."""
-        for table, rows in zip(self._tables, (calls, events, summary), strict=True):
-            table.write(rows)
+    def write(self, tables: Mapping[str, Sequence[msgspec.Struct]]) -> None:
+        """Append the rows of one transcript under all policies, by table."""
+        for name, table in self._tables.items():
+            table.write(tables[name])
 
     def finish(self, info: RunInfo) -> None:
         """Complete the run."""
-        for table in self._tables:
+        for table in self._tables.values():
             table.finish()
-        described = {"calls": columns(CallRow), "events": columns(Event), "summary": columns(SummaryRow)}
+        described = {name: columns(row) for name, (row, _, _) in TABLES.items()}
         text = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(info, columns=described)), indent=2)
         part = self.folder / "run.json.part"
         part.write_bytes(text + b"\n")
@@ -177,6 +193,10 @@ class Run(msgspec.Struct, frozen=True):
     info: RunInfo
     calls: pandas.DataFrame
     summary: pandas.DataFrame
+    needs: pandas.DataFrame
+    losses: pandas.DataFrame
+    frontier: pandas.DataFrame
+    needles: pandas.DataFrame
 
 
 def read_run(folder: str | Path) -> Run:
@@ -189,9 +209,10 @@ def read_run(folder: str | Path) -> Run:
         if info.schema != SCHEMA_VERSION:
             raise InputError(folder, f"has schema {info.schema}, this version reads {SCHEMA_VERSION}; run bench again")
         calls = pandas.read_parquet(folder / "calls.parquet")
-        summary = pandas.read_csv(folder / "summary.csv", keep_default_na=True)
+        needs, losses = (pandas.read_parquet(folder / f"{name}.parquet") for name in ("needs", "losses"))
+        summary, frontier, needles = (pandas.read_csv(folder / f"{name}.csv") for name in CSV_ONLY)
     except FileNotFoundError as error:
         raise InputError(folder, f"is no finished run: {Path(error.filename).name} is missing") from None
     except msgspec.DecodeError as error:
         raise InputError(folder / "run.json", str(error)) from None
-    return Run(folder, info, calls, summary)
+    return Run(folder, info, calls, summary, needs, losses, frontier, needles)

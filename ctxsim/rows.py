@@ -89,10 +89,67 @@ class Event(msgspec.Struct, frozen=True):
     reason: Annotated[str, Fact]
 
 
+class NeedRow(msgspec.Struct, frozen=True):
+    """One reference that a call needed. `item` is the place of its newest source, `depth` the atom's in it."""
+
+    transcript: Annotated[str, Fact]
+    call: Annotated[int, Number]
+    detector: Annotated[str, Fact]
+    kind: Annotated[str, Fact]
+    age: Annotated[int, _column("fact", "calls")]
+    depth: Annotated[str, Fact]
+    tool: Annotated[str, Fact]
+    item: Annotated[int, Number]
+    sources: Annotated[int, Number]
+    atom: Annotated[str, Fact]
+
+
+class LossRow(msgspec.Struct, frozen=True):
+    """One need that a policy's view no longer held; `need` is its row in needs, from 0 in each transcript.
+
+    `form`: `truncated`, `dropped` or `summarised`, of the newest source.
+    """
+
+    transcript: Annotated[str, Fact]
+    policy: Annotated[str, Fact]
+    call: Annotated[int, Number]
+    need: Annotated[int, Number]
+    form: Annotated[str, Fact]
+
+
+class FrontierRow(msgspec.Struct, frozen=True):
+    """The least tokens and dollars at one survival: no policy of the family can have less.
+
+    `scheduled_usd` is what a schedule with its edits at the best times would cost; of the family `results` only.
+    """
+
+    transcript: Annotated[str, Fact]
+    family: Annotated[str, Fact]
+    survival: Annotated[float, SurvivalShare]
+    tokens: Annotated[float, Counted]
+    cost_usd: Annotated[float | None, Dollars]
+    scheduled_usd: Annotated[float | None, Dollars]
+
+
+class NeedleRow(msgspec.Struct, frozen=True):
+    """One planted fact at one later use under one policy. `compactions` lie between its first request and the use."""
+
+    transcript: Annotated[str, Fact]
+    policy: Annotated[str, Fact]
+    needle: Annotated[int, Number]
+    kind: Annotated[str, Fact]
+    depth: Annotated[str, Fact]
+    call: Annotated[int, Number]
+    age: Annotated[int, _column("fact", "calls")]
+    compactions: Annotated[int, Number]
+    kept: Annotated[bool, Fact]
+
+
 class SummaryRow(msgspec.Struct, frozen=True):
     """One transcript under one policy. None is "not known" or "never", not zero."""
 
     transcript: Annotated[str, Fact]
+    root: Annotated[str, Fact]
     policy: Annotated[str, Fact]
     provider: Annotated[int, _column("fact", "index into run.json providers")]
     calls: Annotated[int, Number]
@@ -135,6 +192,22 @@ class SummaryRow(msgspec.Struct, frozen=True):
     survival_loose: Annotated[float | None, SurvivalShare]
     survival_fresh: Annotated[float | None, SurvivalShare]
     survival_carried: Annotated[float | None, SurvivalShare]
+    survival_low: Annotated[float | None, SurvivalShare]
+    survival_high: Annotated[float | None, SurvivalShare]
+    chance_rate: Annotated[float | None, SurvivalShare]
+    lost_truncated: Annotated[int, Found]
+    lost_dropped: Annotated[int, Found]
+    lost_summarised: Annotated[int, Found]
+    results_edited: Annotated[int, Number]
+    results_missed: Annotated[int, Number]
+    refetch_tokens: Annotated[int, Counted]
+    refetch_usd: Annotated[float | None, Dollars]
+    reissued_calls: Annotated[int, Number]
+    reissued_after_edit: Annotated[int, Number]
+    tokens_frontier: Annotated[float, Counted]
+    tokens_frontier_results: Annotated[float, Counted]
+    cost_frontier_usd: Annotated[float | None, Dollars]
+    cost_frontier_results_usd: Annotated[float | None, Dollars]
     false_safe_calls: Annotated[int | None, Modelled]
     false_alarm_calls: Annotated[int | None, Modelled]
     trigger_displacement_calls: Annotated[int | None, _column("modelled", "calls")]

@@ -98,6 +98,16 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
     """What went with this request, where that differs from the transcript's head: a waste of any prompt cache."""
 
 
+class Needle(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A planted fact or rule: the item that holds it, where in it, and the calls, from 1, that use it."""
+
+    kind: str
+    text: str
+    place: int
+    depth: str
+    used: tuple[int, ...]
+
+
 class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     """One conversation. `name` is unique in a run; `parent` names the transcript that started a sub-agent."""
 
@@ -108,6 +118,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     format: str = ""
     parent: str | None = None
     notes: tuple[str, ...] = ()
+    needles: tuple[Needle, ...] = ()
 
     @property
     def model(self) -> str:

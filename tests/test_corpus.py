@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import corpus
 import msgspec
+import pandas
 import pytest
 
 from ctxsim.errors import InputError
@@ -19,6 +20,7 @@ from ctxsim.readers import ORDER, ctxsim_jsonl, formats, read, read_source, sour
 from ctxsim.readers.source import Sample, Source
 from ctxsim.references import prepare
 from ctxsim.replay import replay
+from ctxsim.report.intervals import rank_ranges
 from ctxsim.survey import against_usage, per_format
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
@@ -156,6 +158,13 @@ def test_policies_rank_by_survival_as_they_should() -> None:
     assert mean["keep-all"] == 1.0 and mean["drop-all"] == 0.0
     assert mean["mask:keep=3"] < mean["mask:keep=10"] - 0.2
     assert mean["mask:keep=10"] < min(mean["token-budget"], mean["head-tail"], mean["fifo:budget=40000"]) - 0.05
+    # The three best can't be told apart, the others can.
+    rows = [(f"t{n}", f"t{n}", label, value) for label, values in found.items() for n, value in enumerate(values)]
+    summary = pandas.DataFrame(rows, columns=["transcript", "root", "policy", "survival"])
+    assert rank_ranges(summary, labels[3:]) == {
+        "token-budget": (1, 3), "head-tail": (1, 3), "fifo:budget=40000": (1, 3), "mask:keep=10": (4, 4),
+        "mask:keep=3": (5, 5),
+    }  # fmt: skip
 
 
 def untimed(transcript: Transcript) -> Transcript:

@@ -335,7 +335,7 @@ class TestPrices:
 def test_the_cached_documented_case_says_it_plainly() -> None:
     scenario = load_scenario("documented-53k-cached")
     rows = list(bench_scenario(scenario, Setting(scenario.name, scenario.title, scenario.policies)))
-    summary = {row.policy: row for one in rows for row in one.summary}
+    summary = {row.policy: row for one in rows for row in one.tables.get("summary", ())}
     keep_all, budget = summary["keep-all"], summary["token-budget:budget=40000,retain=500"]
     assert keep_all.first_failure is None, "cache reads are free of the rate limit"
     assert budget.tokens_sum < keep_all.tokens_sum
@@ -377,5 +377,5 @@ def test_summary_modes_bracket_each_other() -> None:
         return next(item.text for item in sent[-1].view if item.kind == "summary")
 
     assert summary("empty") == "The earlier part of the conversation was summarized."
-    assert "ABC-04711" in summary("clairvoyant") and "ABC-34711" not in summary("clairvoyant")
+    assert "abc-04711" in summary("clairvoyant") and "abc-34711" not in summary("clairvoyant").lower()
     assert len(summary("empty")) < len(summary("extractive"))

@@ -17,6 +17,8 @@ COMMANDS = {
     "bench": ("bench", "Replay transcripts or scenarios through policies; tables, pictures, result files."),
     "transcripts": ("transcripts", "Check, convert and measure recorded transcripts."),
     "replay": ("replay", "Watch one conversation, call by call, under one policy."),
+    "sweep": ("sweep", "Try a grid of a policy's parameters; which setting to take, and why."),
+    "losses": ("losses", "What the policies of a finished run lost, taken apart."),
     "validate": ("validate", "Compare predicted tokens and cache reads with recorded usage."),
     "accuracy": ("accuracy", "How wrong estimates are on your transcripts, and what that does."),
     "calibrate": ("calibrate", "Fit characters per token to your own transcripts."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
@@ -21,77 +21,76 @@ from ctxsim.provider.rules import SummaryMode
 from ctxsim.readers import SUFFIXES
 from ctxsim.report.plots import plot_run
 from ctxsim.report.tables import print_run
-from ctxsim.results import InputInfo, RunInfo, read_run
+from ctxsim.results import InputInfo, Run, RunInfo, read_run
 from ctxsim.synthesis import Scenario, load_scenario
 
 CACHES = ("none", "anthropic", "openai", "openai-paid-writes", "google", "deepseek")
 DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")
 
 
+RUN_OPTIONS = (
+    click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Run this scenario; may be repeated."),
+    click.option("--estimator", metavar="LABEL", help="What policies decide by, where their label doesn't say."),
+    click.option("--tokenizer", metavar="NAME", help="What the provider counts by. See: ctxsim tokenizers"),
+    click.option("--model", metavar="ID", help="Window, prices, cache, tokenizer of a model. See: ctxsim models"),
+    click.option("--models", "models_file", type=click.Path(path_type=Path), metavar="FILE", help="Your own models."),
+    click.option("--summaries", type=click.Choice(get_args(SummaryMode)), help="What summary calls answer."),
+    click.option("--cache", type=click.Choice(CACHES), help="Whose prompt cache rules hold; none: the bill without."),
+    click.option("--breakpoints", type=click.Choice(get_args(Breakpoints)), help="Where the agent marks its cache."),
+    click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens."),
+    click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder, not results/NAME."),
+    click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same."),
+)
+
+
+def run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say what is replayed, against which provider, and where results go."""
+    for option in reversed(RUN_OPTIONS):
+        command = option(command)
+    return command
+
+
 @click.command("bench")
 @click.argument("paths", nargs=-1)
-@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Run this scenario; may be repeated.")
 @click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Run these policies instead of the default.")
-@click.option("--estimator", metavar="LABEL", help="What policies decide by, where their label doesn't say.")
-@click.option("--tokenizer", metavar="NAME", help="What the provider counts by. See: ctxsim tokenizers")
-@click.option(
-    "--model", metavar="ID", help="The provider's model: window, prices, cache, tokenizer. See: ctxsim models"
-)
-@click.option(
-    "--models", "models_file", type=click.Path(path_type=Path), metavar="FILE", help="Your models and prices."
-)
-@click.option("--summaries", type=click.Choice(get_args(SummaryMode)), help="What summary calls answer.")
-@click.option("--cache", type=click.Choice(CACHES), help="Whose prompt cache rules hold; none to see the bill without.")
-@click.option("--breakpoints", type=click.Choice(get_args(Breakpoints)), help="Where the agent marks its cache.")
-@click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder instead of results/<name>.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same.")
-def command(
-    paths: tuple[str, ...],
-    scenarios: tuple[str, ...],
-    policies: tuple[str, ...],
-    estimator: str | None,
-    tokenizer: str | None,
-    model: str | None,
-    models_file: Path | None,
-    summaries: str | None,
-    cache: str | None,
-    breakpoints: str | None,
-    window: int | None,
-    out: Path | None,
-    jobs: int,
-) -> None:
+@run_options
+def command(paths: tuple[str, ...], policies: tuple[str, ...], out: Path | None, jobs: int, **options: Any) -> None:
     """Replay transcripts (PATHS: files, folders, - for standard input) or scenarios through policies.
 
     Without arguments both scenarios run. Prints one table per run and writes run.json, calls, events, summary and
     pictures to results/<name>.
     """
-    given = {
-        "tokenizer": tokenizer,
-        "model": model,
-        "window": window,
-        "summaries": summaries,
-        "cache": cache,
-        "breakpoints": breakpoints,
-    }
-    overrides = {key: value for key, value in given.items() if value is not None}
-    entries = read_overrides(models_file) if models_file else ()
-    runs: list[tuple[Setting, Scenario | None]] = []
-    for name in scenarios or (() if paths else DEFAULT_SCENARIOS):
-        scenario = load_scenario(name)
-        labels = policies or scenario.policies
-        runs.append((Setting(scenario.name, scenario.title, labels, estimator, overrides, entries), scenario))
-    if paths:
-        name = _run_name(paths[0], {setting.name for setting, _ in runs})
-        title = f"Recorded transcripts in {', '.join(paths)}"
-        runs.append((Setting(name, title, policies or DEFAULT_POLICIES, estimator, overrides, entries), None))
+    runs = settings_of(paths, policies, **options)
     bad = 0
     for setting, chosen in runs:
         folder = out if out and len(runs) == 1 else (out or Path("results")) / setting.name
         info = run_one(setting, chosen, paths, folder, jobs)
-        bad += _say_what_was_left_out(info)
+        bad += say_what_was_left_out(info)
     if bad:
         sys.exit(1)
+
+
+def settings_of(
+    paths: Sequence[str],
+    policies: Sequence[str],
+    scenarios: Sequence[str],
+    estimator: str | None,
+    models_file: Path | None,
+    **overrides: object,
+) -> list[tuple[Setting, Scenario | None]]:
+    """Return the runs that a command line asks for: each scenario, and the recorded transcripts together."""
+    given = {key: value for key, value in overrides.items() if value is not None}
+    entries = read_overrides(models_file) if models_file else ()
+    runs: list[tuple[Setting, Scenario | None]] = []
+    for name in scenarios or (() if paths else DEFAULT_SCENARIOS):
+        scenario = load_scenario(name)
+        labels = tuple(policies) or scenario.policies
+        runs.append((Setting(scenario.name, scenario.title, labels, estimator, given, entries), scenario))
+    if paths:
+        name = _run_name(paths[0], {setting.name for setting, _ in runs})
+        title = f"Recorded transcripts in {', '.join(paths)}"
+        runs.append((Setting(name, title, tuple(policies) or DEFAULT_POLICIES, estimator, given, entries), None))
+    return runs
 
 
 def _run_name(path: str, taken: set[str]) -> str:
@@ -105,9 +104,16 @@ def _run_name(path: str, taken: set[str]) -> str:
 
 def run_one(setting: Setting, scenario: Scenario | None, paths: tuple[str, ...], folder: Path, jobs: int) -> RunInfo:
     """Run one bench, print its provider and table, and write its pictures."""
-    from rich.console import Console
+    info, run = replayed(setting, scenario, paths, folder, jobs)
+    print_run(run, console().print)
+    say_where(run, plot_run(run))
+    return info
 
-    console = Console(width=None if sys.stdout.isatty() else 100, soft_wrap=False)
+
+def replayed(
+    setting: Setting, scenario: Scenario | None, paths: tuple[str, ...], folder: Path, jobs: int
+) -> tuple[RunInfo, Run]:
+    """Run one bench, print its provider, and return what was run and its results."""
     with _progress(setting.name) as step:
         info = bench(setting, folder, scenario, () if scenario else paths, jobs, step)
     run = read_run(folder)
@@ -116,12 +122,20 @@ def run_one(setting: Setting, scenario: Scenario | None, paths: tuple[str, ...],
         raise CtxsimError(
             f"{', '.join(paths)}: no call to replay" + "".join(f"; {i.error}" for i in info.inputs if i.error)
         )
-    print_run(run, console.print)
-    pictures = plot_run(run)
-    click.echo(
-        f"Results: {folder}{os.sep} ({', '.join(picture.name for picture in pictures)}, calls.csv, summary.csv, ...)\n"
-    )
-    return info
+    return info, run
+
+
+def console() -> Any:
+    """Where tables go: as wide as the terminal, or 100 columns where piped."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 100, soft_wrap=False)
+
+
+def say_where(run: Run, pictures: Sequence[Path]) -> None:
+    """Tell where the results are."""
+    names = ", ".join(picture.name for picture in pictures)
+    click.echo(f"Results: {run.folder}{os.sep} ({names}, calls.csv, summary.csv, ...)\n")
 
 
 def _print_providers(info: RunInfo) -> None:
@@ -135,7 +149,7 @@ def _print_providers(info: RunInfo) -> None:
         click.echo(f"Provider: {found[0].describe()}{more}")
 
 
-def _say_what_was_left_out(info: RunInfo) -> int:
+def say_what_was_left_out(info: RunInfo) -> int:
     """Tell what was not read and why; return the number of unreadable sources."""
     notes = [note for source in info.inputs for note in source.notes]
     errors = [source.error for source in info.inputs if source.error]

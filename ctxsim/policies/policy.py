@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -135,13 +135,18 @@ class Policy:
 
 @dataclass
 class Oracle(Policy):
-    """A bound that knows the future, through `last_needed` alone: no other policy may declare this field."""
+    """A bound that knows the future, through `clear_at` alone: no other policy may declare this field.
+
+    Replay plans for its `aim`, tokens or dollars, and for a `stub` that stands for what has left.
+    """
 
     bound = True
+    aim: Literal["tokens", "dollars"] = "tokens"
+    stub: ClassVar[str] = ""
 
-    def foresee(self, last_needed: Mapping[int, int]) -> None:
-        """Called once by replay: the last call, from 1, that needs the result of a place; others are absent."""
-        self.last_needed = last_needed
+    def foresee(self, clear_at: Mapping[int, int]) -> None:
+        """Called once by replay: the first call, from 1, without the result of a place; others stay."""
+        self.clear_at = clear_at
 
 
 def with_estimator(label: str, estimator: Estimator) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ctxsim.provider.cache import Breakpoints
-from ctxsim.provider.prices import Prices
+from ctxsim.provider.prices import Prices, rate_at
 from ctxsim.provider.rate_limit import RateLimit
 from ctxsim.provider.vendor import Resend, load_vendor
 
@@ -44,6 +44,18 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("window must be positive, reserved_output and pace_s not negative")
         for vendor in (self.vendor, self.framing, self.cache):
             load_vendor(vendor)
+
+    def read_and_write_usd(self, input_tokens: int) -> tuple[float, float]:
+        """USD per token to read and to write again, for a request of so many tokens; `prices` must be known."""
+        prices = self.prices
+        assert prices is not None
+        plain = rate_at(prices.input, input_tokens)
+        if self.cache == "none":
+            return plain / 1e6, plain / 1e6
+        read = plain if prices.cache_read is None else rate_at(prices.cache_read, input_tokens)
+        listed = prices.cache_write_long if self.long_cache and prices.cache_write_long else prices.cache_write
+        write = plain if listed is None else rate_at(listed, input_tokens)
+        return read / 1e6, write / 1e6
 
     def describe(self) -> str:
         """One line for people: what was assumed and where from."""

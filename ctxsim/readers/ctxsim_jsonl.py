@@ -21,13 +21,13 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source import Sample, Source, convert
-from ctxsim.transcript import Call, Head, Item, Transcript, problems
+from ctxsim.transcript import Call, Head, Item, Needle, Transcript, problems
 
 NAME = "ctxsim"
 TITLE = "ctxsim JSONL"
 DOCS = "docs/formats.md"
 VERSIONS = "1"
-READS = "Everything: head, items, calls with usage, times and models, notes."
+READS = "Everything: head, items, calls with usage, times and models, notes, needles."
 NOT_READ = "Other versions than 1."
 
 VERSION = 1
@@ -42,6 +42,7 @@ class Start(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     format: str = ""
     parent: str | None = None
     notes: tuple[str, ...] = ()
+    needles: tuple[Needle, ...] = ()
 
 
 class Line(msgspec.Struct, forbid_unknown_fields=True):
@@ -59,7 +60,10 @@ def matches(sample: Sample) -> bool:
 
 def lines(transcript: Transcript) -> Iterator[bytes]:
     """Return a transcript as lines of this format."""
-    start = Start(VERSION, transcript.name, transcript.head, transcript.format, transcript.parent, transcript.notes)
+    start = Start(
+        VERSION, transcript.name, transcript.head, transcript.format, transcript.parent, transcript.notes,
+        transcript.needles,
+    )  # fmt: skip
     # The first field is what detection looks for; it is never at a default.
     yield msgspec.json.encode(start)
     calls = iter(transcript.calls)
@@ -108,7 +112,14 @@ def _records(source: Source, sample: Sample, notes: list[str]) -> Iterator[tuple
 
 def _finish(start: Start, items: list[Item], calls: list[Call], notes: list[str], where: str) -> Transcript:
     transcript = Transcript(
-        start.name, start.head, tuple(items), tuple(calls), start.format, start.parent, (*start.notes, *notes)
+        start.name,
+        start.head,
+        tuple(items),
+        tuple(calls),
+        start.format,
+        start.parent,
+        (*start.notes, *notes),
+        start.needles,
     )
     found = problems(transcript)
     if found:

@@ -3,9 +3,26 @@
 A necessary condition for the agent to have acted the same, not a prediction of success. docs/references.md.
 """
 
+from ctxsim.references import canonical, loose, reissue, strict
 from ctxsim.references.naive import naive_counts
-from ctxsim.references.needs import Need, References, prepare
+from ctxsim.references.needles import Needles
+from ctxsim.references.needs import Need, References, first_sent, prepare, word_hash
 from ctxsim.references.reissue import reissues
 from ctxsim.references.survival import Counts, Survival
 
-__all__ = ["Counts", "Need", "References", "Survival", "naive_counts", "prepare", "reissues"]
+DETECTORS = (canonical.VERSION, strict.VERSION, loose.VERSION, reissue.VERSION)
+"""What found the references of a run."""
+
+__all__ = [
+    "DETECTORS",
+    "Counts",
+    "Need",
+    "Needles",
+    "References",
+    "Survival",
+    "first_sent",
+    "naive_counts",
+    "prepare",
+    "reissues",
+    "word_hash",
+]

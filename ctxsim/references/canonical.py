@@ -13,7 +13,7 @@ from typing import Any
 
 from ctxsim.transcript import Item
 
-VERSION = "1"
+VERSION = "canonical-1"
 
 _BACKSLASHES = re.compile(r"\\(?:\\|u005c)+", re.IGNORECASE)
 _UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")

@@ -6,15 +6,19 @@ docs/references.md, definition, 4, 5 and 7.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Literal
+from zlib import crc32
 
 import msgspec
 
 from ctxsim.references import loose, strict
 from ctxsim.references.canonical import canonical, content, fold
 from ctxsim.transcript import Head, Item, Transcript
+
+SHORTEST_ATOM = 4
 
 Detector = Literal["strict", "loose"]
 Key = tuple[Detector, str]
@@ -54,6 +58,8 @@ class References(msgspec.Struct, frozen=True):
     carried_by_call: tuple[tuple[Carried, ...], ...]
     holders: dict[str, tuple[int, ...]]
     texts: tuple[str, ...]
+    words: bytes
+    """32-bit hashes of all strict tokens in results, to tell how many would match by chance elsewhere."""
 
     def last_needed(self) -> dict[int, int]:
         """Return, for each tool result that is some need's most recent source, the last call that needs it, from 1."""
@@ -87,9 +93,10 @@ class Vocabulary:
         self._strict = strict_atoms
         self._loose = loose.split(loose_atoms)
 
-    def held(self, text: str) -> set[Key]:
-        """Return those that a canonical text holds whole."""
-        found: set[Key] = {("strict", atom) for atom in strict.held(text, self._strict)}
+    def held(self, text: str, tokens: set[str] | None = None) -> set[Key]:
+        """Return those that a canonical text holds whole; its strict tokens need not be found twice."""
+        inside = strict.held(text, self._strict) if tokens is None else tokens & self._strict
+        found: set[Key] = {("strict", atom) for atom in inside}
         found.update(("loose", atom) for atom in loose.held(text, self._loose))
         return found
 
@@ -123,6 +130,11 @@ def used(items: Iterable[Item]) -> tuple[set[str], set[str]]:
     return set().union(*map(strict.atoms, texts)), set().union(*map(loose.atoms, texts))
 
 
+def word_hash(word: str) -> int:
+    """Return a 32-bit hash that is the same in every process."""
+    return crc32(word.encode())
+
+
 def first_sent(transcript: Transcript) -> list[int]:
     """Return, for each place, the number of the call that first sends it, counted from 1."""
     numbers: list[int] = []
@@ -145,6 +157,7 @@ class _Preparation:
             set().union(*(atoms for atoms, _ in self._used)), set().union(*(atoms for _, atoms in self._used))
         )
         self._seen: dict[Key, _Seen] = {}
+        self._tokens: set[str] = set()
 
     def run(self) -> References:
         """Return the references; to be called once."""
@@ -163,7 +176,8 @@ class _Preparation:
             carried.append(tuple(self._carried(number)))
         atoms = {one.atom for call_carried in carried for one in call_carried}
         holders = {atom: tuple(self._seen["strict", atom].holders) for atom in sorted(atoms)}
-        return References(tuple(needs), tuple(carried), holders, tuple(item.text for item in items))
+        words = array("I", sorted({word_hash(token) for token in self._tokens if len(token) >= SHORTEST_ATOM}))
+        return References(tuple(needs), tuple(carried), holders, tuple(item.text for item in items), words.tobytes())
 
     def _bar(self, head: Head) -> None:
         for text in head.texts:
@@ -173,7 +187,12 @@ class _Preparation:
     def _join(self, item: Item) -> None:
         if item.kind == "reasoning":
             return
-        for key in self._vocabulary.held(fold(content(item))):
+        text = fold(content(item))
+        tokens = None
+        if item.kind == "tool_result":
+            tokens = strict.tokens(text)
+            self._tokens |= tokens
+        for key in self._vocabulary.held(text, tokens):
             self._seen.setdefault(key, _Seen()).add(item)
 
     def _needs(self, number: int) -> Iterable[Need]:

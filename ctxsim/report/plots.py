@@ -37,7 +37,10 @@ def save(figure: Any, path: Path) -> Path:
 
 def plot_run(run: Run) -> list[Path]:
     """Write all pictures of a run into its folder and return their paths."""
-    return [growth(run, run.folder / "token-growth.png"), estimates(run, run.folder / "estimates.png")]
+    from ctxsim.report.tradeoff_plots import tradeoffs
+
+    drawn = [growth(run, run.folder / "token-growth.png"), estimates(run, run.folder / "estimates.png")]
+    return drawn + tradeoffs(run)
 
 
 def _shown_transcript(run: Run) -> str:

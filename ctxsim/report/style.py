@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 # Okabe and Ito (2008), "Color Universal Design", without yellow, which is too light for lines; then Tol's "muted".
@@ -34,16 +35,23 @@ def _short_number(text: str) -> str:
     return f"{int(text) // 1000}K" if text.isdigit() and int(text) >= 1000 and int(text) % 1000 == 0 else text
 
 
-def spread(positions: list[float], gap: float) -> list[float]:
-    """Move labels apart so that neighbours are at least `gap` apart, each as near to its own place as possible."""
+def spread(positions: list[float], gap: float, low: float = -inf, high: float = inf) -> list[float]:
+    """Move labels apart so that neighbours are at least `gap` apart, each as near to its own place as possible.
+
+    All stay between `low` and `high` as long as there is room.
+    """
     order = sorted(range(len(positions)), key=lambda i: positions[i])
     blocks: list[tuple[list[int], float]] = []
+
+    def centred(members: list[int]) -> float:
+        half = gap * (len(members) - 1) / 2
+        return max(low + half, min(high - half, sum(positions[j] for j in members) / len(members)))
+
     for i in order:
-        blocks.append(([i], positions[i]))
+        blocks.append(([i], centred([i])))
         while len(blocks) > 1 and blocks[-1][1] - blocks[-2][1] < gap * (len(blocks[-1][0]) + len(blocks[-2][0])) / 2:
             members = blocks[-2][0] + blocks[-1][0]
-            centre = sum(positions[j] for j in members) / len(members)
-            blocks[-2:] = [(members, centre)]
+            blocks[-2:] = [(members, centred(members))]
     moved = list(positions)
     for members, centre in blocks:
         for rank, i in enumerate(members):

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxsim.report.intervals import bootstrap_mean
+from ctxsim.report.losses import basis, kept, needle_rows, percent, survival_rows
+from ctxsim.report.tradeoff import STABLE, advise, amount, dominated, points, priced, scope
 from ctxsim.results import Run
 
 FAILURES = {
@@ -47,24 +49,18 @@ def _row(label: str, part: Any) -> dict[str, str]:
     many = len(part) > 1
     # A transcript of no tokens at all saves nothing.
     share = (part.tokens_sum / part.tokens_full_sum).fillna(1.0)
-    interval = bootstrap_mean(share.to_numpy())
+    interval = bootstrap_mean(share.to_numpy(), list(part.root))
     return {
         "policy": label,
         "peak": compact(part.tokens_peak.mean()),
         "sum": compact(part.tokens_sum.mean()),
-        "vs k-a": _interval(interval) if interval else f"{share.iloc[0]:.0%}",
+        "vs k-a": percent(interval) if interval else f"{share.iloc[0]:.0%}",
         **_dollars(part),
-        "kept": _kept(part),
+        "kept": kept(part),
         "comp.": compact(part.compactions.mean()) if not many else f"{part.compactions.mean():.1f}",
         "fails": _failures(part),
         "summ.": compact(part.tokens_summary.mean()) if part.summary_calls.sum() else "-",
     }
-
-
-def _kept(part: Any) -> str:
-    """Aged strict reference survival: mean over calls, then over transcripts that have such needs."""
-    found = part.survival.dropna()
-    return f"{found.mean():.0%}" if len(found) else "none"
 
 
 def _dollars(part: Any) -> dict[str, str]:
@@ -73,19 +69,14 @@ def _dollars(part: Any) -> dict[str, str]:
         return {}
     known = part[part.cost_usd.notna()]
     ratio = known.cost_vs_keep_all.dropna()
-    interval = bootstrap_mean(ratio.to_numpy())
-    against = _interval(interval) if interval else (f"{ratio.iloc[0]:.0%}" if len(ratio) else "unknown")
+    interval = bootstrap_mean(ratio.to_numpy(), list(known.root[ratio.index]))
+    against = percent(interval) if interval else (f"{ratio.iloc[0]:.0%}" if len(ratio) else "unknown")
     hits = part.cache_hit_ratio.mean()
     return {
         "USD": f"{known.cost_usd.mean():.3f}" if known.cost_usd.mean() < 10 else f"{known.cost_usd.mean():,.1f}",
         "$ vs k-a": against,
         "hit": "-" if hits != hits else f"{hits:.0%}",
     }
-
-
-def _interval(interval: tuple[float, float, float]) -> str:
-    mean, low, high = (round(100 * value) for value in interval)
-    return f"{mean}%" if low == high else f"{mean}% ({low}-{high})"
 
 
 def _failures(part: Any) -> str:
@@ -180,15 +171,17 @@ def print_run(run: Run, write: Callable[[Any], None]) -> None:
     write(Text(f"\n{run.info.title}{means}", style="bold"))
     room = "USD" not in names
     cells = [{**row, "fails": row["fails"] if room else row["fails"].replace(": ", ":\n")} for row in rows]
-    write(_rich_table(cells, bad=[row["fails"] != "-" for row in rows]))
+    write(rich_table(cells, bad=[row["fails"] != "-" for row in rows]))
     dollars = "; USD modelled" if "USD" in names else ""
     dollars += "; hit: input read from the cache" if "hit" in names else ""
     legend = "tokens counted; k-a: keep-all; comp.: compactions; summ.: tokens of summary calls"
-    kept = "kept: what later calls used of old results and still had (necessary, not sufficient)"
-    write(Text(f" {legend}\n {kept}{dollars}", style="dim"))
+    meaning = "kept: what later calls used of old results and still had (necessary, not sufficient)"
+    write(Text(f" {legend}\n {meaning}{dollars}", style="dim"))
+    print_survival(run, write)
+    print_needles(run, write)
     if costs := cost_rows(run):
         write(Text("\nWhere the dollars go (modelled)", style="bold"))
-        write(_rich_table(costs, bad=[False] * len(costs)))
+        write(rich_table(costs, bad=[False] * len(costs)))
         write(
             Text(
                 " USD by class; rewritten: cached tokens written again; payback: calls until a compaction has paid;\n"
@@ -198,7 +191,84 @@ def print_run(run: Run, write: Callable[[Any], None]) -> None:
         )
 
 
-def _rich_table(rows: list[dict[str, str]], bad: list[bool]) -> Any:
+def print_survival(run: Run, write: Callable[[Any], None]) -> None:
+    """Give `write` the table of what was kept, if anything old was needed at all."""
+    from rich.text import Text
+
+    rows = survival_rows(run)
+    if not rows:
+        return
+    write(Text("\nWhat later calls needed, and still had", style="bold"))
+    write(rich_table(rows, bad=[False] * len(rows)))
+    lines = [basis(run)]
+    if "rank" in rows[0]:
+        lines.append("overlapping ranks can't be told apart on these transcripts (paired bootstrap, 95 % over all)")
+    lines.append("kept: identifiers at least a call old; loose: quotations; fresh: of the newest results")
+    if run.summary.survival_low.notna().any():
+        lines.append("a..b: if summaries kept nothing .. if they kept what was needed; touched: transcripts edited")
+    lines += [
+        "refetch: results that were edited and needed later, of all edited ones; sent: share of keep-all's",
+        "tokens; results, any: the least at the same survival by removing whole results, by any means",
+    ]
+    write(Text("".join(f" {line}\n" for line in lines).rstrip("\n"), style="dim"))
+
+
+def sweep_rows(run: Run) -> list[dict[str, str]]:
+    """Return each setting of a sweep as text cells, those worth having first, by amount."""
+    dollars = priced(run)
+    found = points(run, scope(run, dollars))
+    worse = dominated(found, dollars)
+    order = sorted(found, key=lambda point: (not point.bound, point.policy in worse, amount(point, dollars)))
+    return [
+        {
+            "policy": point.policy + (" (bound)" if point.bound else ""),
+            "kept": "none" if point.survival is None else f"{point.survival:.1%}",
+            "tokens": f"{point.tokens:.0%}",
+            **({"USD": f"{point.dollars:.0%}"} if dollars else {}),
+            "refused": f"{point.rejected:.1%}" if point.rejected else "-",
+            "worth it": "" if point.bound else ("no" if point.policy in worse else "yes"),
+        }
+        for point in order
+    ]
+
+
+def print_sweep(run: Run, write: Callable[[Any], None]) -> None:
+    """Give `write` a sweep's table and the recommended setting with its reason, and how far that can be trusted."""
+    from rich.text import Text
+
+    rows = sweep_rows(run)
+    write(Text(f"\n{run.info.title}: {len(rows)} settings, bounds included", style="bold"))
+    write(rich_table(rows, bad=[row["worth it"] == "no" for row in rows], bad_style="dim"))
+    write(
+        Text(" tokens, USD: of keep-all's; worth it: no other is as good in everything and better in one", style="dim")
+    )
+    write(Text(f" {basis(run)}", style="dim"))
+    if (advice := advise(run)) is None:
+        return
+    write(Text(f"\nTake {advice.policy}", style="bold"))
+    write(Text(f"  {advice.reason}"))
+    if advice.agreement is None:
+        write(Text("  One session: nothing says that this holds for another.", style="yellow"))
+    elif advice.others:
+        others = ", ".join(f"{label} (without {count})" for label, count in list(advice.others.items())[:3])
+        weak = advice.agreement < STABLE
+        write(Text(f"  {'WARNING: ' if weak else ''}leaving out one session at a time, {advice.agreement:.0%} of them "
+                   f"leave this advice; otherwise {others}", style="yellow" if weak else ""))  # fmt: skip
+    else:
+        write(Text("  The same whichever session is left out."))
+
+
+def print_needles(run: Run, write: Callable[[Any], None]) -> None:
+    """Give `write` the table of planted facts, if there are any."""
+    from rich.text import Text
+
+    if rows := needle_rows(run):
+        write(Text("\nPlanted facts and rules that were still in view when used", style="bold"))
+        write(rich_table(rows, bad=[False] * len(rows)))
+        write(Text(" head, middle, tail: where in its result; age: calls between first request and use", style="dim"))
+
+
+def rich_table(rows: list[dict[str, str]], bad: list[bool], bad_style: str = "red") -> Any:
     """Return a table within 100 columns: long labels wrap, bounds are dim, failures red."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -211,7 +281,7 @@ def _rich_table(rows: list[dict[str, str]], bad: list[bool]) -> Any:
     widest = {name: max(len(line) for row in [*rows, {name: name}] for line in row[name].split("\n")) for name in names}
     others = sum(width + 2 for name, width in widest.items() if name != "policy")
     for row, failed in zip(rows, bad, strict=True):
-        style = "dim" if "(bound)" in row["policy"] else ("red" if failed else "")
+        style = "dim" if "(bound)" in row["policy"] else (bad_style if failed else "")
         shown = {**row, "policy": wrap_label(row["policy"], max(18, TABLE_WIDTH - others - 2))}
         table.add_row(*(Text(cell) for cell in shown.values()), style=style)
     return table

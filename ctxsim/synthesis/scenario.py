@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError, unknown
-from ctxsim.synthesis import coding_agent, job_search
+from ctxsim.synthesis import coding_agent, job_search, needles
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
@@ -40,6 +40,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 GENERATORS: dict[str, Callable[[str, random.Random, Counter, dict[str, Any]], Transcript]] = {
     "job-search": job_search.generate,
     "coding-agent": coding_agent.generate,
+    "needles": needles.generate,
 }
 
 

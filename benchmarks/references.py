@@ -1,0 +1,92 @@
+"""What references cost, in units of counting the same texts once with the default tokenizer.
+
+    python -m benchmarks.references [FOLDER]
+
+prints ratios in Markdown: preparation, survival of one policy, and the frontier, once per transcript.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from ctxsim.errors import InputError
+from ctxsim.measure import Measured
+from ctxsim.policies import open_policy
+from ctxsim.provider import Provider
+from ctxsim.readers import read_source, sources
+from ctxsim.references import Survival, prepare
+from ctxsim.replay import replay
+from ctxsim.tokenizers import open_tokenizer
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Transcript
+
+ROUNDS = 5
+POLICIES = ("keep-all", "token-budget", "mask:keep=10", "head-tail", "drop-all")
+
+
+def recordings(folder: Path) -> list[Transcript]:
+    """Return all transcripts of a folder that have calls."""
+    found: list[Transcript] = []
+    for source in sources(str(folder)):
+        try:
+            found += [transcript for transcript in read_source(source) if transcript.calls]
+        except InputError:
+            continue
+    return found
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return how long work takes: the median of some rounds."""
+    taken = []
+    for _ in range(ROUNDS):
+        started = perf_counter()
+        work()
+        taken.append(perf_counter() - started)
+    return median(taken)
+
+
+def main() -> None:
+    """Print the ratios."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("../shared/transcripts")
+    transcripts = recordings(folder)
+    tokenizer = open_tokenizer()
+    provider = Provider(window=1 << 40)
+
+    def count() -> None:
+        for transcript in transcripts:
+            # One batch on all cores would compare two machines, not two algorithms: one text at a time.
+            for text in {text for item in transcript.items for text in item.texts}:
+                tokenizer.count_many([text])
+
+    floor = seconds(count)
+    print(f"{len(transcripts)} transcripts; counting each distinct text once: 1.00\n")
+    print("| | x tokenizing |\n|---|--:|")
+    print(f"| preparation, once per transcript | {seconds(lambda: [prepare(t) for t in transcripts]) / floor:.2f} |")
+    references = [prepare(transcript) for transcript in transcripts]
+    for label in POLICIES:
+        views = [
+            list(replay(t, open_policy(label), provider, Counter(tokenizer), found))
+            for t, found in zip(transcripts, references, strict=True)
+        ]
+
+        def survive(views: list[list[object]] = views) -> None:  # type: ignore[assignment]
+            for found, sent in zip(references, views, strict=True):
+                survival = Survival(found)
+                for one in sent:
+                    survival.call(one.call, one.view)  # type: ignore[attr-defined]
+
+        print(f"| survival under {label} | {seconds(survive) / floor:.2f} |")
+    keep_all = [
+        Measured(t, open_policy("keep-all"), provider, Counter(tokenizer), found)
+        for t, found in zip(transcripts, references, strict=True)
+    ]
+    frontier = seconds(lambda: [one.tokens(1.0) for m in keep_all for one in m.frontiers().values()])
+    print(f"| frontier at 100 % | {frontier / floor:.2f} |")
+
+
+if __name__ == "__main__":
+    main()

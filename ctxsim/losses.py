@@ -1,0 +1,164 @@
+"""What a policy lost, one by one: which need, how its source went, and what fetching it again would take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ctxsim.economics import refetch_usd
+from ctxsim.provider import Provider
+from ctxsim.references import Counts, Need, Needles, References, Survival, reissues
+from ctxsim.references.depth import depth
+from ctxsim.rows import LossRow, NeedleRow, NeedRow
+from ctxsim.tally import Sent
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Item, Transcript
+
+SHARED_CHARS = 20
+"""A cut text still begins or ends as it did; a placeholder doesn't."""
+
+
+def kind_of(need: Need) -> str:
+    """What an atom is: a value, a name from code, or a quotation."""
+    return "quotation" if need.detector == "loose" else ("value" if need.value else "name")
+
+
+def need_rows(transcript: Transcript, references: References) -> list[NeedRow]:
+    """Return a row for each need of a transcript, in call order."""
+    return [
+        NeedRow(
+            transcript=transcript.name,
+            call=number,
+            detector=need.detector,
+            kind=kind_of(need),
+            age=need.age,
+            depth=depth(need, source := transcript.items[need.sources[-1]]),
+            tool=source.tool,
+            item=source.place,
+            sources=len(need.sources),
+            atom=need.atom,
+        )
+        for number, needs in enumerate(references.needs_by_call, 1)
+        for need in needs
+    ]
+
+
+class Refetch(msgspec.Struct, frozen=True):
+    """Fetching one result again: tokens of the result and of the call that asks, and dollars, if prices are known."""
+
+    tokens: int
+    cost_usd: float | None
+
+
+class Losses:
+    """The losses of one replay; call `after` for every call in order."""
+
+    def __init__(
+        self, transcript: Transcript, references: References, policy: str, provider: Provider, counter: Counter
+    ) -> None:
+        self._transcript = transcript
+        self._policy = policy
+        self._provider = provider
+        self._counter = counter
+        self._survival = Survival(references)
+        self._references = references
+        self._number = 0
+        self._synthetic: dict[int, tuple[int, ...]] = {}
+        self.rows: list[LossRow] = []
+        self.edited: dict[int, Refetch] = {}
+        """By place, each result that was ever cut or removed."""
+        self.missed: set[int] = set()
+        """Those of them that held a strict need which was lost."""
+        self._needles = Needles(transcript)
+        self._compacted: list[int] = []
+        self.needles: list[NeedleRow] = []
+        self.again = _asked_again(transcript)
+        self.again_after_edit = 0
+
+    def after(self, sent: Sent) -> Counts:
+        """Return the reference counts of a call, and write down what it lost."""
+        for _, edit in sent.edits:
+            if edit.before is None and edit.after is not None:
+                self._synthetic[edit.after.place] = edit.after.sources
+            elif edit.before is not None and edit.before.kind == "tool_result":
+                self._note(edit.before.place, sent.row.tokens_sent)
+        counts = self._survival.call(sent.call, sent.view)
+        needs = self._references.needs(sent.call)
+        if counts.lost:
+            present = {item.place: item for item in sent.view}
+            told = self._told(present)
+            where = {(need.detector, need.atom): self._number + n for n, need in enumerate(needs)}
+            for need in counts.lost:
+                row = where[need.detector, need.atom]
+                form = self.form(need.sources[-1], present, told)
+                self.rows.append(LossRow(self._transcript.name, self._policy, sent.call, row, form))
+                if need.detector == "strict" and need.sources[-1] in self.edited:
+                    self.missed.add(need.sources[-1])
+        self._number += len(needs)
+        if sent.row.compactions:
+            self._compacted.append(sent.call)
+        self._look_for_needles(sent)
+        if asked := self.again.get(sent.call):
+            whole = {item.place for item in sent.view if item.text == self._transcript.items[max(0, item.place)].text}
+            self.again_after_edit += sum(result not in whole for result in asked)
+        return counts
+
+    def _look_for_needles(self, sent: Sent) -> None:
+        for number, needle, kept in self._needles.call(sent.call, sent.view):
+            first = self._needles.first_sent[number]
+            self.needles.append(
+                NeedleRow(
+                    transcript=self._transcript.name,
+                    policy=self._policy,
+                    needle=number,
+                    kind=needle.kind,
+                    depth=needle.depth,
+                    call=sent.call,
+                    age=sent.call - first,
+                    compactions=sum(call >= first for call in self._compacted),
+                    kept=kept,
+                )
+            )
+
+    def form(self, place: int, present: dict[int, Item], told: set[int]) -> str:
+        """Return how a recorded item went: `truncated`, `summarised` or `dropped` (also: replaced by a placeholder)."""
+        item = present.get(place)
+        if item is None:
+            return "summarised" if place in told else "dropped"
+        text = self._transcript.items[place].text
+        kept = text[:SHARED_CHARS] in item.text or text[-SHARED_CHARS:] in item.text
+        return "truncated" if kept else "dropped"
+
+    def _told(self, present: Iterable[int]) -> set[int]:
+        """The recorded places that summaries in the view stand for, through summaries of summaries."""
+        waiting = [place for place in present if place < 0]
+        found: set[int] = set()
+        while waiting:
+            for source in self._synthetic.get(waiting.pop(), ()):
+                if source not in found:
+                    found.add(source)
+                    waiting.append(source)
+        return found
+
+    def _note(self, place: int, prompt_tokens: int) -> None:
+        result = self._transcript.items[place] if place >= 0 else None
+        if place in self.edited or result is None or result.answers is None:
+            return
+        asked = self._counter.item(self._transcript.items[result.answers])
+        whole = self._counter.item(result)
+        priced = self._provider.prices is not None
+        usd = refetch_usd(self._provider, whole, asked, prompt_tokens) if priced else None
+        self.edited[place] = Refetch(whole + asked, usd)
+
+
+def _asked_again(transcript: Transcript) -> dict[int, list[int]]:
+    """Return, for each call that repeats earlier tool calls exactly, the places of the results it had had."""
+    results = {item.answers: item.place for item in transcript.items if item.kind == "tool_result"}
+    repeated = reissues(transcript)
+    found: dict[int, list[int]] = {}
+    for number, call in enumerate(transcript.calls, 1):
+        places = [results[repeated[p]] for p in range(call.start, call.end) if repeated.get(p) in results]
+        if places:
+            found[number] = places
+    return found

@@ -1,0 +1,141 @@
+"""What was lost, as tables: survival with intervals and ranks, by age, depth, tool and form, and of planted facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxsim.report.intervals import Interval, bootstrap_mean, rank_ranges, survival_of
+from ctxsim.results import Run
+
+AGES = ((1, "1-2"), (3, "3-9"), (10, "10-29"), (30, "30+"))
+TOOLS_SHOWN = 4
+
+
+def age_group(age: int) -> str:
+    """The group of an age in calls; `0` is fresh."""
+    return next((name for start, name in reversed(AGES) if age >= start), "0")
+
+
+def percent(interval: Interval) -> str:
+    """A mean with its interval: `86% (81-90)`."""
+    mean, low, high = (round(100 * value) for value in interval)
+    return f"{mean}%" if low == high else f"{mean}% ({low}-{high})"
+
+
+def share(values: Any) -> str:
+    """The mean of what is known, as per cent."""
+    return f"{values.mean():.0%}" if values.notna().any() else "-"
+
+
+def kept(part: Any) -> str:
+    """Aged strict survival of one policy; where summaries made a difference, between keeping nothing and the best."""
+    if not part.survival.notna().any():
+        return "none"
+    shown = share(part.survival)
+    low, high = (part[name].fillna(part.survival) for name in ("survival_low", "survival_high"))
+    if part.survival_low.notna().any():
+        return f"{shown} ({100 * low.mean():.0f}..{100 * high.mean():.0f})"
+    return shown
+
+
+def survival_rows(run: Run) -> list[dict[str, str]]:
+    """Return what each policy kept and how far it is from the frontier, as text cells; empty without any aged need.
+
+    `rank`: best and worst possible; policies whose ranges overlap can't be told apart. `refetch`: edited results that
+    held something lost, of all edited ones. `sent`, `results`, `any`: tokens sent, and the least at the same survival
+    by removing whole results and by any means, as shares of keep-all's.
+    """
+    summary = run.summary
+    if not summary.survival.notna().any():
+        return []
+    ranks = rank_ranges(summary, [label for label in run.info.policies if label not in run.info.bounds])
+    rows = []
+    for label in run.info.policies:
+        part = summary[summary.policy == label]
+        found = survival_of(summary, label)
+        roots = part.set_index("transcript").root
+        interval = bootstrap_mean(found.to_numpy(), [roots[name] for name in found.index])
+        summaries = part.survival_low.notna().any()
+        row = {
+            "policy": label + (" (bound)" if label in run.info.bounds else ""),
+            "kept": kept(part) if summaries or interval is None else percent(interval),
+        }
+        if ranks:
+            low, high = ranks.get(label, (0, 0))
+            row["rank"] = "-" if not low else (str(low) if low == high else f"{low}-{high}")
+        # A transcript of no tokens at all saves nothing.
+        whole = part.tokens_full_sum.where(part.tokens_full_sum > 0)
+        row |= {
+            "loose": share(part.survival_loose),
+            "fresh": share(part.survival_fresh),
+            "touched": str(int((part.results_edited + part.items_dropped > 0).sum())),
+            "refetch": f"{part.results_missed.sum()}/{part.results_edited.sum()}",
+            "sent": share(part.tokens_sum / whole),
+            "results": share(part.tokens_frontier_results / whole),
+            "any": share(part.tokens_frontier / whole),
+        }
+        rows.append(row)
+    return rows
+
+
+def basis(run: Run) -> str:
+    """On how much the survival figures stand, and how much of it chance would give."""
+    one = run.summary[run.summary.policy == run.info.policies[0]]
+    having = one[one.survival.notna()]
+    chance = one.chance_rate.dropna()
+    by_chance = f"; by chance: {chance.mean():.0%}" if len(chance) else ""
+    return (
+        f"{having.calls_with_aged_needs.sum()} of {one.calls.sum()} calls, in {len(having)} of {len(one)} transcripts, "
+        f"needed something old{by_chance}"
+    )
+
+
+def breakdown(run: Run, by: str) -> list[dict[str, str]]:
+    """Return the share of aged strict needs that each policy kept, pooled, by `age`, `depth`, `kind` or `tool`.
+
+    By `form` it is how each policy's lost ones went.
+    """
+    needs = run.needs.assign(need=run.needs.groupby("transcript").cumcount(), age_group=run.needs.age.map(age_group))
+    lost = run.losses.merge(needs.drop(columns="call"), on=["transcript", "need"])
+    counted = {"needs": needs, "losses": lost}
+    strict = {name: table[(table.detector == "strict") & (table.age >= 1)] for name, table in counted.items()}
+    if by == "form":
+        columns = ["truncated", "dropped", "summarised"]
+        totals = None
+    else:
+        name = "age_group" if by == "age" else by
+        totals = strict["needs"].groupby(name).size()
+        order = {"age": [group for _, group in AGES], "depth": ["head", "middle", "tail"]}.get(by)
+        columns = [c for c in order if c in totals] if order else list(totals.nlargest(TOOLS_SHOWN).index)
+    rows = []
+    for label in run.info.policies:
+        part = strict["losses"][strict["losses"].policy == label]
+        gone = part.groupby("form" if totals is None else name).size()
+        row = {"policy": label + (" (bound)" if label in run.info.bounds else "")}
+        for column in columns:
+            missing = int(gone.get(column, 0))
+            if totals is None:
+                row[column] = str(missing)
+            else:
+                row[f"{column} (n={totals[column]})"] = f"{1 - missing / totals[column]:.0%}"
+        rows.append(row)
+    return rows
+
+
+def needle_rows(run: Run) -> list[dict[str, str]]:
+    """Return which share of planted facts each policy kept: rules, then facts by depth and by age; empty if none."""
+    needles = run.needles
+    if not len(needles):
+        return []
+    facts = needles[needles.kind != "rule"]
+    ages = sorted(facts.age.unique())
+    rows = []
+    for label in run.info.policies:
+        mine, rules = facts[facts.policy == label], needles[(needles.policy == label) & (needles.kind == "rule")]
+        row = {"policy": label + (" (bound)" if label in run.info.bounds else "")}
+        row["rules"] = f"{rules.kept.mean():.0%}" if len(rules) else "-"
+        row["facts"] = f"{mine.kept.mean():.0%}"
+        row |= {depth: f"{mine[mine.depth == depth].kept.mean():.0%}" for depth in ("head", "middle", "tail")}
+        row |= {f"age {age}": f"{mine[mine.age == age].kept.mean():.0%}" for age in ages}
+        rows.append(row)
+    return rows

@@ -1,0 +1,163 @@
+"""What survival costs: each policy as a point, the frontier above them, which are worth having, which one to take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ctxsim.report.intervals import bootstrap_mean
+from ctxsim.results import Run
+
+STABLE = 0.8
+"""A recommendation that fewer sessions than this share agree with, when each is left out, comes with a warning."""
+
+
+class Point(msgspec.Struct, frozen=True):
+    """One policy over the transcripts of a scope: means over transcripts.
+
+    `tokens` and `dollars` are shares of keep-all's, `rejected` is the share of refused calls.
+    """
+
+    policy: str
+    bound: bool
+    survival: float | None
+    tokens: float
+    dollars: float | None
+    rejected: float
+
+
+def scope(run: Run, dollars: bool = False) -> Any:
+    """The summary rows of the transcripts that have aged needs (all, if none has), and, for dollars, known prices."""
+    rows = run.summary
+    if dollars:
+        rows = rows[rows.cost_vs_keep_all.notna()]
+    needed = rows[rows.calls_with_aged_needs > 0]
+    return needed if len(needed) else rows
+
+
+def points(run: Run, rows: Any) -> list[Point]:
+    """Return each policy's point over these summary rows, in the order of the run."""
+    found = []
+    for label in run.info.policies:
+        part = rows[rows.policy == label]
+        if not len(part):
+            continue
+        refused = part.overflows + part.rate_limited + part.invalid_pairs + part.stopped
+        known = part.survival.notna().any()
+        priced = part.cost_vs_keep_all.notna().all()
+        found.append(
+            Point(
+                policy=label,
+                bound=label in run.info.bounds,
+                survival=float(part.survival.mean()) if known else None,
+                tokens=float((part.tokens_sum / part.tokens_full_sum.clip(lower=1)).mean()),
+                dollars=float(part.cost_vs_keep_all.mean()) if priced else None,
+                rejected=float(refused.sum() / part.calls.sum()),
+            )
+        )
+    return found
+
+
+def priced(run: Run) -> bool:
+    """Whether dollars are known for most of the transcripts that tell something about survival."""
+    return len(scope(run, dollars=True)) * 2 >= len(scope(run)) > 0
+
+
+def amount(point: Point, dollars: bool) -> float:
+    """A point's dollars, or its tokens where no price is known."""
+    return point.dollars if dollars and point.dollars is not None else point.tokens
+
+
+def dominated(found: Sequence[Point], dollars: bool) -> set[str]:
+    """Return the policies that another one beats: no worse in amount, survival and refusals, and better in one."""
+
+    def beats(a: Point, b: Point) -> bool:
+        mine = (amount(a, dollars), -(a.survival or 0.0), a.rejected)
+        theirs = (amount(b, dollars), -(b.survival or 0.0), b.rejected)
+        return all(x <= y for x, y in zip(mine, theirs, strict=True)) and mine != theirs
+
+    usable = [point for point in found if not point.bound]
+    return {point.policy for point in usable if any(beats(other, point) for other in usable)}
+
+
+def frontier_line(run: Run, family: str, column: str) -> tuple[list[float], list[float]]:
+    """Return amounts, as shares of keep-all's, and survival of a family's frontier: means over a scope's transcripts.
+
+    `column` is `tokens`, `cost_usd` or `scheduled_usd`; empty where it isn't known or nothing aged is needed.
+    """
+    dollars = column != "tokens"
+    rows = scope(run, dollars).drop_duplicates("transcript").set_index("transcript")
+    whole = rows.cost_usd / rows.cost_vs_keep_all if dollars else rows.tokens_full_sum
+    line = run.frontier[(run.frontier.family == family) & run.frontier.transcript.isin(whole.index)]
+    line = line[line.transcript.isin(line[line.survival >= 1.0].transcript)]
+    if not len(line) or line[column].isna().any():
+        return [], []
+    means = (line[column] / line.transcript.map(whole)).groupby(line.survival).mean()
+    return list(means.to_numpy()), list(means.index)
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """Which setting to take, why, and on how many of the sessions it depends.
+
+    `agreement`: share of sessions without which the advice is the same; None for one session. `others`: what it would
+    be without some session, and without how many.
+    """
+
+    policy: str
+    reason: str
+    agreement: float | None
+    others: dict[str, int]
+
+
+def advise(run: Run) -> Advice | None:
+    """Return the recommended policy: fewest refused calls, then a survival that can't be told from the best, then the
+    cheapest. None if there is no policy but bounds.
+    """
+    dollars = priced(run)
+    rows = scope(run, dollars)
+    chosen = _choose(run, rows, dollars)
+    if chosen is None:
+        return None
+    roots = list(dict.fromkeys(rows.root))
+    if len(roots) < 2:
+        return Advice(chosen[0], chosen[1], None, {})
+    others: dict[str, int] = {}
+    for root in roots:
+        without = _choose(run, rows[rows.root != root], dollars)
+        if without is not None and without[0] != chosen[0]:
+            others[without[0]] = others.get(without[0], 0) + 1
+    return Advice(chosen[0], chosen[1], 1 - sum(others.values()) / len(roots), others)
+
+
+def _choose(run: Run, rows: Any, dollars: bool) -> tuple[str, str] | None:
+    found = [point for point in points(run, rows) if not point.bound]
+    if not found:
+        return None
+    fewest = min(point.rejected for point in found)
+    passing = [point for point in found if point.rejected == fewest]
+    refused = f"{fewest:.1%} of calls refused, the fewest" if fewest else "no call refused"
+    best = max(passing, key=lambda point: (point.survival or 0.0, -amount(point, dollars)))
+    near = [point for point in passing if point is best or _level(rows, point, best)]
+    cheapest = min(near, key=lambda point: amount(point, dollars))
+    unit = f"{amount(cheapest, dollars):.0%} of keep-all's {'dollars' if dollars else 'tokens'}"
+    if cheapest.survival is None:
+        return cheapest.policy, f"{refused}; cheapest ({unit}); nothing old was needed, so survival says nothing"
+    kept = f"{cheapest.survival:.0%} kept"
+    if len(near) > 1 and cheapest is not best:
+        kept += f", not to be told from the best ({best.survival:.0%})"
+    if len(near) == 1:
+        return cheapest.policy, f"{refused}; {kept}, more than by any other; {unit}"
+    return cheapest.policy, f"{refused}; {kept}; cheapest of {len(near)} such settings ({unit})"
+
+
+def _level(rows: Any, point: Point, best: Point) -> bool:
+    """Whether the paired difference to the best can be 0; of one session, whether it is."""
+    pair = [rows[rows.policy == label].set_index("transcript") for label in (best.policy, point.policy)]
+    difference = (pair[0].survival - pair[1].survival).dropna()
+    if not len(difference) or not np.any(difference.to_numpy()):
+        return True
+    interval = bootstrap_mean(difference.to_numpy(), list(pair[0].root[difference.index]))
+    return interval is not None and interval[1] <= 0

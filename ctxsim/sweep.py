@@ -1,0 +1,50 @@
+"""A grid of a policy's parameters, as labels: `token-budget:retain=100..4000@8,budget=20000..80000@4`."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+from ctxsim.errors import LabelError
+from ctxsim.policies import open_policy
+
+MOST = 2_000
+"""Settings of one sweep; more is a mistake."""
+
+_RANGE = re.compile(r"(?P<low>-?[\d.]+)\.\.(?P<high>-?[\d.]+)@(?P<steps>\d+)")
+
+
+def expand(label: str) -> list[str]:
+    """Return the labels of a grid, each parameter's values in order, the last one changing fastest.
+
+    `low..high@n` are n evenly spaced values, whole if both ends are; `a|b|c` are these; `+` chains stay chains. Each
+    label is opened, so that it is in its full form. Raises LabelError for a range that is none, or for too many.
+    """
+    parts = re.split(r"([:,+])", label)
+    choices = [_values(label, part) for part in parts]
+    count = 1
+    for values in choices:
+        count *= len(values)
+    if count > MOST:
+        raise LabelError(f"'{label}' has {count:,} settings; at most {MOST:,} are run at once")
+    return list(dict.fromkeys(open_policy("".join(pieces)).label for pieces in product(*choices)))
+
+
+def _values(label: str, part: str) -> list[str]:
+    key, equals, value = part.partition("=")
+    if not equals or (".." not in value and "|" not in value):
+        return [part]
+    if "|" in value:
+        return [f"{key}={one}" for one in value.split("|")]
+    found = _RANGE.fullmatch(value)
+    try:
+        if found is None:
+            raise ValueError
+        low, high, steps = float(found["low"]), float(found["high"]), int(found["steps"])
+        whole = low.is_integer() and high.is_integer() and "." not in found["low"] + found["high"]
+    except ValueError:
+        raise LabelError(f"'{label}': '{value}' is not low..high@steps, as in retain=100..4000@8") from None
+    if steps < 1 or high < low:
+        raise LabelError(f"'{label}': '{value}' needs low..high upwards and at least one step")
+    spaced = [low + (high - low) * n / max(1, steps - 1) for n in range(steps)]
+    return list(dict.fromkeys(f"{key}={round(one) if whole else f'{one:.6g}'}" for one in spaced))

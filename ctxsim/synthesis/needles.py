@@ -1,0 +1,106 @@
+"""Planted facts with a known later use: every kind of text, place in it and age, and rules that the user states once.
+
+Each fact is used by exactly one later call, so what a policy loses is known exactly, without any detector.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import product
+from typing import Any
+
+import msgspec
+
+from ctxsim.synthesis.words import digits, hexadecimal, prose, sentence
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Call, Head, Item, Needle, Transcript
+
+KINDS = ("key-value", "json", "log", "prose")
+DEPTHS = ("head", "middle", "tail")
+
+
+class Parameters(msgspec.Struct, forbid_unknown_fields=True):
+    """One fact for each kind, depth and age; a rule is stated every `rule_every` calls and used at each rule age."""
+
+    result_chars: int = 3_000
+    ages: tuple[int, ...] = (1, 5, 15, 40)
+    rule_every: int = 30
+    rule_ages: tuple[int, ...] = (2, 10, 30)
+    head_words: int = 400
+
+
+def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
+    """Return the transcript with its needles. Raises msgspec.ValidationError for parameters that don't fit."""
+    wanted = msgspec.convert(parameters, Parameters)
+    cells = list(product(KINDS, DEPTHS, wanted.ages))
+    rng.shuffle(cells)
+    total = len(cells) + max(wanted.ages) + 1
+    items: list[Item] = []
+    calls: list[Call] = []
+    needles: list[Needle] = []
+    due: dict[int, list[str]] = {}
+    for number in range(1, total + 1):
+        if (number - 1) % wanted.rule_every == 0:
+            rule, code = _rule(rng)
+            uses = tuple(number + age for age in wanted.rule_ages if number + age <= total)
+            needles.append(Needle("rule", rule, len(items), "middle", uses))
+            text = f"{sentence(rng)} {rule} {sentence(rng)}"
+            items.append(Item("user", len(items), _next_message(items), text))
+            for use in uses:
+                due.setdefault(use, []).append(code)
+        start, message = len(items), _next_message(items)
+        arguments = json.dumps({"step": f"page {number % 7}", "with": due.get(number, [])})
+        items.append(Item("assistant", start, message, sentence(rng)))
+        items.append(Item("tool_call", start + 1, message, arguments, "lookup", None, f"call_{number}"))
+        calls.append(Call(start, len(items)))
+        kind, depth, age = cells[number - 1] if number <= len(cells) else (rng.choice(KINDS), "", 0)
+        value = f"{rng.choice(('tk', 'ord', 'ref'))}-{hexadecimal(rng, 10)}"
+        text = _page(rng, kind, depth, value if depth else "", wanted.result_chars)
+        if depth:
+            # The result goes out with the next call for the first time.
+            needles.append(Needle(kind, value, len(items), depth, (number + 1 + age,)))
+            due.setdefault(number + 1 + age, []).append(value)
+        items.append(Item("tool_result", len(items), message + 1, text, "lookup", start + 1, f"call_{number}"))
+    start, message = len(items), _next_message(items)
+    items.append(Item("assistant", start, message, "Done. " + " ".join(due.get(total + 1, []))))
+    calls.append(Call(start, start + 1))
+    head = Head("You look things up and use exactly what you find. " + " ".join(prose(rng, wanted.head_words)))
+    needles = [needle for needle in needles if needle.used]
+    return Transcript(name, head, tuple(items), tuple(calls), format="synthetic", needles=tuple(needles))
+
+
+def _next_message(items: list[Item]) -> int:
+    return items[-1].message + 1 if items else 1
+
+
+def _rule(rng: random.Random) -> tuple[str, str]:
+    code = f"CC-{digits(rng, 6)}"
+    return f"From now on charge every booking to cost centre {code} and never to any other.", code
+
+
+def _page(rng: random.Random, kind: str, depth: str, value: str, chars: int) -> str:
+    """A result of one kind of text; its fact stands in the first tenth, the middle or the last tenth."""
+    lines: list[str] = []
+    at = {"head": 0.05, "middle": 0.5, "tail": 0.95}.get(depth, 2.0) * chars
+    length = 0
+    while length < chars:
+        planted = bool(value) and length >= at - 80 and not any(value in line for line in lines)
+        line = _line(rng, kind, value if planted else f"{rng.choice(('tk', 'ord', 'ref'))}-{hexadecimal(rng, 10)}")
+        lines.append(line)
+        length += len(line) + 1
+    if kind == "json":
+        return json.dumps({"ok": True, "rows": [json.loads(line) for line in lines]})
+    return "\n".join(lines)
+
+
+def _line(rng: random.Random, kind: str, value: str) -> str:
+    stamp = f"2026-03-{rng.randrange(10, 29)}T{rng.randrange(10, 24)}:{rng.randrange(10, 60)}:{rng.randrange(10, 60)}Z"
+    match kind:
+        case "key-value":
+            return f"{rng.choice(('owner', 'token', 'target', 'source'))}_{digits(rng, 2)} = {value}"
+        case "json":
+            return json.dumps({"at": stamp, "entry": {"id": value, "note": sentence(rng)}})
+        case "log":
+            return f"{stamp} INFO worker-{rng.randrange(9)} handled {value} in {rng.randrange(900)} ms"
+    return f"{sentence(rng)} It is filed under {value}."

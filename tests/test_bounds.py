@@ -1,0 +1,238 @@
+"""Bounds: the best edit times against brute force, the frontier against brute force, and no policy beyond it."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import corpus
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import conversation, run
+from strategies import transcripts
+from test_references import chat, conversations, recorded
+
+from ctxsim.bounds.frontier import Goal, Keeping, least
+from ctxsim.bounds.schedule import Dead, Prices, _all_dead, best_times, cost
+from ctxsim.measure import Measured
+from ctxsim.policies import open_policy
+from ctxsim.provider import Provider
+from ctxsim.provider import prices as price_list
+from ctxsim.provider.resolve import resolve
+from ctxsim.references import prepare
+from ctxsim.rows import SummaryRow
+from ctxsim.synthesis import load_scenario, synthesize
+from ctxsim.tokenizers import open_tokenizer
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Transcript
+
+READ, WRITE = 0.1, 1.25
+PRICES = price_list.Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
+
+# schedules
+
+
+def prices_of(sizes: list[int], born: list[int], dies: dict[int, int], calls: int) -> Prices:
+    """The price of a break: what earlier requests had cached behind the cut, dead ones gone."""
+
+    def break_from(call: int) -> np.ndarray:  # type: ignore[type-arg]
+        live = [size if born[p] < call and not dies.get(p, calls + 9) <= call else 0 for p, size in enumerate(sizes)]
+        return np.array([(WRITE - READ) * sum(live[p + 1 :]) for p in range(len(sizes))])
+
+    return Prices(np.array([0.0] + [READ] * calls), break_from)
+
+
+def walked(sizes: list[int], born: list[int], dies: dict[int, int], times: dict[int, int], calls: int) -> float:
+    """What a schedule really costs beyond a free editing, walked call by call."""
+    total = 0.0
+    for call in range(1, calls + 1):
+        total += READ * sum(sizes[p] for p, death in dies.items() if death <= call < times[p])
+        cut = min((p for p, at in times.items() if at == call), default=None)
+        if cut is not None:
+            behind = [p for p in range(cut + 1, len(sizes)) if born[p] < call and times.get(p, calls + 9) > call]
+            total += (WRITE - READ) * sum(sizes[p] for p in behind)
+    return total
+
+
+@st.composite
+def dying(draw: st.DrawFn) -> tuple[list[int], list[int], dict[int, int], int]:
+    """Sizes and births of items in order, when some of them die, and the number of calls."""
+    calls = draw(st.integers(2, 6))
+    count = draw(st.integers(1, 5))
+    born = sorted(draw(st.lists(st.integers(1, calls), min_size=count, max_size=count)))
+    sizes = draw(st.lists(st.integers(1, 90), min_size=count, max_size=count))
+    dies = {p: draw(st.integers(born[p] + 1, calls)) for p in range(count) if born[p] < calls and draw(st.booleans())}
+    return sizes, born, dies, calls
+
+
+@settings(max_examples=150, deadline=None)
+@given(dying())
+def test_best_times_equal_brute_force(given: tuple[list[int], list[int], dict[int, int], int]) -> None:
+    sizes, born, dies, calls = given
+    items = [Dead(p, sizes[p], death) for p, death in dies.items()]
+    prices = prices_of(sizes, born, dies, calls)
+    found = best_times(items, prices)
+    end = calls + 1
+    everything = [dict(zip(dies, at, strict=True)) for at in product(*(range(d, calls + 2) for d in dies.values()))]
+    least_cost = min(walked(sizes, born, dies, times, calls) for times in everything)
+    assert walked(sizes, born, dies, found, calls) == pytest.approx(least_cost)
+    assert cost(items, prices, found) == pytest.approx(least_cost)
+    if items:
+        together = _all_dead(sorted(items, key=lambda item: item.position), prices, calls)
+        of_their_kind = [
+            walked(sizes, born, dies, times, calls)
+            for edits in product([False, True], repeat=calls)
+            for times in [{p: next((e for e in range(d, calls + 1) if edits[e - 1]), end) for p, d in dies.items()}]
+        ]
+        assert walked(sizes, born, dies, together, calls) == pytest.approx(min(of_their_kind))
+        assert cost(items, prices, together) == pytest.approx(min(of_their_kind))
+
+
+def test_one_item_worked_by_hand() -> None:
+    # 100 tokens die at call 2 of 6 before 40 live ones: clearing at once saves 5 calls x 100 x 0.1 = 50 and costs
+    # 40 x 1.15 = 46. Before 50 live ones it costs 57.5: keeping for good (50) is cheaper.
+    for behind, expected in ((40, 2), (50, 7)):
+        prices = prices_of([100, behind], [1, 1], {0: 2}, 6)
+        assert best_times([Dead(0, 100, 2)], prices) == {0: expected}
+
+
+# frontier
+
+
+@st.composite
+def wanting(draw: st.DrawFn) -> tuple[list[Keeping], list[Goal]]:
+    """Sources that can be kept step by step, and goals that each need one of some sources."""
+    goals = []
+    wanted: dict[int, set[int]] = {}
+    for _ in range(draw(st.integers(1, 5))):
+        call = draw(st.integers(1, 6))
+        sources = draw(st.sets(st.integers(0, 2), min_size=1, max_size=2))
+        goals.append(Goal(call, draw(st.sampled_from([0.1, 0.2, 0.5])), tuple(sorted(sources))))
+        for source in sources:
+            wanted.setdefault(source, set()).add(call)
+    total = sum(goal.weight for goal in goals)
+    goals = [msgspec.structs.replace(goal, weight=goal.weight / total) for goal in goals]
+    keepings = [
+        Keeping(source, tuple((call, float(draw(st.integers(1, 50)))) for call in sorted(calls)))
+        for source, calls in wanted.items()
+    ]
+    return keepings, goals
+
+
+@settings(max_examples=150, deadline=None)
+@given(wanting(), st.sampled_from([0.0, 0.3, 0.5, 0.75, 1.0]))
+def test_the_frontier_equals_brute_force(given: tuple[list[Keeping], list[Goal]], survival: float) -> None:
+    keepings, goals = given
+    best = float("inf")
+    for depth in product(*(range(len(one.steps) + 1) for one in keepings)):
+        kept = {one.source: one.steps[n - 1][0] if n else 0 for one, n in zip(keepings, depth, strict=True)}
+        price = sum(step[1] for one, n in zip(keepings, depth, strict=True) for step in one.steps[:n])
+        reached = sum(goal.weight for goal in goals if any(kept[source] >= goal.call for source in goal.sources))
+        if reached >= survival - 1e-9:
+            best = min(best, price)
+    point = least(keepings, goals, survival)
+    assert point.found == pytest.approx(best, abs=1e-6)
+    assert point.bound == pytest.approx(best, rel=1e-4, abs=1e-3)
+    assert point.bound <= best + 1e-6
+
+
+# no policy beyond it
+
+ANY = (
+    "keep-all", "drop-all", "oracle-lossless", "oracle-lossless:aim=dollars", "token-budget:budget=200,retain=10",
+    "truncate-after-use:retain=5", "max-result-chars:chars=20", "max-messages:n=3", "head-tail:lines=2,bytes=30",
+    "fifo:budget=100", "summary:at=0.001,keep_last=2", "mask:keep=1", "clear-tool-uses:trigger=50,keep=1", "retry",
+)  # fmt: skip
+WHOLE_RESULTS = ("mask:keep=1", "mask:keep=3", "clear-tool-uses:trigger=50,keep=1", "oracle-lossless",
+                 "oracle-lossless:aim=dollars")  # fmt: skip
+
+
+def summaries(transcript: Transcript, labels: tuple[str, ...], provider: Provider) -> dict[str, SummaryRow]:
+    references, counter = prepare(transcript), Counter(open_tokenizer())
+    keep_all = Measured(transcript, open_policy("keep-all"), provider, counter, references)
+    bounds = keep_all.frontiers()
+    return {
+        label: Measured(transcript, open_policy(label), provider, counter, references).summary(keep_all, bounds)
+        for label in labels
+    }
+
+
+def check_bounds(transcript: Transcript, provider: Provider, labels: tuple[str, ...]) -> None:
+    for label, row in summaries(transcript, labels, provider).items():
+        assert row.tokens_frontier <= row.tokens_sum, label
+        assert row.cost_frontier_usd is None or row.cost_usd is None or row.cost_frontier_usd <= row.cost_usd + 1e-9
+        if label in WHOLE_RESULTS:
+            assert row.tokens_frontier_results <= row.tokens_sum, label
+            if row.cost_frontier_results_usd is not None and row.cost_usd is not None:
+                assert row.cost_frontier_results_usd <= row.cost_usd + 1e-9, label
+        if label.startswith("oracle"):
+            assert {row.survival, row.survival_loose, row.survival_fresh} <= {None, 1.0}, label
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.one_of(transcripts(), conversations()), st.sampled_from(["none", "anthropic", "openai", "deepseek"]))
+def test_no_policy_lies_beyond_the_frontier(transcript: Transcript, cache: str) -> None:
+    check_bounds(transcript, Provider(window=100_000, cache=cache, prices=PRICES, pace_s=10), ANY)
+
+
+@corpus.here
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_no_policy_lies_beyond_the_frontier_of_real_recordings() -> None:
+    labels = ("oracle-lossless", "oracle-lossless:aim=dollars", "mask:keep=3", "fifo:budget=40000", "head-tail",
+              "max-messages:n=41", "truncate-after-use", "drop-all")  # fmt: skip
+    seen = 0
+    for number, transcript in enumerate(recorded()):
+        if transcript.calls and number % 2 == 0:
+            provider = msgspec.structs.replace(resolve({}, None, transcript, ()), window=1 << 40)
+            check_bounds(transcript, provider, labels)
+            seen += 1
+    assert seen > 80
+
+
+def test_the_frontier_worked_by_hand() -> None:
+    # Calls 1 to 4; result A (call 2 on) is needed by call 4, age 2, result B (call 3 on) by call 4, age 1.
+    a, b = "zebra_one " * 30, "zebra_two " * 50
+    transcript = chat(
+        ("user", "go"), ("tool_call", "{}"), ("tool_result", a), ("tool_call", "{}"), ("tool_result", b),
+        ("tool_call", "{}"), ("tool_result", "ok"), ("assistant", "zebra_one zebra_two"),
+    )  # fmt: skip
+    row = summaries(transcript, ("keep-all",), Provider())["keep-all"]
+    count = Counter(open_tokenizer()).text
+    tokens = [sent.row.tokens_sent for sent in run(transcript, "keep-all")]
+    # The dialogue: what is left of each request without the results that it has.
+    dialogue = sum(tokens) - 3 * count(a) - 2 * count(b) - count("ok")
+    references, counter = prepare(transcript), Counter(open_tokenizer())
+    bounds = Measured(transcript, open_policy("keep-all"), Provider(), counter, references).frontiers()
+    assert bounds["results"].tokens(0.0) == dialogue
+    # Half: the cheaper of A for 3 requests and B for 2; all: both. "ok" is never needed.
+    assert bounds["results"].tokens(0.5) == dialogue + min(3 * count(a), 2 * count(b))
+    assert bounds["results"].tokens(1.0) == dialogue + 3 * count(a) + 2 * count(b)
+    # By any means: no head here, so one token for each of the two references.
+    assert (bounds["any"].tokens(0.0), bounds["any"].tokens(1.0)) == (0, 2)
+    assert row.tokens_frontier_results == dialogue + 3 * count(a) + 2 * count(b)
+
+
+def test_dollars_of_the_schedule_lie_between_the_free_edit_bound_and_eager_edits() -> None:
+    scenario = load_scenario("fifty-turns")
+    transcript = synthesize(scenario)
+    rules = {**scenario.provider, "cache": "deepseek", "pace_s": 1}
+    provider = msgspec.structs.replace(resolve({}, (scenario.name, rules)), window=1 << 40)
+    rows = summaries(transcript, ("keep-all", "oracle-lossless", "oracle-lossless:aim=dollars"), provider)
+    eager, scheduled = rows["oracle-lossless"], rows["oracle-lossless:aim=dollars"]
+    keep_all = rows["keep-all"]
+    assert eager.cost_usd is not None and scheduled.cost_usd is not None and keep_all.cost_usd is not None
+    assert scheduled.cost_frontier_results_usd is not None
+    assert scheduled.cost_frontier_results_usd < scheduled.cost_usd < min(eager.cost_usd, keep_all.cost_usd)
+    assert scheduled.tokens_sum > eager.tokens_sum
+
+
+def test_without_a_cache_both_aims_are_one_plan() -> None:
+    transcript = conversation("alpha beta " * 200, "gamma " * 200, "delta")
+    tokens, dollars = (
+        [one.row.tokens_sent for one in run(transcript, f"oracle-lossless:aim={aim}", prices=PRICES)]
+        for aim in ("tokens", "dollars")
+    )
+    assert tokens == dollars
