@@ -33,6 +33,8 @@ from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Head, Transcript
 
+LONG_LABEL = 44
+
 DEFAULT_POLICIES = (
     "keep-all",
     "drop-all",
@@ -236,6 +238,7 @@ def bench(
             ctxsim=__version__,
             tokenizers={name: open_tokenizer(name).vocabulary_sha256 for name in tokenizers},
             policies=tuple(spec.label for spec in specs),
+            shown={spec.label: spec.short for spec in specs if len(spec.label) > LONG_LABEL},
             bounds=tuple(spec.label for spec in specs if spec.bound),
             providers=tuple(msgspec.to_builtins(provider) for provider in providers),
             detectors=DETECTORS,

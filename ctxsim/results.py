@@ -67,6 +67,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     ctxsim: str
     tokenizers: dict[str, str]
     policies: tuple[str, ...]
+    shown: dict[str, str]
+    """Long labels in a shorter form that opens the same."""
     bounds: tuple[str, ...]
     providers: tuple[dict[str, Any], ...]
     inputs: tuple[InputInfo, ...]
@@ -197,6 +199,10 @@ class Run(msgspec.Struct, frozen=True):
     losses: pandas.DataFrame
     frontier: pandas.DataFrame
     needles: pandas.DataFrame
+
+    def shown(self, label: str) -> str:
+        """Return a label as tables and pictures show it: without defaults where it is long, bounds marked."""
+        return self.info.shown.get(label, label) + (" (bound)" if label in self.info.bounds else "")
 
 
 def read_run(folder: str | Path) -> Run:

@@ -101,6 +101,12 @@ def test_one_item_worked_by_hand() -> None:
 # frontier
 
 
+def test_a_programme_that_the_solver_gives_up_on_in_its_presolve() -> None:
+    keepings = [Keeping(2, ((1, 1.0),)), Keeping(0, ((1, 1.0), (2, 1.0))), Keeping(1, ((1, 1.0), (2, 1.0)))]
+    goals = [Goal(1, 1 / 3, (2,)), Goal(1, 1 / 3, (0, 1)), Goal(2, 1 / 3, (0, 1))]
+    assert least(keepings, goals, 1.0)[:2] == pytest.approx((3.0, 3.0))
+
+
 @st.composite
 def wanting(draw: st.DrawFn) -> tuple[list[Keeping], list[Goal]]:
     """Sources that can be kept step by step, and goals that each need one of some sources."""

@@ -197,7 +197,7 @@ def test_replay_prints_the_exact_request(format: str, tmp_path: Path) -> None:
     [
         (["bnch"], "unknown command 'bnch'; did you mean bench?"),
         (["bench", "--scenario", "documented"], "did you mean documented-53k"),
-        (["bench", "--policy", "tokn-budget"], "did you mean token-budget?"),
+        (["bench", "--policy", "tokn-budget"], "did you mean token-budget or"),
         (["bench", "--tokenizer", "o200"], "did you mean o200k_base?"),
         (["bench", "nothing-here"], "nothing-here: does not exist"),
         (["bench", "--model", "claude-sonet-4-5"], "did you mean claude-sonnet-4-5"),

@@ -158,3 +158,18 @@ def test_the_lossless_oracle_loses_nothing(transcript: Transcript) -> None:
     measured = Measured(transcript, open_policy("oracle-lossless"), Provider(), Counter(open_tokenizer()))
     summary = measured.summary(None)
     assert {summary.survival, summary.survival_loose, summary.survival_fresh} <= {None, 1.0}
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "token-budget", "token-budget:budget=1", "three-triggers:only=tokens", "token-approx-budget",
+        "token-approx-budget:tokens=5,estimator=bytes", "json-aware+round-summary+token-approx-budget",
+        "three-triggers:estimator=tool-chars", "fifo:budget=40000,estimator=chars:ratio=3",
+        "token-approx-budget:estimator=chars",
+    ],
+)  # fmt: skip
+def test_a_short_label_opens_the_same_policy(label: str) -> None:
+    spec = open_policy(label)
+    assert open_policy(spec.short).label == spec.label
+    assert len(spec.short) <= len(spec.label)

@@ -91,8 +91,10 @@ class TestDocumented53K:
     @pytest.mark.parametrize("label", load_scenario("documented-53k").policies)
     def test_every_default_policy_acts(self, label: str) -> None:
         acted = any(one.edits for one in replayed("documented-53k", label))
-        # There is no overflow to retry after: a rate limit is not one.
-        assert acted == (label not in ("keep-all", "retry")), label
+        # There is no overflow to retry after: a rate limit is not one. Six results are fewer than the ten that one
+        # budget never drops, and 53K tokens are under 70 % of 128,000.
+        idle = ("keep-all", "retry", "token-approx-budget", "three-triggers", "three-triggers:estimator=tool-chars")
+        assert acted == (label not in idle), label
 
     def test_max_messages_orphans(self) -> None:
         assert "invalid_pairs" in {one.row.status for one in replayed("documented-53k", "max-messages:n=9")}

@@ -88,15 +88,17 @@ def least(keepings: Sequence[Keeping], goals: Sequence[Goal], survival: float) -
     whole[:steps] = 1
     # Scaled, because solvers have absolute tolerances.
     scale = max([*prices, 1e-300])
-    solved = milp(
-        np.array([price / scale for price in prices] + [0.0] * len(goals)),
-        integrality=whole,
-        bounds=Bounds(0, 1),
-        constraints=LinearConstraint(coo_array((values, (rows, columns)), shape=(row + 1, size)).tocsr(), ub=limits),
-        options={"node_limit": SEARCH_NODES, "mip_rel_gap": 1e-6},
-    )
-    if solved.x is None:
-        return Point(0.0, float("inf"), {})
+    objective = np.array([price / scale for price in prices] + [0.0] * len(goals))
+    rule = LinearConstraint(coo_array((values, (rows, columns)), shape=(row + 1, size)).tocsr(), ub=limits)
+    # HiGHS fails on some small programmes in its presolve; they are solved without it.
+    for presolve in (True, False):
+        options = {"node_limit": SEARCH_NODES, "mip_rel_gap": 1e-6, "presolve": presolve}
+        solved = milp(objective, integrality=whole, bounds=Bounds(0, 1), constraints=rule, options=options)
+        if solved.x is not None:
+            break
+    else:
+        # Nothing is proven, and everything kept is what is known to do.
+        return Point(0.0, sum(prices), {one.source: one.steps[-1][0] for one in keepings})
     kept: dict[int, int] = {}
     for (source, call), number in column.items():
         if solved.x[number] > 0.5:

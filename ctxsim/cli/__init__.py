@@ -19,6 +19,7 @@ COMMANDS = {
     "replay": ("replay", "Watch one conversation, call by call, under one policy."),
     "sweep": ("sweep", "Try a grid of a policy's parameters; which setting to take, and why."),
     "losses": ("losses", "What the policies of a finished run lost, taken apart."),
+    "claims": ("claims", "What the documents behind ctxsim state, measured."),
     "validate": ("validate", "Compare predicted tokens and cache reads with recorded usage."),
     "accuracy": ("accuracy", "How wrong estimates are on your transcripts, and what that does."),
     "calibrate": ("calibrate", "Fit characters per token to your own transcripts."),

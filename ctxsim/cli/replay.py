@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import get_args
 
 import click
+import msgspec
 
 from ctxsim.errors import CtxsimError
 from ctxsim.estimators import open_estimator
+from ctxsim.instructions import LIMIT_BYTES, load_instructions, with_instructions
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
@@ -23,6 +25,7 @@ from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.tally import Sent
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
+from ctxsim.tracker import TokenTracker
 from ctxsim.transcript import Transcript
 
 
@@ -33,6 +36,12 @@ from ctxsim.transcript import Transcript
 @click.option("--tokenizer", metavar="NAME", help="What the provider counts by.")
 @click.option("--model", metavar="ID", help="The provider's model: window, prices, cache, tokenizer.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
+@click.option(
+    "--instructions",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Add the AGENTS.md files that DIR would load.",
+)
 @click.option("--number", type=click.IntRange(min=1), default=1, metavar="N", help="Which transcript of PATH, from 1.")
 @click.option("--losses", is_flag=True, help="Say which references a call used that its view no longer held.")
 @click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
@@ -44,6 +53,7 @@ def command(
     tokenizer: str | None,
     model: str | None,
     window: int | None,
+    instructions: Path | None,
     number: int,
     losses: bool,
     request_call: int | None,
@@ -54,6 +64,11 @@ def command(
     What the policy would have told its user goes to standard error, the calls to standard output.
     """
     transcript, provider = _open(what, number, {"tokenizer": tokenizer, "model": model, "window": window})
+    if instructions is not None:
+        loaded = load_instructions(instructions)
+        transcript = msgspec.structs.replace(transcript, head=with_instructions(transcript.head, loaded))
+        cut = f", cut to {LIMIT_BYTES:,}" if loaded.truncated else ""
+        click.echo(f"Instructions: {loaded.bytes:,} bytes of {len(loaded.sources)} file(s){cut}", err=True)
     spec = open_policy(label, open_estimator(estimator) if estimator else None)
     sent = replay(transcript, spec, provider, Counter(open_tokenizer(provider.tokenizer)))
     if request_call is not None:
@@ -130,25 +145,13 @@ def lines(sent: Iterable[Sent], provider: Provider, watch: Losses | None = None)
 
     Seed 003, "REPL Display": used / window / percent, latest call, average, and how many calls of average growth fit.
     """
-    first: int | None = None
-    previous = 0
-    output = 0
+    tracker = TokenTracker(provider.window - provider.reserved_output)
     for one in sent:
         row = one.row
-        first = row.tokens_sent if first is None else first
-        output += row.tokens_output
-        grown = row.tokens_sent - previous
-        average = (row.tokens_sent - first) / (row.call - 1) if row.call > 1 else 0.0
-        room = provider.window - provider.reserved_output - row.tokens_sent
-        left = f", ~{int(room / average)} calls left" if average > 0 and room > 0 else ""
+        tracker.record(row.tokens_sent, row.tokens_output)
         waited = f"  waited {row.wait_s:.0f} s" if row.wait_s else ""
         status = "" if row.status == "ok" else f"  ✗ {row.status}: {row.reason}"
-        yield (
-            f"call {row.call:>3} | {row.tokens_sent:>9,} / {provider.window:,} "
-            f"({row.tokens_sent / provider.window:.1%} used) | this call {grown:+,}, output {row.tokens_output:,} | "
-            f"average {average:+,.0f} per call{left}{waited}{status}",
-            False,
-        )
+        yield f"call {row.call:>3} | {tracker.report()}{waited}{status}", False
         if watch is not None:
             yield from ((line, False) for line in watch.of(one))
         for text in one.said:
@@ -164,4 +167,3 @@ def lines(sent: Iterable[Sent], provider: Provider, watch: Losses | None = None)
                 f"         compaction ({moments}): {row.items_edited} edited, {row.items_dropped} dropped, {removed}",
                 False,
             )
-        previous = row.tokens_sent

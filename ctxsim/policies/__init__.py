@@ -29,6 +29,8 @@ class Spec(msgspec.Struct, frozen=True):
     label: str
     parts: tuple[tuple[type[Policy], str, dict[str, str]], ...]
     estimator: Estimator
+    short: str = ""
+    """The label without what is at its default; opens the same."""
 
     @property
     def bound(self) -> bool:
@@ -101,6 +103,8 @@ def _open_part(label: str, estimator: Estimator | None) -> tuple[type[Policy], s
             raise unknown("policy", name, known)
         cls = known[name]
     own = parameters.pop("estimator", None)
+    if not own and estimator is None and cls.decides_by:
+        own = cls.decides_by
     return cls, name, parameters, open_estimator(own) if own else estimator
 
 
@@ -114,8 +118,10 @@ def open_policy(label: str, estimator: Estimator | None = None) -> Spec:
     if len(chosen) > 1:
         raise LabelError(f"'{label}': a chain decides by one estimator, this one names {len(chosen)}")
     by = chosen.pop() if chosen else open_estimator(DEFAULT)
-    shown = []
-    for cls, name, parameters, _ in opened:
-        policy = labels.build("policy", cls, name, parameters)
-        shown.append(labels.of(name, policy))
-    return Spec(with_estimator("+".join(shown), by), tuple((c, n, p) for c, n, p, _ in opened), by)
+    built = [(name, labels.build("policy", cls, name, parameters)) for cls, name, parameters, _ in opened]
+    implied = {open_estimator(cls.decides_by) for cls, _, _, _ in opened if cls.decides_by}
+    full = with_estimator("+".join(labels.of(name, policy) for name, policy in built), by, always=bool(implied))
+    short = "+".join(labels.of(name, policy, defaults=False) for name, policy in built)
+    if implied != {by}:
+        short = with_estimator(short, by, always=bool(implied))
+    return Spec(full, tuple((c, n, p) for c, n, p, _ in opened), by, short)

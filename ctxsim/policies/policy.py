@@ -82,6 +82,8 @@ class Policy:
     """
 
     name: ClassVar[str] = ""
+    decides_by: ClassVar[str] = ""
+    """The estimator that its source decides by, where neither its label nor the command line names one."""
     bound: ClassVar[bool] = False
     """True: marks a floor or a ceiling rather than something to use."""
 
@@ -149,9 +151,9 @@ class Oracle(Policy):
         self.clear_at = clear_at
 
 
-def with_estimator(label: str, estimator: Estimator) -> str:
-    """Return a policy label that names its estimator where that isn't the default."""
+def with_estimator(label: str, estimator: Estimator, always: bool = False) -> str:
+    """Return a policy label that names its estimator where that isn't the default, or always."""
     shown = estimator_label(estimator)
-    if shown == estimator_label(open_estimator(DEFAULT)):
+    if not always and shown == estimator_label(open_estimator(DEFAULT)):
         return label
     return f"{label}{',' if ':' in label else ':'}estimator={shown}"

@@ -6,12 +6,33 @@ from ctxsim.policies.policy import Policy, Positive, Share
 from ctxsim.view import View
 
 
+def summarize_old(policy: Policy, view: View, keep_last: int, max_tokens: int, reason: str) -> View:
+    """Return the view with everything but the last `keep_last` messages replaced by one billed summary.
+
+    The kept tail grows back to a whole exchange, so that no result loses its call. Unchanged if nothing but an earlier
+    summary is old, or if the summary request itself is refused.
+    """
+    messages = view.messages()
+    start = max(0, len(messages) - keep_last)
+    while start > 0 and messages[start][0].kind == "tool_result":
+        start -= 1
+    old = [item for message in messages[:start] for item in message]
+    if all(item.kind == "summary" for item in old):
+        return view
+    text = policy.sees.summarize(old, max_tokens)
+    if text is None:
+        return view
+    policy.sees.say(f"Compacted {len(old)} items into a summary: {reason}")
+    places = [item.place for item in old]
+    at = messages[start][0].order if start < len(messages) else view[-1].order + 1
+    return view.drop(places, reason).insert(text, at, reason, kind="summary", sources=places)
+
+
 @dataclass
 class Summary(Policy):
     """Over `at` of the window: head + summary + last `keep_last` messages. Seed 003, layer 3.
 
-    The kept tail grows back to a whole exchange, so that no result loses its call. One billed summary call of at most
-    `max_tokens` output; if that request itself is refused, nothing changes.
+    One billed summary call of at most `max_tokens` output; if that request itself is refused, nothing changes.
     """
 
     at: Share = 0.7
@@ -25,18 +46,5 @@ class Summary(Policy):
         estimate = self.sees.estimate(view)
         if estimate <= self.threshold():
             return view
-        messages = view.messages()
-        start = max(0, len(messages) - self.keep_last)
-        while start > 0 and messages[start][0].kind == "tool_result":
-            start -= 1
-        old = [item for message in messages[:start] for item in message]
-        if all(item.kind == "summary" for item in old):
-            return view
-        text = self.sees.summarize(old, self.max_tokens)
-        if text is None:
-            return view
         reason = f"estimate {estimate:,} over {self.at:.0%} of the window ({self.sees.window:,})"
-        self.sees.say(f"Compacted {len(old)} items into a summary: {reason}")
-        places = [item.place for item in old]
-        at = messages[start][0].order if start < len(messages) else view[-1].order + 1
-        return view.drop(places, reason).insert(text, at, reason, kind="summary", sources=places)
+        return summarize_old(self, view, self.keep_last, self.max_tokens, reason)

@@ -31,11 +31,10 @@ def kept(part: Any) -> str:
     """Aged strict survival of one policy; where summaries made a difference, between keeping nothing and the best."""
     if not part.survival.notna().any():
         return "none"
-    shown = share(part.survival)
     low, high = (part[name].fillna(part.survival) for name in ("survival_low", "survival_high"))
-    if part.survival_low.notna().any():
-        return f"{shown} ({100 * low.mean():.0f}..{100 * high.mean():.0f})"
-    return shown
+    if part.survival_low.notna().any() and round(100 * low.mean()) < round(100 * high.mean()):
+        return f"{100 * low.mean():.0f}..{100 * high.mean():.0f}%"
+    return share(part.survival)
 
 
 def survival_rows(run: Run) -> list[dict[str, str]]:
@@ -55,10 +54,9 @@ def survival_rows(run: Run) -> list[dict[str, str]]:
         found = survival_of(summary, label)
         roots = part.set_index("transcript").root
         interval = bootstrap_mean(found.to_numpy(), [roots[name] for name in found.index])
-        summaries = part.survival_low.notna().any()
         row = {
-            "policy": label + (" (bound)" if label in run.info.bounds else ""),
-            "kept": kept(part) if summaries or interval is None else percent(interval),
+            "policy": run.shown(label),
+            "kept": kept(part) if interval is None or ".." in kept(part) else percent(interval),
         }
         if ranks:
             low, high = ranks.get(label, (0, 0))
@@ -111,7 +109,7 @@ def breakdown(run: Run, by: str) -> list[dict[str, str]]:
     for label in run.info.policies:
         part = strict["losses"][strict["losses"].policy == label]
         gone = part.groupby("form" if totals is None else name).size()
-        row = {"policy": label + (" (bound)" if label in run.info.bounds else "")}
+        row = {"policy": run.shown(label)}
         for column in columns:
             missing = int(gone.get(column, 0))
             if totals is None:
@@ -132,7 +130,7 @@ def needle_rows(run: Run) -> list[dict[str, str]]:
     rows = []
     for label in run.info.policies:
         mine, rules = facts[facts.policy == label], needles[(needles.policy == label) & (needles.kind == "rule")]
-        row = {"policy": label + (" (bound)" if label in run.info.bounds else "")}
+        row = {"policy": run.shown(label)}
         row["rules"] = f"{rules.kept.mean():.0%}" if len(rules) else "-"
         row["facts"] = f"{mine.kept.mean():.0%}"
         row |= {depth: f"{mine[mine.depth == depth].kept.mean():.0%}" for depth in ("head", "middle", "tail")}

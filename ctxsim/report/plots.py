@@ -70,7 +70,13 @@ def growth(run: Run, path: Path) -> Path:
         axes.plot(after.call, after.tokens_sent, **{**style, "alpha": 0.3, "linewidth": 1})
         axes.plot(after.call[:1], after.tokens_sent[:1], "x", color=LIMIT_COLOR, ms=8, markeredgewidth=2, zorder=5)
         note = f"  × call {first}" if len(failed) else ""
-        ends.append((f"{short(label)}{' (bound)' if bound else ''}{note}", float(rows.tokens_sent.iloc[-1]), color))
+        ends.append(
+            (
+                f"{short(run.info.shown.get(label, label))}{' (bound)' if bound else ''}{note}",
+                float(rows.tokens_sent.iloc[-1]),
+                color,
+            )
+        )
     top = max(1.0, float(calls.tokens_sent.max()) * 1.08)
     for limit, name in _limits(run, transcript):
         if limit <= top * 1.5:

@@ -41,7 +41,7 @@ def policy_rows(run: Run) -> list[dict[str, str]]:
     for label in run.info.policies:
         part = run.summary[run.summary.policy == label]
         if len(part):
-            rows.append(_row(label + (" (bound)" if label in run.info.bounds else ""), part))
+            rows.append(_row(run.shown(label), part))
     return rows
 
 
@@ -134,7 +134,7 @@ def cost_rows(run: Run) -> list[dict[str, str]]:
         usd["summ."] = usd.pop("summary")
         rows.append(
             {
-                "policy": label + (" (bound)" if label in run.info.bounds else ""),
+                "policy": run.shown(label),
                 **{name: f"{value:.3f}" for name, value in usd.items()},
                 "rewritten": compact(part.tokens_rewritten.mean()),
                 "payback": _mean(part.payback_calls, "{:.1f}"),
@@ -163,9 +163,9 @@ def print_run(run: Run, write: Callable[[Any], None]) -> None:
     means = f" (means over {transcripts} transcripts)" if transcripts > 1 else ""
     names = list(dict.fromkeys(name for row in rows for name in row))
     rows = [{name: row.get(name, "unknown") for name in names} for row in rows]
-    if "USD" in names and transcripts > 1:
-        # Intervals take the room; these are in summary.csv.
-        names = [name for name in names if name not in ("peak", "summ.")]
+    if "USD" in names:
+        # These are in summary.csv; intervals and dollars take the room.
+        names = [name for name in names if name != "summ." and (name != "peak" or transcripts == 1)]
     names = [name for name in names if name != "hit" or any(row[name] != "-" for row in rows)]
     rows = [{name: row[name] for name in names} for row in rows]
     write(Text(f"\n{run.info.title}{means}", style="bold"))
@@ -174,7 +174,8 @@ def print_run(run: Run, write: Callable[[Any], None]) -> None:
     write(rich_table(cells, bad=[row["fails"] != "-" for row in rows]))
     dollars = "; USD modelled" if "USD" in names else ""
     dollars += "; hit: input read from the cache" if "hit" in names else ""
-    legend = "tokens counted; k-a: keep-all; comp.: compactions; summ.: tokens of summary calls"
+    legend = "tokens counted; k-a: keep-all; comp.: compactions"
+    legend += "; summ.: tokens of summary calls" if "summ." in names else ""
     meaning = "kept: what later calls used of old results and still had (necessary, not sufficient)"
     write(Text(f" {legend}\n {meaning}{dollars}", style="dim"))
     print_survival(run, write)
@@ -221,7 +222,7 @@ def sweep_rows(run: Run) -> list[dict[str, str]]:
     order = sorted(found, key=lambda point: (not point.bound, point.policy in worse, amount(point, dollars)))
     return [
         {
-            "policy": point.policy + (" (bound)" if point.bound else ""),
+            "policy": run.shown(point.policy),
             "kept": "none" if point.survival is None else f"{point.survival:.1%}",
             "tokens": f"{point.tokens:.0%}",
             **({"USD": f"{point.dollars:.0%}"} if dollars else {}),

@@ -56,7 +56,7 @@ def tradeoff(run: Run, path: Path, dollars: bool) -> Path:
                 markeredgewidth=1.5 if point.rejected else 0.5,
             )  # fmt: skip
             if point.bound or not sweeping or (len(found) <= DIRECT_LABELS and not faint):
-                labels.append((short(point.policy), *at(point), color))
+                labels.append((short(run.info.shown.get(point.policy, point.policy)), *at(point), color))
         if sweeping and name != "bound":
             for line in _lines(members):
                 axes.plot(*zip(*(at(point) for point in line), strict=True), color=color, linewidth=0.8, alpha=0.5)

@@ -23,7 +23,10 @@ _FACT = re.compile(r"src/\w+/\w+\.py|\b[a-z]+_[a-z]+_[0-9a-f]{4}\b|\b[0-9a-f]{8,
 
 
 class Parameters(msgspec.Struct, forbid_unknown_fields=True):
-    """Sizes: results are lognormal in characters; head and output are tokens, output on average."""
+    """Sizes: results are lognormal in characters; head and output are tokens, output on average.
+
+    Without `tools` each response is only text.
+    """
 
     turns: int = 50
     calls_per_turn: int = 6
@@ -32,6 +35,7 @@ class Parameters(msgspec.Struct, forbid_unknown_fields=True):
     cap_chars: int = 192_000
     head_tokens: int = 6_000
     output_tokens: int = 200
+    tools: bool = True
 
 
 def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
@@ -39,7 +43,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
     wanted = msgspec.convert(parameters, Parameters)
     # The 90th percentile of a normal distribution lies 1.2816 standard deviations above the mean.
     sigma = math.log(wanted.p90_chars / wanted.median_chars) / 1.2816
-    tools = tuple(_schema(tool) for tool in TOOLS)
+    tools = tuple(_schema(tool) for tool in TOOLS) if wanted.tools else ()
     room = wanted.head_tokens - sum(map(counter.text, tools))
     system = fit(_system_prompt, prose(rng, wanted.head_tokens), room, counter.text)
     items: list[Item] = []
@@ -55,12 +59,14 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
             start = len(items)
             message = _next_message(items)
             tool = rng.choice(tuple(TOOLS))
-            for kind, text in _response(rng, fact, wanted.output_tokens):
+            for kind, text in _response(rng, fact, wanted.output_tokens, wanted.tools):
                 called = tool if kind == "tool_call" else ""
                 items.append(
                     Item(kind, len(items), message, text, called, None, f"call_{len(calls)}" if called else "")
                 )
             calls.append(Call(start, len(items)))
+            if not wanted.tools:
+                continue
             chars = min(wanted.cap_chars, max(20, round(rng.lognormvariate(math.log(wanted.median_chars), sigma))))
             text = output(rng, tool, chars)
             items.append(Item("tool_result", len(items), message + 1, text, tool, len(items) - 1, items[-1].call_id))
@@ -78,12 +84,13 @@ def _next_message(items: list[Item]) -> int:
     return items[-1].message + 1 if items else 1
 
 
-def _response(rng: random.Random, fact: str, tokens: int) -> list[tuple[Any, str]]:
+def _response(rng: random.Random, fact: str, tokens: int, tools: bool) -> list[tuple[Any, str]]:
     """Reasoned text of varying length that names a fact from the last result, and a call that uses it."""
     # About 1.2 tokens a word and 25 for the call.
     words = prose(rng, max(5, round((tokens - 25) / 1.2 * rng.uniform(0.6, 1.4))))
     arguments = json.dumps({"target": fact, "symbol": function(rng)})
-    return [("assistant", f"Next I look at {fact}. " + " ".join(words)), ("tool_call", arguments)]
+    text = f"Next I look at {fact}. " + " ".join(words)
+    return [("assistant", text), ("tool_call", arguments)] if tools else [("assistant", text)]
 
 
 def _schema(tool: str) -> str:

@@ -1,0 +1,57 @@
+"""A budget in characters: over it old tool messages go, then everything but the last turns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ctxsim.estimators.estimator import length
+from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+
+def prune(view: View, over: Callable[[View], bool], keep_tools: int, keep_turns: int, reason: str) -> View:
+    """Return the view without old tool exchanges, and, if it is still over, without all but the last turns.
+
+    The last `keep_tools` results stay with the calls they answer; a turn starts with a user text.
+    """
+    if not over(view):
+        return view
+    kept = view.partners(item.place for item in view.results[max(0, len(view.results) - keep_tools) :])
+    old = view.partners(item.place for item in view.results) - kept
+    view = view.drop(old, reason)
+    if not over(view):
+        return view
+    starts = [item.place for item in view if item.kind == "user"]
+    if len(starts) <= keep_turns:
+        return view
+    first = view.position(starts[-keep_turns])
+    return view.drop([item.place for item in view[:first]], reason)
+
+
+@dataclass
+class CharBudget(Policy):
+    """Over `chars` characters of content, drop old tool exchanges, then all but the last `keep_turns` turns.
+
+    Seed 002, agentLoop.ts: MAX_CONTEXT_CHARS, KEEP_LAST_TOOL_MESSAGES, TOOL_RESULT_SNIPPET_CHARS (a plain cut on
+    arrival, in UTF-16 units). It doesn't say how messages are dropped; here calls leave with their results, or no
+    provider would take the rest.
+    """
+
+    chars: Positive = 180_000
+    keep_tools: Count = 10
+    snippet: Count = 4_000
+    keep_turns: Positive = 12
+
+    def on_tool_result(self, item: Item) -> Item:
+        return item if length(item.text, "utf16") <= self.snippet else item.with_text(cut(item.text, self.snippet))
+
+    def before_call(self, view: View) -> View:
+        def over(view: View) -> bool:
+            return sum(length(item.text, "utf16") for item in view if item.kind != "tool_call") > self.chars
+
+        return prune(view, over, self.keep_tools, self.keep_turns, f"over {self.chars:,} characters")
+
+
+def cut(text: str, units: int) -> str:
+    """Return the longest beginning of a text in at most so many UTF-16 units, as JavaScript's slice has it."""
+    return text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore")

@@ -1,0 +1,156 @@
+"""Structure-preserving truncation: JSON stays JSON, arrays keep their ends, objects their keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ctxsim.policies.policy import Policy, Positive
+from ctxsim.transcript import Item
+
+MARK = "... (truncated)"
+_SCALAR = re.compile(r"\s*(?:null|true|false|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*")
+ERRORS = ("error", "errors", "message", "detail", "reason")
+"""Keys whose values are shortened last."""
+
+
+@dataclass
+class JsonAware(Policy):
+    """Each tool result in at most `chars` characters; JSON in stays valid JSON.
+
+    Arrays keep first and last element with the number omitted between, objects keep their keys and shorten long values,
+    strings get a mark; errors keep their beginning. Seed 002, phase 2, which forgets the limit for arrays.
+    """
+
+    chars: Positive = 4_000
+
+    def on_tool_result(self, item: Item) -> Item:
+        return item.with_text(truncate(item.text, self.chars))
+
+
+def truncate(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters: valid JSON if the text is and `limit` is at least 2."""
+    if len(text) <= limit:
+        return text
+    if _SCALAR.fullmatch(text):
+        return dumped(_fit_string(text, limit))
+    if text[:64].lstrip()[:1] not in ("{", "[", '"'):
+        return shortened(text, limit)
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        # Too deep to walk: its beginning, as a JSON string.
+        return dumped(_fit_string(text, limit))
+    except ValueError:
+        return shortened(text, limit)
+    try:
+        return dumped(fit(value, limit))
+    except RecursionError:
+        return dumped(_fit_string(text, limit))
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return the beginning of a text with a mark, in at most `limit` characters."""
+    return text[: limit - len(MARK)] + MARK if limit > len(MARK) else text[:limit]
+
+
+def dumped(value: Any) -> str:
+    """Return a value as compact JSON, other scripts as they are; half a surrogate pair as an escape."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text if not _halved(text) else json.dumps(value, separators=(",", ":"))
+
+
+def _halved(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def size(value: Any) -> int:
+    """Characters of a value as JSON."""
+    return len(dumped(value))
+
+
+def fit(value: Any, room: int) -> Any:
+    """Return a value like the given one whose JSON has at most `room` characters; "" or 0 where nothing else fits."""
+    if size(value) <= room:
+        return value
+    if isinstance(value, str):
+        return _fit_string(value, room)
+    if isinstance(value, list):
+        return _fit_array(value, room)
+    if isinstance(value, dict):
+        return _fit_object(value, room)
+    return _fit_string(MARK, room)
+
+
+def _fit_string(text: str, room: int) -> Any:
+    """The longest beginning that fits, with a mark if there is room for one. Escapes take more than a character."""
+    if room < 2:
+        return 0
+    low, high = 0, min(len(text), room)
+    mark = MARK if room >= len(MARK) + 2 else ""
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if size(text[:middle] + mark) <= room else (low, middle - 1)
+    return text[:low] + mark
+
+
+def _fit_array(values: list[Any], room: int) -> Any:
+    if len(values) > 2:
+        between = f"... ({len(values) - 2} items omitted)"
+        overhead = size(["", between, ""]) - 4
+        if room >= overhead + 4:
+            first, last = _shares([values[0], values[-1]], room - overhead)
+            return [fit(values[0], first), between, fit(values[-1], last)]
+        return _fit_string(f"... ({len(values)} items omitted)", room)
+    overhead = len(values) + 1
+    if room < overhead + 2 * len(values):
+        return _fit_string(MARK, room)
+    return [fit(value, share) for value, share in zip(values, _shares(values, room - overhead), strict=True)]
+
+
+def _fit_object(values: dict[str, Any], room: int) -> Any:
+    """All keys if they fit, else the first ones and how many are missing."""
+    kept = dict(values)
+    costs = {key: size(key) + 2 for key in kept}
+    needed = sum(costs.values()) + 1 + 2 * len(kept)
+    note: dict[str, Any] = {}
+    if needed > room:
+        note = {"...": f"{len(kept)} keys omitted"}
+        left = room - size(note) - 1
+        chosen: dict[str, Any] = {}
+        # Errors first, then in order.
+        for key in sorted(kept, key=lambda key: key.lower() not in ERRORS):
+            if left < costs[key] + 2:
+                break
+            left -= costs[key] + 2
+            chosen[key] = kept[key]
+        if not chosen:
+            return _fit_string(MARK, room)
+        kept = {key: value for key, value in kept.items() if key in chosen}
+        note = {"...": f"{len(values) - len(kept)} keys omitted"}
+    overhead = sum(costs[key] for key in kept) + 1 + (size(note) - 1 if note else 0)
+    first = [key for key in kept if key.lower() in ERRORS]
+    others = [key for key in kept if key.lower() not in ERRORS]
+    # What says what went wrong gets what it wants before the rest shares what is left.
+    room_first = max(2 * len(first), room - overhead - 2 * len(others))
+    given = dict(zip(first, _shares([kept[key] for key in first], room_first), strict=True))
+    used = sum(min(given[key], size(kept[key])) for key in first)
+    rest = _shares([kept[key] for key in others], room - overhead - used)
+    given.update(zip(others, rest, strict=True))
+    return {key: fit(value, given[key]) for key, value in kept.items()} | note
+
+
+def _shares(values: Sequence[Any], room: int) -> list[int]:
+    """Room for each value: small ones get what they need, the others share the rest evenly."""
+    wanted = [size(value) for value in values]
+    shares = [0] * len(values)
+    left = sorted(range(len(values)), key=lambda n: wanted[n])
+    while left:
+        even = room // len(left)
+        n = left.pop(0)
+        shares[n] = min(wanted[n], even) if left else room
+        room -= shares[n]
+    return shares

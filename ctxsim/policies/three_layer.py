@@ -1,0 +1,60 @@
+"""The three-layer manager: head and tail on arrival, tracking as items come, compaction to a short summary."""
+
+from dataclasses import dataclass
+
+from ctxsim.policies.head_tail import head_tail
+from ctxsim.policies.policy import Count, Policy, Positive, Share, Stop
+from ctxsim.policies.summary import summarize_old
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+
+@dataclass
+class ThreeLayer(Policy):
+    """Seed 003 as a whole. From `at` of the window on: head + summary + last `keep_last` messages; at `stop`: stop.
+
+    Where the document contradicts itself: both limits of layer 1 hold; tokens are tracked as items are added, so before
+    the call; "at 70 %" includes 70 %; the summary is of everything that leaves, not only of user messages, in at most
+    `max_tokens` (2 or 3 sentences); compaction is done before the next request instead of beside it.
+    """
+
+    at: Share = 0.7
+    stop: Share = 0.95
+    keep_last: Positive = 10
+    max_tokens: Positive = 120
+    lines: Positive = 128
+    bytes: Count = 10_240
+
+    def threshold(self) -> float:
+        return self.at * self.sees.window
+
+    @property
+    def truncate_log(self) -> list[str]:
+        """One line for each truncation and compaction so far."""
+        log: list[str] = self.__dict__.setdefault("_truncate_log", [])
+        return log
+
+    def on_tool_result(self, item: Item) -> Item:
+        text = head_tail(item.text, self.lines, self.bytes)
+        if text != item.text:
+            self.truncate_log.append(f"item {item.place}: {len(item.text):,} to {len(text):,} characters")
+        return item.with_text(text)
+
+    def compaction_needed(self, view: View) -> bool:
+        """Whether adding the last item brought the estimate to the threshold: the seed's ErrCompactionNeeded."""
+        return self.sees.estimate(view) >= self.threshold()
+
+    def before_call(self, view: View) -> View | Stop:
+        if self.compaction_needed(view):
+            view = self._compact(view)
+        used = self.sees.estimate(view)
+        if used >= self.stop * self.sees.window:
+            return Stop(f"{used:,} tokens are {self.stop:.0%} of the window ({self.sees.window:,}) or more")
+        return view
+
+    def _compact(self, view: View) -> View:
+        reason = f"estimate at {self.sees.estimate(view) / self.sees.window:.0%} of the window"
+        compacted = summarize_old(self, view, self.keep_last, self.max_tokens, reason)
+        if compacted is not view:
+            self.truncate_log.append(f"compacted {len(view)} items to {len(compacted)}: {reason}")
+        return compacted

@@ -1,0 +1,92 @@
+"""Three triggers in order of priority: a share of the window, a number of tokens, a number of messages."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+Trigger = Literal["percentage", "tokens", "messages"]
+
+
+@dataclass
+class ThreeTriggers(Policy):
+    """Only what came after the last summary counts; the first trigger that fires reduces that to its own target.
+
+    Seed 004: over `trigger` of `window` to `preserve` of it; over `budget` + `buffer` to `target` tokens; over
+    `messages` + `spare` to `messages`. `only` leaves one trigger: in its code the first one configured decides alone.
+    `tools_by_messages` is its option D. `reducer`: drop what is old, or put a billed summary in its place.
+    """
+
+    decides_by: ClassVar[str] = "output-only"
+
+    only: Literal["all", "percentage", "tokens", "messages"] = "all"
+    reducer: Literal["counting", "summarizing"] = "counting"
+    trigger: Share = 0.7
+    preserve: Share = 0.3
+    window: Positive = 128_000
+    budget: Positive = 90_000
+    target: Positive = 40_000
+    buffer: Count = 1_000
+    messages: Positive = 20
+    spare: Count = 5
+    tools_by_messages: bool = False
+
+    def threshold(self) -> float | None:
+        return {"percentage": self.trigger * self.window, "tokens": float(self.budget + self.buffer)}.get(
+            "percentage" if self.only == "all" else self.only
+        )
+
+    def before_call(self, view: View) -> View:
+        groups = view.messages()
+        last = max((n for n, group in enumerate(groups) if group[0].kind == "summary"), default=-1)
+        after = groups[last + 1 :]
+        fired = self._fired(view, after)
+        if fired is None:
+            return view
+        start = self._kept_from(after, fired)
+        # The kept tail grows back to a whole exchange.
+        while start > 0 and after[start][0].kind == "tool_result":
+            start -= 1
+        old = [item for group in after[:start] for item in group]
+        return self._reduce(view, old, after[start][0].order, fired) if old else view
+
+    def _fired(self, view: View, after: list[list[Item]]) -> Trigger | None:
+        """The first trigger, in order of priority, that its part of the conversation is over."""
+        tokens = self._tokens(after)
+        over: dict[Trigger, bool] = {
+            "percentage": tokens > self.trigger * self.window,
+            "tokens": tokens > self.budget + self.buffer,
+            "messages": len(after) > self.messages + self.spare,
+        }
+        if self.tools_by_messages and any(item.kind == "tool_result" for item in view):
+            return "messages" if over["messages"] else None
+        return next((name for name, is_over in over.items() if is_over and self.only in ("all", name)), None)
+
+    def _kept_from(self, after: list[list[Item]], fired: Trigger) -> int:
+        """Index of the first message that stays; at least the newest does."""
+        if fired == "messages":
+            return max(0, len(after) - self.messages)
+        room = self.preserve * self.window if fired == "percentage" else self.target
+        start = len(after) - 1
+        while start > 0 and self._tokens(after[start - 1 :]) <= room:
+            start -= 1
+        return start
+
+    def _tokens(self, groups: list[list[Item]]) -> int:
+        """What its tracking believes these messages to be: the head isn't in it."""
+        items = [item for group in groups for item in group]
+        size = sum(map(self.sees.estimator.item, items))
+        empty = type(self.sees.head)()
+        return self.sees.estimator.request(empty, size, items, self.sees.reported)
+
+    def _reduce(self, view: View, old: list[Item], at: int, fired: Trigger) -> View:
+        reason = f"over its {fired} trigger"
+        places = [item.place for item in old]
+        if self.reducer == "counting":
+            return view.drop(places, reason)
+        text = self.sees.summarize(old, 500)
+        if text is None:
+            return view
+        return view.drop(places, reason).insert(text, at, reason, kind="summary", sources=places)

@@ -1,0 +1,35 @@
+"""A budget in approximate tokens: the same pruning as by characters, by an estimate and the model's window."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.char_budget import prune
+from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.view import View
+
+
+@dataclass
+class TokenApproxBudget(Policy):
+    """Over `tokens` by ceil(length / 3), drop old tool exchanges, then all but the last turns; 0: the model's window.
+
+    Seed 002, phase 1: 32,000 unless the active model's window is known.
+    """
+
+    decides_by: ClassVar[str] = "chars:ratio=3,unit=utf16"
+
+    tokens: Count = 32_000
+    keep_tools: Count = 10
+    keep_turns: Positive = 12
+
+    def threshold(self) -> float:
+        return self.tokens or self.sees.window
+
+    def before_call(self, view: View) -> View:
+        limit = self.threshold()
+        return prune(
+            view,
+            lambda shown: self.sees.estimate(shown) > limit,
+            self.keep_tools,
+            self.keep_turns,
+            f"estimate over {limit:,.0f} tokens",
+        )
