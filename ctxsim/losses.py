@@ -8,10 +8,10 @@ import msgspec
 
 from ctxsim.economics import refetch_usd
 from ctxsim.provider import Provider
-from ctxsim.references import Counts, Need, Needles, References, Survival, reissues
+from ctxsim.references import Counts, Need, Needles, References, Survival, first_sent, reissues
 from ctxsim.references.depth import depth
-from ctxsim.rows import LossRow, NeedleRow, NeedRow
-from ctxsim.tally import Sent
+from ctxsim.rows import ItemRow, LossRow, NeedleRow, NeedRow
+from ctxsim.tally import Sent, shown
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Item, Transcript
 
@@ -41,6 +41,29 @@ def need_rows(transcript: Transcript, references: References) -> list[NeedRow]:
         )
         for number, needs in enumerate(references.needs_by_call, 1)
         for need in needs
+    ]
+
+
+def item_rows(transcript: Transcript, references: References, counter: Counter) -> list[ItemRow]:
+    """Return a row for each recorded item, in order."""
+    sent = first_sent(transcript)
+    users: dict[int, list[int]] = {}
+    for number, needs in enumerate(references.needs_by_call, 1):
+        for place in dict.fromkeys(need.sources[-1] for need in needs):
+            users.setdefault(place, []).append(number)
+    return [
+        ItemRow(
+            transcript=transcript.name,
+            item=item.place,
+            kind=item.kind,
+            tool=item.tool,
+            message=item.message,
+            first_call=sent[item.place],
+            tokens=counter.item(item),
+            used_by=" ".join(map(str, users.get(item.place, ()))),
+            text=shown(item.text),
+        )
+        for item in transcript.items
     ]
 
 

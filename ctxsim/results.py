@@ -3,6 +3,7 @@
     run.json        what was run: policies, provider, tokenizer and vocabulary hash, inputs and their hashes
     calls.parquet   one row per call and policy (calls.csv: the same)
     events.parquet  one row per edit: the audit trail
+    items.parquet   one row per recorded item, with the beginning of its text
     needs.parquet   one row per reference that a call needed
     losses.parquet  one row per need and policy that had lost it
     frontier.csv    the least tokens and dollars at each survival, per transcript
@@ -17,7 +18,7 @@ from __future__ import annotations
 import csv
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.rows import CallRow, Event, FrontierRow, LossRow, NeedleRow, NeedRow, SummaryRow
+from ctxsim.rows import CallRow, Event, FrontierRow, ItemRow, LossRow, NeedleRow, NeedRow, SummaryRow
 
 if typing.TYPE_CHECKING:
     import pandas
@@ -36,6 +37,7 @@ SCHEMA_VERSION = 2
 TABLES: dict[str, tuple[type[msgspec.Struct], bool, bool]] = {
     "calls": (CallRow, True, True),
     "events": (Event, False, True),
+    "items": (ItemRow, False, True),
     "needs": (NeedRow, False, True),
     "losses": (LossRow, False, True),
     "frontier": (FrontierRow, True, False),
@@ -46,6 +48,19 @@ TABLES: dict[str, tuple[type[msgspec.Struct], bool, bool]] = {
 
 
 CSV_ONLY = ("summary", "frontier", "needles")
+
+
+class Tables(msgspec.Struct):
+    """The rows of one transcript under all policies, by table."""
+
+    calls: list[CallRow] = []
+    events: list[Event] = []
+    items: list[ItemRow] = []
+    needs: list[NeedRow] = []
+    losses: list[LossRow] = []
+    frontier: list[FrontierRow] = []
+    needles: list[NeedleRow] = []
+    summary: list[SummaryRow] = []
 
 
 class InputInfo(msgspec.Struct, frozen=True):
@@ -73,6 +88,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     providers: tuple[dict[str, Any], ...]
     inputs: tuple[InputInfo, ...]
     detectors: tuple[str, ...]
+    complete: bool = True
+    """False if the run was stopped: what was finished by then is in it, and `--resume` goes on."""
     scenario: dict[str, Any] | None = None
     schema: int = SCHEMA_VERSION
     columns: dict[str, dict[str, str]] = {}
@@ -172,13 +189,14 @@ class RunWriter:
         self.folder.mkdir(parents=True, exist_ok=True)
         return {name: _Table(self.folder, name, *form) for name, form in TABLES.items()}
 
-    def write(self, tables: Mapping[str, Sequence[msgspec.Struct]]) -> None:
-        """Append the rows of one transcript under all policies, by table."""
+    def write(self, tables: Tables) -> None:
+        """Append the rows of one transcript under all policies."""
         for name, table in self._tables.items():
-            table.write(tables[name])
+            table.write(getattr(tables, name))
 
     def finish(self, info: RunInfo) -> None:
-        """Complete the run."""
+        """Complete the run. Killed here, it leaves no run.json, and so no run: never tables of two runs."""
+        self.folder.joinpath("run.json").unlink(missing_ok=True)
         for table in self._tables.values():
             table.finish()
         described = {name: columns(row) for name, (row, _, _) in TABLES.items()}
@@ -203,6 +221,14 @@ class Run(msgspec.Struct, frozen=True):
     def shown(self, label: str) -> str:
         """Return a label as tables and pictures show it: without defaults where it is long, bounds marked."""
         return self.info.shown.get(label, label) + (" (bound)" if label in self.info.bounds else "")
+
+
+def read_table(folder: Path, name: str, transcripts: Sequence[str]) -> pandas.DataFrame:
+    """Return the rows of some transcripts from a run's Parquet table, without reading the others' into memory."""
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(folder / f"{name}.parquet", filters=[("transcript", "in", list(transcripts))])
+    return table.to_pandas()
 
 
 def read_run(folder: str | Path) -> Run:

@@ -28,7 +28,7 @@ SurvivalShare = _column("counted", "share of references")
 Dollars = _column("modelled", "USD")
 
 
-class CallRow(msgspec.Struct, frozen=True):
+class CallRow(msgspec.Struct, frozen=True, array_like=True):
     """One call under one policy. The `refs_` columns are filled by `measure`, which knows the references."""
 
     transcript: Annotated[str, Fact]
@@ -75,8 +75,11 @@ class CallRow(msgspec.Struct, frozen=True):
     refs_kept_carried: Annotated[int, Found] = 0
 
 
-class Event(msgspec.Struct, frozen=True):
-    """One edit. `item` is the place in the recording, negative for an item that a policy made."""
+class Event(msgspec.Struct, frozen=True, array_like=True):
+    """One edit. `item` is the place in the recording, negative for an item that a policy made.
+
+    `sources` are the places that an inserted item stands for; `text` is what stands there now, its beginning.
+    """
 
     transcript: Annotated[str, Fact]
     policy: Annotated[str, Fact]
@@ -87,9 +90,25 @@ class Event(msgspec.Struct, frozen=True):
     tokens_before: Annotated[int, Counted]
     tokens_after: Annotated[int, Counted]
     reason: Annotated[str, Fact]
+    sources: Annotated[str, Fact] = ""
+    text: Annotated[str, Fact] = ""
 
 
-class NeedRow(msgspec.Struct, frozen=True):
+class ItemRow(msgspec.Struct, frozen=True, array_like=True):
+    """One recorded item. `first_call` is the request that first sends it, `used_by` the calls that needed it."""
+
+    transcript: Annotated[str, Fact]
+    item: Annotated[int, Number]
+    kind: Annotated[str, Fact]
+    tool: Annotated[str, Fact]
+    message: Annotated[int, Number]
+    first_call: Annotated[int, Number]
+    tokens: Annotated[int, Counted]
+    used_by: Annotated[str, Fact]
+    text: Annotated[str, Fact]
+
+
+class NeedRow(msgspec.Struct, frozen=True, array_like=True):
     """One reference that a call needed. `item` is the place of its newest source, `depth` the atom's in it."""
 
     transcript: Annotated[str, Fact]
@@ -104,7 +123,7 @@ class NeedRow(msgspec.Struct, frozen=True):
     atom: Annotated[str, Fact]
 
 
-class LossRow(msgspec.Struct, frozen=True):
+class LossRow(msgspec.Struct, frozen=True, array_like=True):
     """One need that a policy's view no longer held; `need` is its row in needs, from 0 in each transcript.
 
     `form`: `truncated`, `dropped` or `summarised`, of the newest source.
@@ -117,7 +136,7 @@ class LossRow(msgspec.Struct, frozen=True):
     form: Annotated[str, Fact]
 
 
-class FrontierRow(msgspec.Struct, frozen=True):
+class FrontierRow(msgspec.Struct, frozen=True, array_like=True):
     """The least tokens and dollars at one survival: no policy of the family can have less.
 
     `scheduled_usd` is what a schedule with its edits at the best times would cost; of the family `results` only.
@@ -131,7 +150,7 @@ class FrontierRow(msgspec.Struct, frozen=True):
     scheduled_usd: Annotated[float | None, Dollars]
 
 
-class NeedleRow(msgspec.Struct, frozen=True):
+class NeedleRow(msgspec.Struct, frozen=True, array_like=True):
     """One planted fact at one later use under one policy. `compactions` lie between its first request and the use."""
 
     transcript: Annotated[str, Fact]
@@ -145,7 +164,7 @@ class NeedleRow(msgspec.Struct, frozen=True):
     kept: Annotated[bool, Fact]
 
 
-class SummaryRow(msgspec.Struct, frozen=True):
+class SummaryRow(msgspec.Struct, frozen=True, array_like=True):
     """One transcript under one policy. None is "not known" or "never", not zero."""
 
     transcript: Annotated[str, Fact]

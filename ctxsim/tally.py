@@ -104,6 +104,15 @@ class Tally:
         )
 
 
+SHOWN_CHARS = 2_000
+
+
+def shown(text: str) -> str:
+    """The beginning of a text, for people to look at, and how much is left out; half a surrogate pair replaced."""
+    cut = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}… ({len(text) - SHOWN_CHARS:,} more characters)"
+    return cut.encode("utf-8", "replace").decode()
+
+
 def change(edit: Edit, counter: Counter) -> int:
     """True tokens that an edit added (negative: removed), without framing."""
     after = counter.item(edit.after) if edit.after else 0
@@ -130,4 +139,6 @@ def events(sent: Sent, counter: Counter) -> Iterator[Event]:
             tokens_before=counter.item(edit.before) if edit.before else 0,
             tokens_after=counter.item(edit.after) if edit.after else 0,
             reason=edit.reason,
+            sources=" ".join(map(str, edit.after.sources)) if edit.after and edit.before is None else "",
+            text=shown(edit.after.text) if edit.after else "",
         )

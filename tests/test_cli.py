@@ -39,8 +39,8 @@ def test_bench_without_arguments_runs_both_scenarios(bench: tuple[Path, str]) ->
     for name in ("documented-53k", "fifty-turns"):
         files = {file.name for file in (results / name).iterdir()}
         assert files == {
-            "run.json", "calls.parquet", "calls.csv", "events.parquet", "needs.parquet", "losses.parquet",
-            "frontier.csv", "needles.csv", "summary.csv", "token-growth.png", "estimates.png",
+            "run.json", "calls.parquet", "calls.csv", "events.parquet", "items.parquet", "needs.parquet",
+            "losses.parquet", "frontier.csv", "needles.csv", "summary.csv", "token-growth.png", "estimates.png",
             "survival-tokens.png", "survival-dollars.png",
         }  # fmt: skip
         assert (results / name / "token-growth.png").read_bytes().startswith(b"\x89PNG")

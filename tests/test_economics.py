@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from samples import conversation
 from strategies import transcripts
 
-from ctxsim.bench import Setting, bench_scenario
 from ctxsim.economics import best_batch, break_even_refetch, deletion_pays, reads_until_caching_pays
 from ctxsim.errors import InputError, UnknownName
 from ctxsim.measure import Measured
@@ -28,6 +27,7 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.replay import replay
 from ctxsim.synthesis import load_scenario
 from ctxsim.tally import Sent
+from ctxsim.task import Setting, scenario_rows
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Head, Transcript
@@ -334,8 +334,8 @@ class TestPrices:
 
 def test_the_cached_documented_case_says_it_plainly() -> None:
     scenario = load_scenario("documented-53k-cached")
-    rows = list(bench_scenario(scenario, Setting(scenario.name, scenario.title, scenario.policies)))
-    summary = {row.policy: row for one in rows for row in one.tables.get("summary", ())}
+    rows = list(scenario_rows(scenario, Setting(scenario.name, scenario.title, scenario.policies)))
+    summary = {row.policy: row for one in rows for row in (one.tables.summary if one.tables else ())}
     keep_all, budget = summary["keep-all"], summary["token-budget:budget=40000,retain=500"]
     assert keep_all.first_failure is None, "cache reads are free of the rate limit"
     assert budget.tokens_sum < keep_all.tokens_sum

@@ -7,7 +7,7 @@ import pytest
 from samples import run
 from test_references import ASK, TASK, chat
 
-from ctxsim.bench import Setting, bench
+from ctxsim.bench import bench
 from ctxsim.errors import LabelError
 from ctxsim.losses import Losses
 from ctxsim.measure import Measured
@@ -24,6 +24,7 @@ from ctxsim.results import Run, read_run
 from ctxsim.rows import NeedleRow
 from ctxsim.sweep import expand
 from ctxsim.synthesis import load_scenario, synthesize
+from ctxsim.task import Setting
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ctxsim import __version__
+from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError, unknown
 
 COMMANDS = {
@@ -18,6 +19,9 @@ COMMANDS = {
     "transcripts": ("transcripts", "Check, convert and measure recorded transcripts."),
     "replay": ("replay", "Watch one conversation, call by call, under one policy."),
     "sweep": ("sweep", "Try a grid of a policy's parameters; which setting to take, and why."),
+    "report": ("report", "One HTML page of a finished run: charts, tables, call by call."),
+    "plot": ("plot", "Draw every chart of a finished run as PNG and SVG."),
+    "compare": ("compare", "Two finished runs: what changed, and whether it is more than noise."),
     "losses": ("losses", "What the policies of a finished run lost, taken apart."),
     "claims": ("claims", "What the documents behind ctxsim state, measured."),
     "validate": ("validate", "Compare predicted tokens and cache reads with recorded usage."),
@@ -71,9 +75,9 @@ def main() -> None:
     try:
         cli(standalone_mode=True)
     except CtxsimError as error:
-        click.echo(f"ctxsim: {error}", err=True)
+        click.echo(f"ctxsim: {safe(str(error))}", err=True)
         sys.exit(1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"ctxsim: {where}{error.strerror or error}", err=True)
+        click.echo(safe(f"ctxsim: {where}{error.strerror or error}"), err=True)
         sys.exit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ from typing import Any, get_args
 import click
 import msgspec
 
-from ctxsim.bench import DEFAULT_POLICIES, Setting, bench
+from ctxsim.bench import DEFAULT_POLICIES, bench
+from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
 from ctxsim.provider import Provider
 from ctxsim.provider.cache import Breakpoints
@@ -20,9 +22,10 @@ from ctxsim.provider.models import read_overrides
 from ctxsim.provider.rules import SummaryMode
 from ctxsim.readers import SUFFIXES
 from ctxsim.report.plots import plot_run
-from ctxsim.report.tables import print_run
+from ctxsim.report.tables import SORTS, formatted, print_run
 from ctxsim.results import InputInfo, Run, RunInfo, read_run
 from ctxsim.synthesis import Scenario, load_scenario
+from ctxsim.task import Setting
 
 CACHES = ("none", "anthropic", "openai", "openai-paid-writes", "google", "deepseek")
 DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")
@@ -39,6 +42,7 @@ RUN_OPTIONS = (
     click.option("--breakpoints", type=click.Choice(get_args(Breakpoints)), help="Where the agent marks its cache."),
     click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens."),
     click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder, not results/NAME."),
+    click.option("--resume", is_flag=True, help="Go on with a run that was stopped or killed."),
     click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same."),
 )
 
@@ -53,8 +57,19 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command("bench")
 @click.argument("paths", nargs=-1)
 @click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Run these policies instead of the default.")
+@click.option("--sort", type=click.Choice(list(SORTS)), default="run", help="Best first by this; run: as given.")
+@click.option("--format", "form", type=click.Choice(("table", "csv", "json", "markdown")), default="table")
 @run_options
-def command(paths: tuple[str, ...], policies: tuple[str, ...], out: Path | None, jobs: int, **options: Any) -> None:
+def command(
+    paths: tuple[str, ...],
+    policies: tuple[str, ...],
+    sort: str,
+    form: str,
+    out: Path | None,
+    jobs: int,
+    resume: bool,
+    **options: Any,
+) -> None:
     """Replay transcripts (PATHS: files, folders, - for standard input) or scenarios through policies.
 
     Without arguments both scenarios run. Prints one table per run and writes run.json, calls, events, summary and
@@ -64,8 +79,10 @@ def command(paths: tuple[str, ...], policies: tuple[str, ...], out: Path | None,
     bad = 0
     for setting, chosen in runs:
         folder = out if out and len(runs) == 1 else (out or Path("results")) / setting.name
-        info = run_one(setting, chosen, paths, folder, jobs)
+        info = run_one(setting, chosen, paths, folder, jobs, resume, sort, form)
         bad += say_what_was_left_out(info)
+        if not info.complete:
+            sys.exit(130)
     if bad:
         sys.exit(1)
 
@@ -102,22 +119,44 @@ def _run_name(path: str, taken: set[str]) -> str:
     return name if name not in taken else f"{name}-recorded"
 
 
-def run_one(setting: Setting, scenario: Scenario | None, paths: tuple[str, ...], folder: Path, jobs: int) -> RunInfo:
-    """Run one bench, print its provider and table, and write its pictures."""
-    info, run = replayed(setting, scenario, paths, folder, jobs)
-    print_run(run, console().print)
+def run_one(
+    setting: Setting,
+    scenario: Scenario | None,
+    paths: tuple[str, ...],
+    folder: Path,
+    jobs: int,
+    resume: bool,
+    sort: str,
+    form: str,
+) -> RunInfo:
+    """Run one bench, print its provider and table (or only the table, for programs), and write its pictures."""
+    info, run = replayed(setting, scenario, paths, folder, jobs, resume, quiet=form != "table")
+    if form != "table":
+        click.echo(formatted(run, form, sort), nl=False)
+        plot_run(run)
+        return info
+    print_run(run, console().print, sort)
     say_where(run, plot_run(run))
     return info
 
 
 def replayed(
-    setting: Setting, scenario: Scenario | None, paths: tuple[str, ...], folder: Path, jobs: int
+    setting: Setting,
+    scenario: Scenario | None,
+    paths: tuple[str, ...],
+    folder: Path,
+    jobs: int,
+    resume: bool,
+    quiet: bool = False,
 ) -> tuple[RunInfo, Run]:
     """Run one bench, print its provider, and return what was run and its results."""
-    with _progress(setting.name) as step:
-        info = bench(setting, folder, scenario, () if scenario else paths, jobs, step)
+    with _interruptible() as stopped, _progress(setting.name) as step:
+        info = bench(setting, folder, scenario, () if scenario else paths, jobs, step, stopped, resume)
+    if not info.complete:
+        click.echo(f"Stopped: {len(info.inputs)} source(s) done and written; go on with --resume", err=True)
     run = read_run(folder)
-    _print_providers(info)
+    if not quiet:
+        _print_providers(info)
     if not len(run.summary):
         raise CtxsimError(
             f"{', '.join(paths)}: no call to replay" + "".join(f"; {i.error}" for i in info.inputs if i.error)
@@ -156,24 +195,55 @@ def say_what_was_left_out(info: RunInfo) -> int:
     if notes:
         click.echo(f"{len(notes)} note(s) on what was left out or mended; the first:", err=True)
         for note in notes[:5]:
-            click.echo(f"  {note}", err=True)
+            click.echo(f"  {safe(note)}", err=True)
         if len(notes) > 5:
             click.echo("  ... all of them are in run.json under inputs[].notes", err=True)
     for error in errors:
-        click.echo(f"ctxsim: {error}", err=True)
+        click.echo(f"ctxsim: {safe(error)}", err=True)
     return len(errors)
 
 
 @contextmanager
-def _progress(name: str) -> Iterator[Callable[[InputInfo], Any]]:
-    """A spinner with a count on a terminal; silence where standard error is piped."""
+def _progress(name: str) -> Iterator[Callable[[InputInfo, int], Any]]:
+    """A bar with rate and time left on a terminal; silence where standard error is piped."""
     if not sys.stderr.isatty():
-        yield lambda info: None
+        yield lambda info, total: None
         return
     from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=None)
-        yield lambda info: progress.update(task, advance=1, description=f"{name}: {info.name}")
+        task = progress.add_task(name, total=None, rate="")
+        calls = 0
+
+        def step(info: InputInfo, total: int) -> None:
+            nonlocal calls
+            calls += info.calls
+            elapsed = progress.tasks[task].elapsed or 0.0
+            rate = f"{calls / elapsed:,.0f} calls/s" if elapsed else ""
+            progress.update(task, advance=1, total=total, rate=rate)
+
+        yield step
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """The first Ctrl-C asks to stop after the source under way, the second one stops at once."""
+    asked = False
+
+    def ask(number: int, frame: Any) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        click.echo("Stopping after the source under way; once more stops at once.", err=True)
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)

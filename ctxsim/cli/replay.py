@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 import msgspec
 
+from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
 from ctxsim.estimators import open_estimator
 from ctxsim.instructions import LIMIT_BYTES, load_instructions, with_instructions
@@ -28,6 +30,9 @@ from ctxsim.tokenizers.counter import Counter
 from ctxsim.tracker import TokenTracker
 from ctxsim.transcript import Transcript
 
+if TYPE_CHECKING:
+    from rich.text import Text
+
 
 @click.command("replay")
 @click.argument("what", metavar="PATH|SCENARIO")
@@ -44,6 +49,7 @@ from ctxsim.transcript import Transcript
 )
 @click.option("--number", type=click.IntRange(min=1), default=1, metavar="N", help="Which transcript of PATH, from 1.")
 @click.option("--losses", is_flag=True, help="Say which references a call used that its view no longer held.")
+@click.option("--step", is_flag=True, help="At a terminal: wait for a key after each call.")
 @click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
 @click.option("--format", "wire", type=click.Choice(get_args(Format)), default="anthropic", help="Of that request.")
 def command(
@@ -56,6 +62,7 @@ def command(
     instructions: Path | None,
     number: int,
     losses: bool,
+    step: bool,
     request_call: int | None,
     wire: Format,
 ) -> None:
@@ -74,13 +81,46 @@ def command(
     if request_call is not None:
         _print_request(sent, request_call, transcript, wire)
         return
-    click.echo(f"{transcript.name}: {len(transcript.calls)} calls under {spec.label}")
+    click.echo(f"{safe(transcript.name)}: {len(transcript.calls)} calls under {spec.label}")
     click.echo(f"Provider: {provider.describe()}")
     for note in transcript.notes:
-        click.echo(f"Note: {note}", err=True)
+        click.echo(f"Note: {safe(note)}", err=True)
     watch = Losses(transcript) if losses else None
+    if sys.stdout.isatty():
+        _show_live(sent, provider, watch, step)
+        return
     for line, to_stderr in lines(sent, provider, watch):
         click.echo(line, err=to_stderr)
+
+
+def _show_live(sent: Iterable[Sent], provider: Provider, watch: Losses | None, step: bool) -> None:
+    """Call by call in colour, each with a bar of the window; with `step` the next one waits for Enter."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    room = provider.window - provider.reserved_output
+    tracker = TokenTracker(room)
+    for one in sent:
+        row = one.row
+        bad = row.status != "ok"
+        console.print(context_bar(row.tokens_sent / room, bad), Text(f" call {row.call}", style="bold"), end="")
+        for number, (line, _) in enumerate(lines_of(one, tracker, watch)):
+            # The bar and the number of the call stand in front of the first line already.
+            shown = line.partition("|")[2] if number == 0 else line
+            style = "red" if bad and number == 0 else "yellow" if "lost:" in line else "cyan" if number else ""
+            console.print(Text(shown, style=style))
+        if step:
+            click.pause(info="")
+
+
+def context_bar(share: float, bad: bool = False) -> Text:
+    """How full the window is, in 24 cells: green, from 70 % yellow, red when refused."""
+    from rich.text import Text
+
+    full = min(24, round(24 * share))
+    color = "red" if bad or share > 1 else "yellow" if share >= 0.7 else "green"
+    return Text("█" * full, style=color) + Text("░" * (24 - full), style="dim")
 
 
 def _open(what: str, number: int, overrides: dict[str, object]) -> tuple[Transcript, Provider]:
@@ -141,29 +181,32 @@ class Losses:
 
 
 def lines(sent: Iterable[Sent], provider: Provider, watch: Losses | None = None) -> Iterator[tuple[str, bool]]:
-    """Return the display line by line; True with those for standard error.
+    """Return the display line by line; True with those for standard error."""
+    tracker = TokenTracker(provider.window - provider.reserved_output)
+    for one in sent:
+        yield from lines_of(one, tracker, watch)
+
+
+def lines_of(one: Sent, tracker: TokenTracker, watch: Losses | None) -> Iterator[tuple[str, bool]]:
+    """Return the lines of one call; True with those for standard error.
 
     Seed 003, "REPL Display": used / window / percent, latest call, average, and how many calls of average growth fit.
     """
-    tracker = TokenTracker(provider.window - provider.reserved_output)
-    for one in sent:
-        row = one.row
-        tracker.record(row.tokens_sent, row.tokens_output)
-        waited = f"  waited {row.wait_s:.0f} s" if row.wait_s else ""
-        status = "" if row.status == "ok" else f"  ✗ {row.status}: {row.reason}"
-        yield f"call {row.call:>3} | {tracker.report()}{waited}{status}", False
-        if watch is not None:
-            yield from ((line, False) for line in watch.of(one))
-        for text in one.said:
-            yield text, True
-        if one.edits:
-            removed = (
-                f"{row.tokens_removed:,} tokens removed"
-                if row.tokens_removed >= 0
-                else f"{-row.tokens_removed:,} added"
-            )
-            moments = ", ".join(dict.fromkeys(moment for moment, _ in one.edits))
-            yield (
-                f"         compaction ({moments}): {row.items_edited} edited, {row.items_dropped} dropped, {removed}",
-                False,
-            )
+    row = one.row
+    tracker.record(row.tokens_sent, row.tokens_output)
+    waited = f"  waited {row.wait_s:.0f} s" if row.wait_s else ""
+    status = "" if row.status == "ok" else f"  ✗ {row.status}: {row.reason}"
+    yield safe(f"call {row.call:>3} | {tracker.report()}{waited}{status}"), False
+    if watch is not None:
+        yield from ((safe(line), False) for line in watch.of(one))
+    for text in one.said:
+        yield safe(text), True
+    if one.edits:
+        removed = (
+            f"{row.tokens_removed:,} tokens removed" if row.tokens_removed >= 0 else f"{-row.tokens_removed:,} added"
+        )
+        moments = ", ".join(dict.fromkeys(moment for moment, _ in one.edits))
+        yield (
+            f"         compaction ({moments}): {row.items_edited} edited, {row.items_dropped} dropped, {removed}",
+            False,
+        )

@@ -23,7 +23,9 @@ BOUNDS = ("keep-all", "drop-all", "oracle-lossless")
     "--policy", "grids", multiple=True, required=True, metavar="GRID", help="token-budget:retain=100..4000@8,budget=..."
 )
 @run_options
-def command(paths: tuple[str, ...], grids: tuple[str, ...], out: Path | None, jobs: int, **options: Any) -> None:
+def command(
+    paths: tuple[str, ...], grids: tuple[str, ...], out: Path | None, jobs: int, resume: bool, **options: Any
+) -> None:
     """Replay PATHS or scenarios through every setting of a grid: what each costs, loses and has refused.
 
     `low..high@n` are n values, `a|b|c` these; several --policy and several ranges multiply. The bounds always run too.
@@ -35,7 +37,7 @@ def command(paths: tuple[str, ...], grids: tuple[str, ...], out: Path | None, jo
     bad = 0
     for setting, chosen in runs:
         folder = out if out and len(runs) == 1 else (out or Path("results")) / f"{setting.name}-sweep"
-        info, run = replayed(setting, chosen, paths, folder, jobs)
+        info, run = replayed(setting, chosen, paths, folder, jobs, resume)
         print_sweep(run, console().print)
         say_where(run, plot_sweep(run))
         bad += say_what_was_left_out(info)

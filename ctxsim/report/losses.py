@@ -120,6 +120,20 @@ def breakdown(run: Run, by: str) -> list[dict[str, str]]:
     return rows
 
 
+def survival_by_age(run: Run) -> tuple[list[str], dict[str, list[float]]]:
+    """Return age groups with their number of needs, and what each policy kept of each, in per cent; fresh ones too."""
+    needs = run.needs.assign(need=run.needs.groupby("transcript").cumcount(), group=run.needs.age.map(age_group))
+    strict = needs[needs.detector == "strict"]
+    groups = [name for name in ("0", *(name for _, name in AGES)) if (strict.group == name).any()]
+    totals = strict.groupby("group").size()
+    lost = run.losses.merge(strict[["transcript", "need", "group"]], on=["transcript", "need"])
+    kept = {}
+    for label in run.info.policies:
+        gone = lost[lost.policy == label].groupby("group").size()
+        kept[label] = [100.0 * (1 - gone.get(name, 0) / totals[name]) for name in groups]
+    return [f"{name} (n={totals[name]})" for name in groups], kept
+
+
 def needle_rows(run: Run) -> list[dict[str, str]]:
     """Return which share of planted facts each policy kept: rules, then facts by depth and by age; empty if none."""
     needles = run.needles

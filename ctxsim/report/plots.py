@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ctxsim.report.style import COLORS, LIMIT_COLOR, color_of, plain_axes, short, spread
+from ctxsim.report.style import COLORS, LIMIT_COLOR, color_of, plain_axes, second_time, short, spread
 from ctxsim.report.tables import compact
 from ctxsim.results import Run
 
 
-def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1) -> tuple[Any, Any]:
+def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
     """Return a figure and its axes in the common look."""
     import matplotlib
 
@@ -20,7 +20,7 @@ def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1) -> tu
     pyplot.rcParams.update(
         {"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left", "svg.hashsalt": "ctxsim"}
     )
-    figure, axes = pyplot.subplots(1, columns, figsize=(width, height), layout="constrained")
+    figure, axes = pyplot.subplots(rows, columns, figsize=(width, height), layout="constrained")
     return figure, axes
 
 
@@ -43,14 +43,14 @@ def plot_run(run: Run) -> list[Path]:
     return drawn + tradeoffs(run)
 
 
-def _shown_transcript(run: Run) -> str:
+def shown_transcript(run: Run) -> str:
     """The transcript with the most tokens: pictures over calls show one."""
     return str(run.summary.sort_values("tokens_full_sum", kind="stable").transcript.iloc[-1])
 
 
 def growth(run: Run, path: Path) -> Path:
     """Input tokens of every call, one line per policy, with the limits; crosses mark first failures."""
-    transcript = _shown_transcript(run)
+    transcript = shown_transcript(run)
     calls = run.calls[run.calls.transcript == transcript]
     figure, axes = new_figure()
     last = calls.call.max()
@@ -59,10 +59,11 @@ def growth(run: Run, path: Path) -> Path:
         rows = calls[calls.policy == label].sort_values("call")
         bound = label in run.info.bounds
         color = color_of(label, run.info.policies, run.info.bounds)
+        again = second_time(label, run.info.policies, run.info.bounds)
         failed = rows[rows.status != "ok"].call
         first = failed.iloc[0] if len(failed) else last + 1
         style = {
-            "color": color, "linewidth": 1.4 if bound else 1.8, "linestyle": "--" if bound else "-",
+            "color": color, "linewidth": 1.4 if bound else 1.8, "linestyle": "--" if bound else ":" if again else "-",
             "marker": "o" if last <= 20 else None, "markersize": 3.5,
         }  # fmt: skip
         before, after = rows[rows.call <= first], rows[rows.call >= first]
@@ -78,7 +79,7 @@ def growth(run: Run, path: Path) -> Path:
             )
         )
     top = max(1.0, float(calls.tokens_sent.max()) * 1.08)
-    for limit, name in _limits(run, transcript):
+    for limit, name in limits_of(run, transcript):
         if limit <= top * 1.5:
             top = max(top, limit * 1.06)
             color = "#555555" if name == "budget" else LIMIT_COLOR
@@ -107,7 +108,8 @@ def growth(run: Run, path: Path) -> Path:
     return save(figure, path)
 
 
-def _limits(run: Run, transcript: str) -> list[tuple[int, str]]:
+def limits_of(run: Run, transcript: str) -> list[tuple[int, str]]:
+    """Return what a request of this transcript must stay under, with names: window, rate limit, budgets."""
     number = int(run.summary[run.summary.transcript == transcript].provider.iloc[0])
     provider = run.info.providers[number]
     window = int(provider.get("window", 200_000))

@@ -21,6 +21,11 @@ def color_of(label: str, labels: tuple[str, ...], bounds: tuple[str, ...]) -> st
     return COLORS[[other for other in labels if other not in bounds].index(label) % len(COLORS)]
 
 
+def second_time(label: str, labels: tuple[str, ...], bounds: tuple[str, ...]) -> bool:
+    """Whether a policy has a colour that another one has already; its lines are dotted."""
+    return label not in bounds and [other for other in labels if other not in bounds].index(label) >= len(COLORS)
+
+
 def short(label: str) -> str:
     """A label without the parameters' names, for use beside a line: `token-budget 40K/500`."""
     parts = []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -31,18 +34,33 @@ def compact(tokens: float) -> str:
     return f"{tokens / 1e9:,.2f}G"
 
 
-def policy_rows(run: Run) -> list[dict[str, str]]:
-    """Return the table as text cells, in the order of the run's policies.
+SORTS = {
+    "run": None,
+    "kept": lambda part: -part.survival.mean(),
+    "tokens": lambda part: (part.tokens_sum / part.tokens_full_sum.clip(lower=1)).mean(),
+    "cost": lambda part: part.cost_vs_keep_all.mean(),
+    "refused": lambda part: (part.overflows + part.rate_limited + part.invalid_pairs + part.stopped).sum(),
+}
+"""What a table can be sorted by, best first; `run` is the order in which policies were given."""
+
+
+def sorted_labels(run: Run, sort: str = "run") -> list[str]:
+    """Return the run's policies, bounds first, the others best first by a key of SORTS; what isn't known comes last."""
+    key = SORTS[sort]
+    present = [label for label in run.info.policies if (run.summary.policy == label).any()]
+    if key is None:
+        return present
+    worth = {label: float(key(run.summary[run.summary.policy == label])) for label in present}
+    return sorted(present, key=lambda one: (one not in run.info.bounds, worth[one] != worth[one], worth[one]))
+
+
+def policy_rows(run: Run, sort: str = "run") -> list[dict[str, str]]:
+    """Return the table as text cells, in the order of the run's policies or sorted.
 
     With several transcripts peak and sum are means, and figures against keep-all carry a bootstrap interval over
     transcripts.
     """
-    rows = []
-    for label in run.info.policies:
-        part = run.summary[run.summary.policy == label]
-        if len(part):
-            rows.append(_row(run.shown(label), part))
-    return rows
+    return [_row(run.shown(label), run.summary[run.summary.policy == label]) for label in sorted_labels(run, sort)]
 
 
 def _row(label: str, part: Any) -> dict[str, str]:
@@ -100,9 +118,34 @@ def wrap_label(label: str, width: int) -> str:
     return "\n".join(lines)
 
 
-def markdown(run: Run) -> str:
+def machine_rows(run: Run, sort: str = "run") -> list[dict[str, Any]]:
+    """Return one row of numbers per policy: means over transcripts, for programs. None is not known."""
+    rows = []
+    for label in sorted_labels(run, sort):
+        part = run.summary[run.summary.policy == label]
+        numbers = part.select_dtypes("number").drop(columns=["provider"]).mean()
+        values = {name: None if value != value else round(float(value), 8) for name, value in numbers.items()}
+        rows.append({"policy": label, "bound": label in run.info.bounds, "transcripts": len(part), **values})
+    return rows
+
+
+def formatted(run: Run, form: str, sort: str = "run") -> str:
+    """Return the table as `csv`, `json` or `markdown`."""
+    if form == "markdown":
+        return markdown(run, sort)
+    rows = machine_rows(run, sort)
+    if form == "json":
+        return json.dumps(rows, indent=2) + "\n"
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def markdown(run: Run, sort: str = "run") -> str:
     """Return the table as Markdown, with whole labels."""
-    rows = policy_rows(run)
+    rows = policy_rows(run, sort)
     names = list(dict.fromkeys(name for row in rows for name in row))
     lines = [
         "| " + " | ".join(names) + " |",
@@ -154,11 +197,11 @@ def _mean(values: Any, form: str) -> str:
 TABLE_WIDTH = 100
 
 
-def print_run(run: Run, write: Callable[[Any], None]) -> None:
+def print_run(run: Run, write: Callable[[Any], None], sort: str = "run") -> None:
     """Give `write` a title and the table as rich renderables that fit into 100 columns."""
     from rich.text import Text
 
-    rows = policy_rows(run)
+    rows = policy_rows(run, sort)
     transcripts = run.summary.transcript.nunique()
     means = f" (means over {transcripts} transcripts)" if transcripts > 1 else ""
     names = list(dict.fromkeys(name for row in rows for name in row))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.report.plots import new_figure, save
-from ctxsim.report.style import BOUND_COLOR, COLORS, color_of, plain_axes, short, spread
+from ctxsim.report.style import BOUND_COLOR, COLORS, color_of, plain_axes, second_time, short, spread
 from ctxsim.report.tradeoff import Point, amount, dominated, frontier_line, points, priced, scope
 from ctxsim.results import Run
 
@@ -38,6 +38,9 @@ def tradeoff(run: Run, path: Path, dollars: bool) -> Path:
     def at(point: Point) -> tuple[float, float]:
         return 100 * amount(point, dollars), 100 * (point.survival or 0.0)
 
+    def again(point: Point) -> bool:
+        return not sweeping and second_time(point.policy, run.info.policies, run.info.bounds)
+
     families: dict[str, list[Point]] = {}
     for point in found:
         families.setdefault("bound" if point.bound else _family(point.policy), []).append(point)
@@ -51,7 +54,7 @@ def tradeoff(run: Run, path: Path, dollars: bool) -> Path:
             )  # fmt: skip
             faint = point.policy in pale
             axes.plot(
-                *at(point), marker="s" if point.bound else "o", color=color, markersize=7,
+                *at(point), marker="s" if point.bound else "^" if again(point) else "o", color=color, markersize=7,
                 alpha=0.35 if faint else 1.0, zorder=3, markeredgecolor="#B00020" if point.rejected else color,
                 markeredgewidth=1.5 if point.rejected else 0.5,
             )  # fmt: skip

@@ -1,0 +1,24 @@
+"""`ctxsim report`: the page that people look at."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from ctxsim.results import read_run
+
+
+@click.command("report")
+@click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Instead of report.html in RUN.")
+@click.option("--open", "show", is_flag=True, help="Open it in the browser.")
+def command(run: Path, out: Path | None, show: bool) -> None:
+    """Write one self-contained HTML page of RUN (a folder that bench wrote): sortable, interactive, no network."""
+    from ctxsim.report.page import write_page
+
+    path = write_page(read_run(run), out or run / "report.html")
+    click.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    if show:
+        click.launch(os.fspath(path.resolve()))
