@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from ctxsim import __version__
+from ctxsim.errors import CtxsimError
 from ctxsim.parts import Parts, read_part, write_part
 from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
@@ -61,13 +62,15 @@ def bench(
     progress: Callable[[InputInfo, int], None] = lambda info, total: None,
     stopped: Callable[[], bool] = _never,
     resume: bool = False,
+    cluster: str | None = None,
 ) -> RunInfo:
     """Run a scenario or the transcripts under some paths, write the run's folder, and return what was run.
 
     Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the same
-    as without. `progress` gets each finished source and the number of all; when `stopped` says so, what is finished
-    becomes a run that says it isn't complete. Files that can't be read are in the inputs with their `error`. Raises
-    UnknownName, LabelError or ContractError for a policy that can't run, and InputError for a path that doesn't exist.
+    as without. `cluster` is the address of a dask scheduler. `progress` gets each finished source and the number of
+    all; when `stopped` says so, what is finished becomes a run that says it isn't complete. Files that can't be read
+    are in the inputs with their `error`. Raises UnknownName, LabelError or ContractError for a policy that can't run,
+    and InputError for a path that doesn't exist.
     """
     specs = specs_of(setting)
     if scenario is not None:
@@ -75,17 +78,26 @@ def bench(
         names, tasks = [scenario.name], [(scenario_rows, (scenario, setting))]
     else:
         found = [source for path in paths for source in sources_of(path)]
+        for source in found if cluster else ():
+            # Workers have another working directory; names stay as they were given.
+            source.path = source.path and source.path.absolute()
         names = [source.name for source in found]
         tasks = [(source_rows, (source, setting)) for source in found]  # type: ignore[misc]
     if setting.overrides.get("tokenizer"):
         open_tokenizer(setting.overrides["tokenizer"])
+    # Workers elsewhere have another working directory.
+    out = out.absolute()
     parts = Parts(out, setting, names, resume)
     inputs: list[InputInfo] = []
     together = _Together()
     with ExitStack() as stack:
         stack.enter_context(parts)
         writer = stack.enter_context(RunWriter(out))
-        executor = stack.enter_context(_pool(jobs)) if jobs > 1 else None
+        executor: Executor | None = None
+        if cluster is not None:
+            executor, jobs = _cluster(cluster, stack)
+        elif jobs > 1:
+            executor = stack.enter_context(_pool(jobs))
         for number in _finished(tasks, parts, executor, 2 * jobs):
             for rows in read_part(parts.path(number)):
                 if rows.info is not None:
@@ -124,6 +136,19 @@ def _pool(jobs: int) -> ProcessPoolExecutor:
     Spawned, not forked: a fork of a process with the tokenizer's threads can hang.
     """
     return ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
+
+
+def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
+    """A dask scheduler's workers, which must see the same files. Raises CtxsimError if there is none."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise CtxsimError("--cluster needs dask: pip install 'ctxsim[cluster]'") from None
+    try:
+        client = stack.enter_context(Client(address, timeout=10))
+    except (OSError, ValueError) as error:
+        raise CtxsimError(f"no dask scheduler at {address}: {error}") from None
+    return client.get_executor(pure=False), max(1, len(client.scheduler_info()["workers"]))
 
 
 def _finished(tasks: Sequence[Task], parts: Parts, executor: Executor | None, ahead: int) -> Iterator[int]:

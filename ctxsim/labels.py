@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
@@ -35,13 +36,19 @@ def split(label: str) -> tuple[str, dict[str, str]]:
     return name, parameters
 
 
+@cache
+def _types(cls: Hashable) -> dict[str, Any]:
+    """A class's field types: resolving them costs more than everything else here."""
+    return get_type_hints(cls, include_extras=True)
+
+
 def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> T:
     """Return `cls(**parameters)` with each value converted to its field's type.
 
     Raises LabelError, naming the parameter, for an unknown one, a missing one, or a value of another type.
     """
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]
-    types = get_type_hints(cls, include_extras=True)
+    types = _types(cls)  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for key, text in parameters.items():
         if key not in fields:

@@ -9,7 +9,8 @@ import msgspec
 from ctxsim.economics import refetch_usd
 from ctxsim.provider import Provider
 from ctxsim.references import Counts, Need, Needles, References, Survival, first_sent, reissues
-from ctxsim.references.depth import depth
+from ctxsim.references.canonical import content, fold
+from ctxsim.references.depth import depth_in
 from ctxsim.rows import ItemRow, LossRow, NeedleRow, NeedRow
 from ctxsim.tally import Sent, shown
 from ctxsim.tokenizers.counter import Counter
@@ -26,22 +27,28 @@ def kind_of(need: Need) -> str:
 
 def need_rows(transcript: Transcript, references: References) -> list[NeedRow]:
     """Return a row for each need of a transcript, in call order."""
-    return [
-        NeedRow(
-            transcript=transcript.name,
-            call=number,
-            detector=need.detector,
-            kind=kind_of(need),
-            age=need.age,
-            depth=depth(need, source := transcript.items[need.sources[-1]]),
-            tool=source.tool,
-            item=source.place,
-            sources=len(need.sources),
-            atom=need.atom,
-        )
-        for number, needs in enumerate(references.needs_by_call, 1)
-        for need in needs
-    ]
+    texts: dict[int, str] = {}
+    rows = []
+    for number, needs in enumerate(references.needs_by_call, 1):
+        for need in needs:
+            source = transcript.items[need.sources[-1]]
+            if source.place not in texts:
+                texts[source.place] = fold(content(source))
+            rows.append(
+                NeedRow(
+                    transcript=transcript.name,
+                    call=number,
+                    detector=need.detector,
+                    kind=kind_of(need),
+                    age=need.age,
+                    depth=depth_in(need, texts[source.place]),
+                    tool=source.tool,
+                    item=source.place,
+                    sources=len(need.sources),
+                    atom=need.atom,
+                )
+            )
+    return rows
 
 
 def item_rows(transcript: Transcript, references: References, counter: Counter) -> list[ItemRow]:
@@ -143,6 +150,11 @@ class Losses:
                     kept=kept,
                 )
             )
+
+    def nothing(self, sent: Sent) -> None:
+        """Go over a call whose view is the uncompacted one: nothing is lost."""
+        self._number += len(self._references.needs(sent.call))
+        self._look_for_needles(sent)
 
     def form(self, place: int, present: dict[int, Item], told: set[int]) -> str:
         """Return how a recorded item went: `truncated`, `summarised` or `dropped` (also: replaced by a placeholder)."""

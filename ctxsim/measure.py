@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter as Counted
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from math import floor
 from typing import Any
 
@@ -19,9 +20,11 @@ from ctxsim.references import References, prepare
 from ctxsim.references.survival import NOTHING
 from ctxsim.replay import replay
 from ctxsim.rows import CallRow, Event, FrontierRow, SummaryRow
-from ctxsim.tally import events
+from ctxsim.tally import Sent, events
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
+
+KEEP_ALL = open_policy("keep-all")
 
 REFERENCE_COLUMNS = tuple(name for name in CallRow.__struct_fields__ if name.startswith("refs_"))
 
@@ -36,19 +39,30 @@ class Measured:
         provider: Provider,
         counter: Counter,
         references: References | None = None,
+        like: Measured | None = None,
     ) -> None:
         references = references or prepare(transcript)
         self.losses = Losses(transcript, references, spec.label, provider, counter)
         self.calls: list[CallRow] = []
         self.events: list[Event] = []
         self.provider = provider
-        replayed = replay(transcript, spec, provider, counter, references)
+        self.sent: list[Sent] = []
+        """The requests, if this is what other policies are compared with: keep-all's."""
+        replayed = replay(transcript, spec, provider, counter, references, like.sent if like else None)
         for sent in replayed:
+            if sent.same and like is not None:
+                self.losses.nothing(sent)
+                self.calls.append(sent.row)
+                continue
             counts = self.losses.after(sent)
             found = {name: getattr(counts, name) for name in REFERENCE_COLUMNS} if counts is not NOTHING else {}
             self.calls.append(msgspec.structs.replace(sent.row, **found) if found else sent.row)
             self.events.extend(events(sent, counter))
-        self.needs = replayed.needs
+            if spec == KEEP_ALL:
+                self.sent.append(msgspec.structs.replace(sent, row=self.calls[-1]))
+        self.needs: list[tuple[float, int]] = replayed.needs if like is None or replayed.touched else like.needs
+        self._like = like
+        self._shares_needs = like is not None and not replayed.touched
         self.threshold = replayed.threshold
         self.estimator = spec.estimator
         self._spec = spec
@@ -70,6 +84,11 @@ class Measured:
         due = next((row for row in rows if row.tokens_sent > limit), None)
         return (fired.call - due.call, fired.tokens_sent - due.tokens_sent) if fired and due else None
 
+    @cached_property
+    def smallest_quota(self) -> int:
+        """Tokens per minute with which no request would have waited."""
+        return self._like.smallest_quota if self._like and self._shares_needs else smallest_quota(self.needs)
+
     def interval(self) -> tuple[float | None, float | None]:
         """Return the survival if summaries kept nothing, and if they knew what later calls use.
 
@@ -79,7 +98,7 @@ class Measured:
             return None, None
         transcript, provider, counter, references = self._full
         low, high = (
-            _survival(Measured(transcript, self._spec, other, counter, references).calls, "strict")
+            _survival(Measured(transcript, self._spec, other, counter, references, self._like).calls, "strict")
             for other in (
                 msgspec.structs.replace(provider, summaries="empty"),
                 msgspec.structs.replace(provider, summaries="clairvoyant"),
@@ -101,6 +120,15 @@ class Measured:
 def frontier_rows(keep_all: Measured, bounds: Mapping[Family, Frontier]) -> list[FrontierRow]:
     """Return both frontiers of a transcript, level by level; only their beginning where nothing aged is needed."""
     transcript, provider, counter, _ = keep_all._full
+    scheduled: dict[tuple[tuple[int, int], ...], float | None] = {}
+
+    def with_edits(frontier: Frontier, level: float) -> float | None:
+        # Neighbouring levels often keep the same.
+        key = tuple(sorted(frontier.kept(level).items()))
+        if key not in scheduled:
+            scheduled[key] = scheduled_usd(transcript, provider, counter, frontier, level)
+        return scheduled[key]
+
     levels = LEVELS if any(row.refs_needed_strict for row in keep_all.calls) else LEVELS[:1]
     return [
         FrontierRow(
@@ -109,9 +137,7 @@ def frontier_rows(keep_all: Measured, bounds: Mapping[Family, Frontier]) -> list
             survival=level,
             tokens=_amount(frontier.tokens(level), 1),
             cost_usd=_amount(frontier.cost_usd(level), 10),
-            scheduled_usd=_amount(scheduled_usd(transcript, provider, counter, frontier, level), 10)
-            if family == "results"
-            else None,
+            scheduled_usd=_amount(with_edits(frontier, level), 10) if family == "results" else None,
         )
         for family, frontier in bounds.items()
         for level in levels
@@ -177,7 +203,7 @@ def summarize_calls(measured: Measured, keep_all: Measured | None, bounds: Mappi
         break_even_refetch=break_even_refetch(base - cost, sum(one.cost_usd or 0.0 for one in losses.edited.values()))
         if cost is not None and base is not None
         else None,
-        smallest_quota=smallest_quota(measured.needs),
+        smallest_quota=measured.smallest_quota,
         calls_until_first_failure=failed.call - 1 if failed else None,
         first_failure=failed.status if failed else None,
         overflows=statuses.count("overflow"),

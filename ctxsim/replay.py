@@ -5,11 +5,13 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from ctxsim.bounds import plan
 from ctxsim.errors import ContractError
 from ctxsim.estimators import Reported
 from ctxsim.policies import Oracle, Overflow, Policy, Spec, Stop, Surroundings
-from ctxsim.provider import MockLLM, Provider, Verdict
+from ctxsim.provider import Bill, MockLLM, Provider, Verdict
 from ctxsim.references import References, prepare
 from ctxsim.tally import Outcome, Sent, Tally
 from ctxsim.tokenizers.counter import Counter
@@ -18,6 +20,16 @@ from ctxsim.view import Edit, View
 
 RETRIES = 10
 """Requests sent again after an overflow where no policy states its own number."""
+
+
+class _Step(msgspec.Struct, frozen=True):
+    """A call whose request the provider hasn't been asked about."""
+
+    number: int
+    call: Call
+    view: View
+    changed_from: int
+    new_from: int
 
 
 class _Replay:
@@ -30,8 +42,14 @@ class _Replay:
         provider: Provider,
         counter: Counter,
         references: References | None,
+        like: Sequence[Sent] | None,
     ) -> None:
         self.transcript = transcript
+        self.like = like
+        self.touched = False
+        """Whether any edit was made: until then every request is the uncompacted one."""
+        self.skipped: list[_Step] = []
+        self.last: tuple[Verdict, Bill] | None = None
         self.label = spec.label
         self.counter = counter
         self._references = references
@@ -69,13 +87,14 @@ class _Replay:
                 continue
             if item.kind == "user" and resend == "current_turn":
                 self._forget_reasoning()
-            self.full.append(item)
+            if self.like is None:
+                self.full.append(item)
             self.view = self.view.grow(self._ingest(item) if item.kind == "tool_result" else item)
 
     def _forget_reasoning(self) -> None:
         """The vendor, not the policy, leaves out the reasoning of finished turns."""
         first = next((n for n, item in enumerate(self.full.items) if item.kind == "reasoning"), None)
-        if first is not None:
+        if first is not None and self.like is None:
             self.full.follow([item for item in self.full.items if item.kind != "reasoning"], first)
         old = [item.place for item in self.view if item.kind == "reasoning"]
         if old:
@@ -91,6 +110,7 @@ class _Replay:
             if not isinstance(limited, Item) or limited.with_text(item.text) != item:
                 raise ContractError(f"{part.label}: on_tool_result may change only the text of item {item.place}")
             if limited.text != item.text:
+                self.touched = True
                 self.tally.edits.append(("on_tool_result", Edit(item, limited, len(self.view), part.label)))
                 item = limited
         return item
@@ -119,6 +139,7 @@ class _Replay:
         grown = sum((edit.after is not None) - (edit.before is not None) for edit in returned.edits)
         if not returned.edits or len(returned) != len(view) + grown:
             raise ContractError(f"{part.label}: {moment} returned a view from an earlier moment")
+        self.touched = True
         self.tally.edits += [(moment, edit) for edit in returned.edits]
         self.tally.compactions += 1
         self._changed(returned.edits)
@@ -132,6 +153,8 @@ class _Replay:
             self.cause = first.reason
 
     def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
+        self.touched = True
+        self._catch_up()
         wanted = self._wanted() if self.llm.provider.summaries == "clairvoyant" else ()
         result = self.llm.summarize(items, max_tokens, wanted)
         self.tally.summaries.append(result)
@@ -155,11 +178,20 @@ class _Replay:
     def call(self, number: int, call: Call) -> Sent:
         """Send one request and let its recorded response join the view."""
         self.number = number
-        llm, tally = self.llm, self.tally
-        self._use_head(call.head or self.transcript.head)
-        llm.begin(self._scheduled_s(number, call))
-        self.sees.now_s = llm.now_s
+        same = self.like is not None and not self.touched
+        if same:
+            self.sees.now_s = self._before(number).clock[0]
+            self.sees.head = call.head or self.transcript.head
+        else:
+            self._begin(number, call)
+        began_s = self.sees.now_s
         request, lasting, stop = self._before_call()
+        # A refusal is for the policy to answer; anything else that it left alone goes as it went before.
+        if same and not self.touched and stop is None and self._before(number).row.status != "overflow":
+            return self._again(number, call, request)
+        if same:
+            self._begin(number, call)
+        llm, tally = self.llm, self.tally
         edited = self.changed_from < len(llm.rendering.items)
         tokens = llm.rendering.follow(request, self.changed_from)
         # Who gives up sends nothing: nothing is refused, waited for or taken from the bucket.
@@ -179,7 +211,7 @@ class _Replay:
         bill = llm.bill(output, llm.rendering.tokens_before(self.new_from))
         self.new_from = call.start
         self.sees.now_s = llm.now_s
-        full, estimated, cause = self.full.total, self.sees.estimate(request), self.cause
+        full, estimated, cause = self._full_tokens(number), self.sees.estimate(request), self.cause
         believed = tally.trigger(tokens, self.counter)
         # An ephemeral edit makes the next request differ where this one was edited.
         self.changed_from = len(request) if request is self.view else min(self.changed_from, len(request))
@@ -193,13 +225,73 @@ class _Replay:
         )  # fmt: skip
         row = tally.row(outcome, self.counter)
         self.tally = Tally()
-        return Sent(number, request, row, tuple(tally.edits), tuple(tally.said))
+        return Sent(number, request, row, tuple(tally.edits), tuple(tally.said), (began_s, llm.now_s))
+
+    # what was replayed before without any edit
+
+    def _before(self, number: int) -> Sent:
+        assert self.like is not None
+        return self.like[number - 1]
+
+    def _full_tokens(self, number: int) -> int:
+        return self.full.total if self.like is None else self._before(number).row.tokens_full
+
+    def _again(self, number: int, call: Call, request: View) -> Sent:
+        """The request is the uncompacted one: its row is known, and the provider is asked only if an edit follows."""
+        before, tally = self._before(number), self.tally
+        known = before.row
+        self.skipped.append(_Step(number, call, request, self.changed_from, self.new_from))
+        cause, self.cause = self.cause, ""
+        self.new_from, self.changed_from = call.start, len(request)
+        estimated, believed = self.sees.estimate(request), tally.trigger(known.tokens_sent, self.counter)
+        response = self.transcript.items[call.start : call.end]
+        self.sees.now_s = before.clock[1]
+        self.join(response)
+        if known.status == "ok":
+            usage = Usage(known.tokens_sent, known.tokens_output, known.tokens_cache_read, known.tokens_cache_write)
+            self._after_call(usage, response)
+        self.tally = Tally()
+        if not self.touched:
+            row = msgspec.structs.replace(known, policy=self.label, tokens_estimated=estimated, trigger=believed)
+            return Sent(number, request, row, (), tuple(tally.said), before.clock, same=True)
+        self._catch_up()
+        assert self.last is not None
+        outcome = Outcome(
+            self.transcript.name, self.label, number, call, self.last[0], 1, self.last[1], known.tokens_full,
+            known.tokens_sent, estimated, known.tokens_output, cause, believed,
+        )  # fmt: skip
+        row = tally.row(outcome, self.counter)
+        return Sent(number, request, row, tuple(tally.edits), tuple(tally.said), before.clock)
+
+    def _catch_up(self) -> None:
+        """Show the provider the requests that it wasn't asked about, in order."""
+        steps, self.skipped = self.skipped, []
+        for step in steps:
+            self._begin(step.number, step.call, catching_up=True)
+            edited = step.changed_from < len(self.llm.rendering.items)
+            tokens = self.llm.rendering.follow(step.view, step.changed_from)
+            verdict = self.llm.judge(step.view, tokens, edited)
+            output = self._output_tokens(step.call, self.transcript.items[step.call.start : step.call.end])
+            self.last = verdict, self.llm.bill(output, self.llm.rendering.tokens_before(step.new_from))
+        if steps and steps[-1].number != self.number:
+            # In the middle of a later call, before its request.
+            self._begin(self.number, self.transcript.calls[self.number - 1], catching_up=True)
+
+    def _begin(self, number: int, call: Call, catching_up: bool = False) -> None:
+        """The provider's clock and head at the start of a call."""
+        if not catching_up:
+            self._catch_up()
+        self._use_head(call.head or self.transcript.head)
+        self.llm.begin(self._scheduled_s(number, call))
+        if not catching_up:
+            self.sees.now_s = self.llm.now_s
 
     def _use_head(self, head: Head) -> None:
         if head == self.llm.rendering.head:
             return
-        for rendering in (self.llm.rendering, self.full):
-            rendering.with_head(head)
+        self.llm.rendering.with_head(head)
+        if self.like is None:
+            self.full.with_head(head)
         self.llm.head = self.sees.head = head
 
     def _before_call(self) -> tuple[View, bool, Stop | None]:
@@ -275,15 +367,21 @@ class Replayed:
         provider: Provider,
         counter: Counter,
         references: References | None = None,
+        like: Sequence[Sent] | None = None,
     ) -> None:
         self._transcript = transcript
         counter.learn_transcript(transcript)
-        self._state = _Replay(transcript, spec, provider, counter, references)
+        self._state = _Replay(transcript, spec, provider, counter, references, like)
 
     @property
     def threshold(self) -> float | None:
         """The estimate over which the policy acts before a call; the first of a chain's."""
         return next((limit for part in self._state.parts if (limit := part.threshold()) is not None), None)
+
+    @property
+    def touched(self) -> bool:
+        """Whether the policy has edited anything so far."""
+        return self._state.touched
 
     @property
     def needs(self) -> list[tuple[float, int]]:
@@ -301,11 +399,18 @@ class Replayed:
 
 
 def replay(
-    transcript: Transcript, spec: Spec, provider: Provider, counter: Counter, references: References | None = None
+    transcript: Transcript,
+    spec: Spec,
+    provider: Provider,
+    counter: Counter,
+    references: References | None = None,
+    like: Sequence[Sent] | None = None,
 ) -> Replayed:
     """Replay a transcript through a policy, call by call. `references`, if prepared already, are for oracles.
 
+    `like`: the same transcript against the same provider under keep-all. Until the policy's first edit every request is
+    the same, so nothing is rendered, cached or billed again; the rows are equal either way.
     Teacher-forced: the recorded response joins the view whatever the provider said. Raises ContractError where the
     policy breaks its contract.
     """
-    return Replayed(transcript, spec, provider, counter, references)
+    return Replayed(transcript, spec, provider, counter, references, like)

@@ -47,6 +47,9 @@ TABLES: dict[str, tuple[type[msgspec.Struct], bool, bool]] = {
 """Each table's row, and whether it is written as CSV and as Parquet."""
 
 
+ROW_GROUP = 10_000
+"""Rows that wait in memory until they are written to Parquet."""
+
 CSV_ONLY = ("summary", "frontier", "needles")
 
 
@@ -124,6 +127,7 @@ class _Table:
         self._csv: Any = None
         self._parquet: Any = None
         self._fields = row.__struct_fields__
+        self._waiting: list[msgspec.Struct] = []
         if csv_too:
             self._csv_file = self._temporary(folder / f"{name}.csv").open("w", encoding="utf-8", newline="")
             self._csv = csv.writer(self._csv_file, lineterminator="\n")
@@ -140,15 +144,20 @@ class _Table:
         return path.with_name(path.name + ".part")
 
     def write(self, rows: Sequence[msgspec.Struct]) -> None:
-        if not rows:
-            return
         if self._csv:
             self._csv.writerows(msgspec.structs.astuple(row) for row in rows)
         if self._parquet:
-            import pyarrow
+            self._waiting += rows
+            if len(self._waiting) >= ROW_GROUP:
+                self._write_group()
 
-            batch = {name: [getattr(row, name) for row in rows] for name in self._fields}
-            self._parquet.write_table(pyarrow.table(batch, schema=self._schema))
+    def _write_group(self) -> None:
+        """Parquet wants many rows at once."""
+        import pyarrow
+
+        rows, self._waiting = self._waiting, []
+        batch = {name: [getattr(row, name) for row in rows] for name in self._fields}
+        self._parquet.write_table(pyarrow.table(batch, schema=self._schema))
 
     def _close(self) -> None:
         if self._csv:
@@ -162,6 +171,8 @@ class _Table:
             path.with_name(path.name + ".part").unlink()
 
     def finish(self) -> None:
+        if self._parquet and self._waiting:
+            self._write_group()
         self._close()
         for path in self._paths:
             path.with_name(path.name + ".part").replace(path)

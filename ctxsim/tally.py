@@ -21,6 +21,10 @@ class Sent(msgspec.Struct, frozen=True):
     row: CallRow
     edits: tuple[tuple[str, Edit], ...]
     said: tuple[str, ...]
+    clock: tuple[float, float] = (0.0, 0.0)
+    """Simulated seconds before the policy acted and after the response."""
+    same: bool = False
+    """Whether this is what the uncompacted replay sent, so that its row needs no second look."""
 
 
 class Outcome(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -29,7 +30,8 @@ from ctxsim.transcript import Head, Transcript
 class Setting(msgspec.Struct, frozen=True):
     """How one bench runs: which policies, decided by which estimator, against which provider.
 
-    `overrides` are the command line's fields of the provider; `models` the user's own entries.
+    `overrides` are the command line's fields of the provider; `models` the user's own entries. Without `text` no word
+    of a transcript gets into the results.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Setting(msgspec.Struct, frozen=True):
     policies: tuple[str, ...]
     estimator: str | None = None
     overrides: dict[str, Any] = {}
+    text: bool = True
     models: tuple[Entry, ...] = ()
 
 
@@ -52,8 +55,13 @@ class Rows(msgspec.Struct, frozen=True):
 
 def specs_of(setting: Setting) -> list[Spec]:
     """Return the setting's policies, opened; equal labels once. Raises UnknownName or LabelError."""
-    estimator = open_estimator(setting.estimator) if setting.estimator else None
-    opened = [open_policy(label, estimator) for label in setting.policies]
+    return list(_opened(setting.policies, setting.estimator))
+
+
+@lru_cache(maxsize=8)
+def _opened(policies: tuple[str, ...], by: str | None) -> list[Spec]:
+    estimator = open_estimator(by) if by else None
+    opened = [open_policy(label, estimator) for label in policies]
     return list({spec.label: spec for spec in opened}.values())
 
 
@@ -73,7 +81,8 @@ def _replay_all(
             calls_read += len(transcript.calls)
             notes += [f"{transcript.name}: {note}" for note in transcript.notes]
             if transcript.calls:
-                yield _replay_one(transcript, specs, provider_of(transcript))
+                rows = _replay_one(transcript, specs, provider_of(transcript))
+                yield rows if setting.text else without_text(rows)
     except InputError as bad:
         error = str(bad)
     yield Rows(info=InputInfo(name, sha256(), transcripts_read, calls_read, tuple(notes), error))
@@ -92,13 +101,30 @@ def _replay_one(transcript: Transcript, specs: list[Spec], provider: Provider) -
         frontier=frontier_rows(keep_all, bounds),
     )
     for spec in specs:
-        measured = keep_all if spec == base else Measured(transcript, spec, provider, counter, references)
+        measured = keep_all if spec == base else Measured(transcript, spec, provider, counter, references, keep_all)
         tables.calls.extend(measured.calls)
         tables.events.extend(measured.events)
         tables.losses.extend(measured.losses.rows)
         tables.needles.extend(measured.losses.needles)
         tables.summary.append(measured.summary(keep_all, bounds))
     return Rows(provider, parent=transcript.parent, words=references.words, tables=tables)
+
+
+def without_text(rows: Rows) -> Rows:
+    """Return the rows without what transcripts say: items, edits and atoms keep their numbers, tools their order."""
+    if rows.tables is None:
+        return rows
+    tools: dict[str, str] = {"": ""}
+    for item in rows.tables.items:
+        tools.setdefault(item.tool, f"tool {len(tools)}")
+    replace = msgspec.structs.replace
+    tables = replace(
+        rows.tables,
+        items=[replace(item, text="", tool=tools[item.tool]) for item in rows.tables.items],
+        events=[replace(event, text="") for event in rows.tables.events],
+        needs=[replace(need, atom="", tool=tools[need.tool]) for need in rows.tables.needs],
+    )
+    return replace(rows, words=b"", tables=tables)
 
 
 def scenario_rows(scenario: Scenario, setting: Setting) -> Iterator[Rows]:

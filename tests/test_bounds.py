@@ -14,7 +14,7 @@ from samples import conversation, run
 from strategies import transcripts
 from test_references import chat, conversations, recorded
 
-from ctxsim.bounds.frontier import Goal, Keeping, least
+from ctxsim.bounds.frontier import Goal, Keeping, Programme
 from ctxsim.bounds.schedule import Dead, Prices, _all_dead, best_times, cost
 from ctxsim.measure import Measured
 from ctxsim.policies import open_policy
@@ -101,12 +101,6 @@ def test_one_item_worked_by_hand() -> None:
 # frontier
 
 
-def test_a_programme_that_the_solver_gives_up_on_in_its_presolve() -> None:
-    keepings = [Keeping(2, ((1, 1.0),)), Keeping(0, ((1, 1.0), (2, 1.0))), Keeping(1, ((1, 1.0), (2, 1.0)))]
-    goals = [Goal(1, 1 / 3, (2,)), Goal(1, 1 / 3, (0, 1)), Goal(2, 1 / 3, (0, 1))]
-    assert least(keepings, goals, 1.0)[:2] == pytest.approx((3.0, 3.0))
-
-
 @st.composite
 def wanting(draw: st.DrawFn) -> tuple[list[Keeping], list[Goal]]:
     """Sources that can be kept step by step, and goals that each need one of some sources."""
@@ -138,10 +132,17 @@ def test_the_frontier_equals_brute_force(given: tuple[list[Keeping], list[Goal]]
         reached = sum(goal.weight for goal in goals if any(kept[source] >= goal.call for source in goal.sources))
         if reached >= survival - 1e-9:
             best = min(best, price)
-    point = least(keepings, goals, survival)
-    assert point.found == pytest.approx(best, abs=1e-6)
-    assert point.bound == pytest.approx(best, rel=1e-4, abs=1e-3)
-    assert point.bound <= best + 1e-6
+    point = Programme(keepings, goals).least(survival)
+    assert point.found == pytest.approx(best, abs=1e-6) and point.bound == point.found
+    # The relaxation that large programmes get: below the truth, and its rounded choice above it, and enough.
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("ctxsim.bounds.frontier.FEW", 0)
+        relaxed = Programme(keepings, goals).least(survival)
+    assert relaxed.bound <= best + 1e-6 <= relaxed.found + 2e-6
+    reached = sum(
+        goal.weight for goal in goals if any(relaxed.kept.get(source, 0) >= goal.call for source in goal.sources)
+    )
+    assert reached >= survival - 1e-5
 
 
 # no policy beyond it
@@ -217,7 +218,7 @@ def test_the_frontier_worked_by_hand() -> None:
     assert bounds["results"].tokens(0.5) == dialogue + min(3 * count(a), 2 * count(b))
     assert bounds["results"].tokens(1.0) == dialogue + 3 * count(a) + 2 * count(b)
     # By any means: no head here, so one token for each of the two references.
-    assert (bounds["any"].tokens(0.0), bounds["any"].tokens(1.0)) == (0, 2)
+    assert (bounds["any"].tokens(0.0), bounds["any"].tokens(1.0)) == (0, pytest.approx(2, abs=1e-5))
     assert row.tokens_frontier_results == dialogue + 3 * count(a) + 2 * count(b)
 
 

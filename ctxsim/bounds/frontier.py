@@ -7,8 +7,11 @@ docs/references.md, "Bounds".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property
+from itertools import pairwise, product
+from math import prod
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,8 +29,11 @@ Family = Literal["results", "any"]
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
 """Survival at which a frontier is drawn."""
 
-SEARCH_NODES = 500
-"""Branch-and-bound nodes; a search cut short still has a proven bound, which is what is reported."""
+FEW_STEPS = 20_000
+"""Of a schedule on the curve; see `EXACT_STEPS`."""
+
+FEW = 400
+"""Choices that are all tried; where there are more, the linear relaxation gives the bound."""
 
 SLACK = 1e-6
 """Survival shares are rounded to six digits."""
@@ -41,7 +47,7 @@ class Keeping(msgspec.Struct, frozen=True):
 
 
 class Point(NamedTuple):
-    """The proven least amount at a survival, the least that was found, and up to which call each source is kept."""
+    """The proven least amount at a survival, what a real choice costs, and up to which call that keeps each source."""
 
     bound: float
     found: float
@@ -56,76 +62,116 @@ class Goal(msgspec.Struct, frozen=True):
     sources: tuple[int, ...]
 
 
-def least(keepings: Sequence[Keeping], goals: Sequence[Goal], survival: float) -> Point:
-    """Return the least that must be paid for goals of a total weight of at least `survival`.
+class Programme:
+    """What can be kept, what it costs, and what it is good for.
 
-    A mixed-integer programme: a step is taken only after those before it, a goal is met by one of its sources.
+    A step is taken only after those before it; a goal is met by any one of its sources. All goals together weigh 1.
     """
-    if survival <= SLACK or not goals:
-        return Point(0.0, 0.0, {})
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import coo_array
 
-    column = {(one.source, call): 0 for one in keepings for call, _ in one.steps}
-    column = {key: number for number, key in enumerate(column)}
-    prices = [price for one in keepings for _, price in one.steps]
-    steps, size = len(prices), len(prices) + len(goals)
-    entries: list[tuple[int, int, float]] = []
-    row = 0
-    for one in keepings:
-        for (earlier, _), (later, _) in zip(one.steps, one.steps[1:], strict=False):
-            entries += [(row, column[one.source, later], 1.0), (row, column[one.source, earlier], -1.0)]
+    def __init__(self, keepings: Sequence[Keeping], goals: Sequence[Goal]) -> None:
+        self._keepings = keepings
+        self._goals = goals
+        self._prices = {(one.source, call): price for one in keepings for call, price in one.steps}
+        self._few = prod(len(one.steps) + 1 for one in keepings) <= FEW
+
+    def least(self, survival: float) -> Point:
+        """Return the least that must be paid for goals of a total weight of at least `survival`.
+
+        Exact where the choices are few enough to try them all; else the bound of the linear relaxation, and the choice
+        that its steps make when they are rounded up.
+        """
+        if survival <= SLACK or not self._goals:
+            return Point(0.0, 0.0, {})
+        if self._few:
+            price, _, kept = min(choice for choice in self._choices if choice[1] >= survival - SLACK)
+            return Point(price, price, dict(kept))
+        # Unsolved, nothing is proven, and everything kept is what is known to do.
+        taken, bound = self._relaxed(survival) or (dict.fromkeys(self._prices, 1.0), 0.0)
+        chosen: dict[int, int] = {}
+        for (source, call), share in taken.items():
+            if share > SLACK:
+                chosen[source] = max(call, chosen.get(source, 0))
+        found = sum(price for (source, call), price in self._prices.items() if call <= chosen.get(source, 0))
+        return Point(max(0.0, min(bound, found)), found, chosen)
+
+    @cached_property
+    def _choices(self) -> list[tuple[float, float, tuple[tuple[int, int], ...]]]:
+        """Every choice: its price, the weight that it reaches, and up to which call it keeps each source."""
+        found = []
+        for depths in product(*(range(len(one.steps) + 1) for one in self._keepings)):
+            taken = [(one, n) for one, n in zip(self._keepings, depths, strict=True) if n]
+            kept = {one.source: one.steps[n - 1][0] for one, n in taken}
+            price = sum(step[1] for one, n in taken for step in one.steps[:n])
+            met = (goal for goal in self._goals if any(kept.get(source, 0) >= goal.call for source in goal.sources))
+            found.append((price, sum(goal.weight for goal in met), tuple(kept.items())))
+        return found
+
+    @cached_property
+    def _rules(self) -> tuple[Any, Any, Any]:
+        """The linear programme: what is paid, the matrix of rules, and how many rules; the last one is the survival."""
+        from scipy.sparse import csr_array
+
+        column = {key: number for number, key in enumerate(self._prices)}
+        steps = len(column)
+        entries: list[tuple[int, int, float]] = []
+        row = 0
+        for one in self._keepings:
+            for (earlier, _), (later, _) in pairwise(one.steps):
+                entries += [(row, column[one.source, later], 1.0), (row, column[one.source, earlier], -1.0)]
+                row += 1
+        for number, goal in enumerate(self._goals):
+            entries.append((row, steps + number, 1.0))
+            entries += [(row, column[source, goal.call], -1.0) for source in goal.sources]
             row += 1
-    for number, goal in enumerate(goals):
-        entries.append((row, steps + number, 1.0))
-        entries += [(row, column[source, goal.call], -1.0) for source in goal.sources]
-        row += 1
-    entries += [(row, steps + number, -goal.weight) for number, goal in enumerate(goals)]
-    limits = np.zeros(row + 1)
-    limits[row] = -(survival - SLACK)
-    rows, columns, values = zip(*entries, strict=True)
-    whole = np.zeros(size)
-    whole[:steps] = 1
-    # Scaled, because solvers have absolute tolerances.
-    scale = max([*prices, 1e-300])
-    objective = np.array([price / scale for price in prices] + [0.0] * len(goals))
-    rule = LinearConstraint(coo_array((values, (rows, columns)), shape=(row + 1, size)).tocsr(), ub=limits)
-    # HiGHS fails on some small programmes in its presolve; they are solved without it.
-    for presolve in (True, False):
-        options = {"node_limit": SEARCH_NODES, "mip_rel_gap": 1e-6, "presolve": presolve}
-        solved = milp(objective, integrality=whole, bounds=Bounds(0, 1), constraints=rule, options=options)
-        if solved.x is not None:
+        entries += [(row, steps + number, -goal.weight) for number, goal in enumerate(self._goals)]
+        rows, columns, values = zip(*entries, strict=True)
+        size = steps + len(self._goals)
+        paid = np.zeros(size)
+        # Scaled, because solvers have absolute tolerances.
+        paid[:steps] = np.array(list(self._prices.values())) / self._scale
+        return paid, csr_array((values, (rows, columns)), shape=(row + 1, size)), row
+
+    @property
+    def _scale(self) -> float:
+        return max([*self._prices.values(), 1e-300])
+
+    def _relaxed(self, survival: float) -> tuple[dict[tuple[int, int], float], float] | None:
+        """Return the share of each step and the bound; None if the solver fails."""
+        from scipy.optimize import linprog
+
+        paid, matrix, last = self._rules
+        limits = np.zeros(last + 1)
+        limits[last] = -(survival - SLACK)
+        # HiGHS fails on some programmes in its presolve; they are solved without it.
+        for presolve in (True, False):
+            solved = linprog(
+                paid, A_ub=matrix, b_ub=limits, bounds=(0, 1), method="highs", options={"presolve": presolve}
+            )
+            if solved.x is not None:
+                steps = len(self._prices)
+                return dict(zip(self._prices, solved.x[:steps], strict=True)), float(solved.fun) * self._scale
+        return None
+
+
+def cheapest_alone(goals: Sequence[Goal], price: float, survival: float) -> Point:
+    """Return the same where every goal costs the same and nothing else: the heaviest goals first, the last in part."""
+    left, paid = survival - SLACK, 0.0
+    for goal in sorted(goals, key=lambda goal: -goal.weight):
+        if left <= 0:
             break
-    else:
-        # Nothing is proven, and everything kept is what is known to do.
-        return Point(0.0, sum(prices), {one.source: one.steps[-1][0] for one in keepings})
-    kept: dict[int, int] = {}
-    for (source, call), number in column.items():
-        if solved.x[number] > 0.5:
-            kept[source] = max(call, kept.get(source, 0))
-    bound = min(solved.mip_dual_bound, solved.fun)
-    return Point(max(0.0, bound * scale), float(solved.fun * scale), kept)
+        paid += price * min(1.0, left / goal.weight)
+        left -= goal.weight
+    return Point(paid, paid, {})
 
 
 class Frontier:
-    """One transcript's frontier of one family; amounts are sums over its calls."""
+    """One transcript's frontier of one family; amounts are sums over its calls. `search` finds a point by tokens (side
+    0) or dollars (side 1).
+    """
 
-    def __init__(
-        self,
-        base: tuple[float, float | None],
-        keepings: tuple[Sequence[Keeping], Sequence[Keeping]],
-        goals: Sequence[Goal],
-    ) -> None:
+    def __init__(self, base: tuple[float, float | None], search: Callable[[float, int], Point]) -> None:
         self._base = base
-        self._keepings = keepings
-        self._goals = goals
-        self._points: dict[tuple[float, int], Point] = {}
-
-    def _point(self, survival: float, side: int) -> Point:
-        key = (survival, side)
-        if key not in self._points:
-            self._points[key] = least(self._keepings[side], self._goals, survival)
-        return self._points[key]
+        self._point = cache(search)
 
     def tokens(self, survival: float) -> float:
         """Return the least input tokens at a survival of 0 to 1."""
@@ -174,23 +220,22 @@ def frontiers(
         total = sum(requests)
         return total, None if output_usd is None else output_usd + new * first + (total - new) * again
 
+    calls: dict[int, set[int]] = {}
+    for goal in goals:
+        for source in goal.sources:
+            calls.setdefault(source, set()).add(goal.call)
+
     def whole(once: float, later: float) -> list[Keeping]:
-        calls: dict[int, set[int]] = {}
-        for goal in goals:
-            for source in goal.sources:
-                calls.setdefault(source, set()).add(goal.call)
         return [
             Keeping(source, tuple(_steps(sorted(wanted), sent[source], size[source], once, later)))
             for source, wanted in calls.items()
         ]
 
-    def alone(price: float) -> list[Keeping]:
-        return [Keeping(number, ((goal.call, price),)) for number, goal in enumerate(goals)]
-
-    apart = [msgspec.structs.replace(goal, sources=(number,)) for number, goal in enumerate(goals)]
+    programmes = (Programme(whole(1, 1), goals), Programme(whole(first, again), goals))
+    prices = (1.0, again)
     return {
-        "results": Frontier(base(dialogue), (whole(1, 1), whole(first, again)), goals),
-        "any": Frontier(base(heads), (alone(1), alone(again)), apart),
+        "results": Frontier(base(dialogue), lambda survival, side: programmes[side].least(survival)),
+        "any": Frontier(base(heads), lambda survival, side: cheapest_alone(goals, prices[side], survival)),
     }
 
 
@@ -250,4 +295,5 @@ def scheduled_usd(
         return dialogue + results
     dead = leaving(transcript, counter, kept)
     prices = cache_prices(transcript, provider, counter, dead)
-    return dialogue + results + cost(dead, prices, best_times(dead, prices))
+    # Any schedule is one: the curve doesn't need the very best, which takes most of a bench's time.
+    return dialogue + results + cost(dead, prices, best_times(dead, prices, FEW_STEPS))

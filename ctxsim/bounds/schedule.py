@@ -38,16 +38,16 @@ class Prices(msgspec.Struct, frozen=True):
     break_from: Callable[[int], Floats]
 
 
-def best_times(items: Sequence[Dead], prices: Prices) -> dict[int, int]:
+def best_times(items: Sequence[Dead], prices: Prices, steps: int = EXACT_STEPS) -> dict[int, int]:
     """Return the call at which each item is best cleared, by position; T + 1 is never.
 
-    Exact for up to `EXACT_STEPS` steps, otherwise the best among schedules whose every edit clears all that is dead.
+    Exact for up to so many steps, otherwise the best among schedules whose every edit clears all that is dead.
     """
     calls = len(prices.keep) - 1
     useful = sorted((item for item in items if item.saved > 0 and item.dies <= calls), key=lambda item: item.position)
     if not useful:
         return {}
-    exact = len(useful) * calls**3 / 6 <= EXACT_STEPS
+    exact = len(useful) * calls**3 / 6 <= steps
     return _exact(useful, prices, calls) if exact else _all_dead(useful, prices, calls)
 
 

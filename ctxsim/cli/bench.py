@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import click
 import msgspec
@@ -42,9 +42,19 @@ RUN_OPTIONS = (
     click.option("--breakpoints", type=click.Choice(get_args(Breakpoints)), help="Where the agent marks its cache."),
     click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens."),
     click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder, not results/NAME."),
+    click.option("--no-text", is_flag=True, help="Keep every word of the transcripts out of the results."),
     click.option("--resume", is_flag=True, help="Go on with a run that was stopped or killed."),
+    click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler that shares this file system."),
     click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same."),
 )
+
+
+class Where(NamedTuple):
+    """On how many processes or which cluster a run happens, and whether it goes on with an earlier one."""
+
+    jobs: int
+    cluster: str | None
+    resume: bool
 
 
 def run_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -67,6 +77,7 @@ def command(
     form: str,
     out: Path | None,
     jobs: int,
+    cluster: str | None,
     resume: bool,
     **options: Any,
 ) -> None:
@@ -79,7 +90,7 @@ def command(
     bad = 0
     for setting, chosen in runs:
         folder = out if out and len(runs) == 1 else (out or Path("results")) / setting.name
-        info = run_one(setting, chosen, paths, folder, jobs, resume, sort, form)
+        info = run_one(setting, chosen, paths, folder, Where(jobs, cluster, resume), sort, form)
         bad += say_what_was_left_out(info)
         if not info.complete:
             sys.exit(130)
@@ -93,6 +104,7 @@ def settings_of(
     scenarios: Sequence[str],
     estimator: str | None,
     models_file: Path | None,
+    no_text: bool,
     **overrides: object,
 ) -> list[tuple[Setting, Scenario | None]]:
     """Return the runs that a command line asks for: each scenario, and the recorded transcripts together."""
@@ -102,11 +114,12 @@ def settings_of(
     for name in scenarios or (() if paths else DEFAULT_SCENARIOS):
         scenario = load_scenario(name)
         labels = tuple(policies) or scenario.policies
-        runs.append((Setting(scenario.name, scenario.title, labels, estimator, given, entries), scenario))
+        runs.append((Setting(scenario.name, scenario.title, labels, estimator, given, not no_text, entries), scenario))
     if paths:
         name = _run_name(paths[0], {setting.name for setting, _ in runs})
         title = f"Recorded transcripts in {', '.join(paths)}"
-        runs.append((Setting(name, title, tuple(policies) or DEFAULT_POLICIES, estimator, given, entries), None))
+        labels = tuple(policies) or DEFAULT_POLICIES
+        runs.append((Setting(name, title, labels, estimator, given, not no_text, entries), None))
     return runs
 
 
@@ -124,13 +137,12 @@ def run_one(
     scenario: Scenario | None,
     paths: tuple[str, ...],
     folder: Path,
-    jobs: int,
-    resume: bool,
+    where: Where,
     sort: str,
     form: str,
 ) -> RunInfo:
     """Run one bench, print its provider and table (or only the table, for programs), and write its pictures."""
-    info, run = replayed(setting, scenario, paths, folder, jobs, resume, quiet=form != "table")
+    info, run = replayed(setting, scenario, paths, folder, where, quiet=form != "table")
     if form != "table":
         click.echo(formatted(run, form, sort), nl=False)
         plot_run(run)
@@ -145,13 +157,13 @@ def replayed(
     scenario: Scenario | None,
     paths: tuple[str, ...],
     folder: Path,
-    jobs: int,
-    resume: bool,
+    where: Where,
     quiet: bool = False,
 ) -> tuple[RunInfo, Run]:
     """Run one bench, print its provider, and return what was run and its results."""
     with _interruptible() as stopped, _progress(setting.name) as step:
-        info = bench(setting, folder, scenario, () if scenario else paths, jobs, step, stopped, resume)
+        given = () if scenario else paths
+        info = bench(setting, folder, scenario, given, where.jobs, step, stopped, where.resume, where.cluster)
     if not info.complete:
         click.echo(f"Stopped: {len(info.inputs)} source(s) done and written; go on with --resume", err=True)
     run = read_run(folder)

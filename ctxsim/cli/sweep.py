@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ctxsim.cli.bench import console, replayed, run_options, say_what_was_left_out, say_where, settings_of
+from ctxsim.cli.bench import Where, console, replayed, run_options, say_what_was_left_out, say_where, settings_of
 from ctxsim.errors import CtxsimError
 from ctxsim.report.tables import print_sweep
 from ctxsim.report.tradeoff_plots import plot_sweep
@@ -24,7 +24,13 @@ BOUNDS = ("keep-all", "drop-all", "oracle-lossless")
 )
 @run_options
 def command(
-    paths: tuple[str, ...], grids: tuple[str, ...], out: Path | None, jobs: int, resume: bool, **options: Any
+    paths: tuple[str, ...],
+    grids: tuple[str, ...],
+    out: Path | None,
+    jobs: int,
+    cluster: str | None,
+    resume: bool,
+    **options: Any,
 ) -> None:
     """Replay PATHS or scenarios through every setting of a grid: what each costs, loses and has refused.
 
@@ -37,7 +43,7 @@ def command(
     bad = 0
     for setting, chosen in runs:
         folder = out if out and len(runs) == 1 else (out or Path("results")) / f"{setting.name}-sweep"
-        info, run = replayed(setting, chosen, paths, folder, jobs, resume)
+        info, run = replayed(setting, chosen, paths, folder, Where(jobs, cluster, resume))
         print_sweep(run, console().print)
         say_where(run, plot_sweep(run))
         bad += say_what_was_left_out(info)

@@ -23,6 +23,6 @@ class OracleLossless(Oracle):
         due = {
             item.place: self.stub
             for item in view.results
-            if self.clear_at.get(item.place, call + 1) <= call and not item.media
+            if self.clear_at.get(item.place, call + 1) <= call and item.text != self.stub and not item.media
         }
         return view.rewrite(due, "no later call needs it")

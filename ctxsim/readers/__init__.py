@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 from functools import cache
+from glob import glob
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -104,12 +105,24 @@ def _walk(folder: Path) -> Iterator[Path]:
 def sources(path: str) -> Iterator[Source]:
     """Return what a path on the command line means: `-`, a file, an archive, or a folder, walked in sorted order.
 
-    Raises InputError if there is nothing.
+    `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a pattern. Raises
+    InputError if there is nothing.
     """
     if path == "-":
         yield standard_input()
         return
     root = Path(path)
+    if path.startswith("@") and not root.exists():
+        yield from _listed(path[1:])
+        return
+    if set(path) & set("*?[") and not root.exists():
+        # A pattern may begin anywhere, so there is no folder to ask.
+        matching = sorted(glob(path, recursive=True))  # noqa: PTH207
+        if not matching:
+            raise InputError(path, "matches nothing")
+        for one in matching:
+            yield from sources(one)
+        return
     if not root.exists():
         raise InputError(path, "does not exist")
     if not root.is_dir() and not root.is_file():
@@ -126,6 +139,16 @@ def sources(path: str) -> Iterator[Source]:
             yield Source(str(file), file, named=file == root)
     if not any_found:
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
+
+
+def _listed(path: str) -> Iterator[Source]:
+    """The sources of a list of paths, one a line; relative ones are relative to where the command runs."""
+    try:
+        names = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"@{path}", f"is no list of paths: {error}") from None
+    for name in filter(None, map(str.strip, names)):
+        yield from sources(name)
 
 
 def read(path: str) -> Iterator[Transcript]:

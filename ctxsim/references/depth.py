@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from ctxsim.references.canonical import content, fold
@@ -14,19 +13,47 @@ Depth = Literal["head", "middle", "tail"]
 EDGE_CHARS = 500
 """How much of a text is its head, and its tail: what agents commonly retain."""
 
-_BETWEEN = r"[\W_]+"
-
 
 def depth(need: Need, source: Item) -> Depth:
     """Return where the atom first stands whole in its source, by canonical characters."""
-    text = fold(content(source))
-    if need.detector == "strict":
-        pattern = rf"(?<![\w]){re.escape(need.atom)}(?![\w])"
-    else:
-        pattern = _BETWEEN.join(map(re.escape, need.atom.split(" ")))
-    found = re.search(pattern, text)
-    start = found.start() if found else max(0, text.find(need.atom.split(" ")[0]))
-    end = found.end() if found else start
+    return depth_in(need, fold(content(source)))
+
+
+def depth_in(need: Need, text: str) -> Depth:
+    """Return the same, given the source's canonical text."""
+    start, end = _strict(text, need.atom) if need.detector == "strict" else _loose(text, need.atom)
     if end <= EDGE_CHARS:
         return "head"
     return "tail" if start >= len(text) - EDGE_CHARS else "middle"
+
+
+def _strict(text: str, atom: str) -> tuple[int, int]:
+    """The first place of an atom that no word character touches; else the first place of its characters."""
+    at = first = text.find(atom)
+    while at >= 0:
+        end = at + len(atom)
+        if not _word(text[at - 1 : at]) and not _word(text[end : end + 1]):
+            return at, end
+        at = text.find(atom, at + 1)
+    return max(0, first), max(0, first) + len(atom)
+
+
+def _word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _loose(text: str, atom: str) -> tuple[int, int]:
+    """The first place where the words of a quotation follow one another; else the first place of its first word."""
+    wanted = atom.split(" ")
+    at = first = text.find(wanted[0])
+    while at >= 0:
+        end = at
+        for word in wanted:
+            found = text.find(word, end)
+            if found < 0 or any(map(_word, text[end:found])):
+                break
+            end = found + len(word)
+        else:
+            return at, end
+        at = text.find(wanted[0], at + 1)
+    return max(0, first), max(0, first)

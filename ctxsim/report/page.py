@@ -178,7 +178,7 @@ def _tradeoff(run: Run, number: dict[str, int], dollars: bool) -> dict[str, Any]
     beaten = dominated(found, dollars)
     lines = [("results", "cost_usd" if dollars else "tokens", "solid", "whole results")]
     if dollars:
-        lines.append(("results", "scheduled_usd", "dash", "whole results, cache broken"))
+        lines.append(("results", "scheduled_usd", "dash", "the same, sent once, edits paid"))
     lines.append(("any", "cost_usd" if dollars else "tokens", "dot", "any means"))
     drawn = []
     for family, column, dash, name in lines:

@@ -88,7 +88,9 @@ def growth(run: Run, path: Path) -> Path:
             text.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
     axes.set_ylim(0, top)
     axes.set_xlim(1 - 0.02 * last, last)
-    for (text, value, color), height in zip(ends, spread([end[1] for end in ends], top * 0.042), strict=True):
+    for (text, value, color), height in zip(
+        ends, spread([end[1] for end in ends], top * 0.042, 0.02 * top, 0.985 * top), strict=True
+    ):
         axes.annotate(
             text, (last, value), xytext=(1.03, height / top), textcoords=axes.transAxes, color=color, va="center",
             fontsize=9, annotation_clip=False,

@@ -98,7 +98,7 @@ def _draw_frontiers(run: Run, axes: Any, dollars: bool) -> None:
         ("any", column, ":", "least by any means"),
     ]
     if dollars:
-        drawn.insert(1, ("results", "scheduled_usd", "--", "the same, with the cache that edits break"))
+        drawn.insert(1, ("results", "scheduled_usd", "--", "the same, each result sent once, with what edits cost"))
     for family, name, style, text in drawn:
         x, y = frontier_line(run, family, name)
         if not x:
