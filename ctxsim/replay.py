@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from ctxsim.bounds import plan
 from ctxsim.errors import ContractError
-from ctxsim.estimators import Reported
-from ctxsim.policies import Oracle, Overflow, Policy, Spec, Stop, Surroundings
+from ctxsim.moments import Moments
+from ctxsim.policies import Oracle, Overflow, Spec, Stop, Surroundings
 from ctxsim.provider import Bill, MockLLM, Provider, Verdict
 from ctxsim.references import References, prepare
 from ctxsim.tally import Outcome, Sent, Tally
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Call, Head, Item, Transcript, Usage
-from ctxsim.view import Edit, View
+from ctxsim.view import View
 
 RETRIES = 10
 """Requests sent again after an overflow where no policy states its own number."""
@@ -32,8 +31,8 @@ class _Step(msgspec.Struct, frozen=True):
     new_from: int
 
 
-class _Replay:
-    """The state of one replay: the view, where it differs from the last request, and the tally of the current call."""
+class _Replay(Moments):
+    """The state of one replay: what the policies do, and what the provider says to it."""
 
     def __init__(
         self,
@@ -45,35 +44,26 @@ class _Replay:
         like: Sequence[Sent] | None,
     ) -> None:
         self.transcript = transcript
+        self.counter = counter
         self.like = like
-        self.touched = False
-        """Whether any edit was made: until then every request is the uncompacted one."""
         self.skipped: list[_Step] = []
         self.last: tuple[Verdict, Bill] | None = None
-        self.label = spec.label
-        self.counter = counter
         self._references = references
         self.llm = MockLLM(provider, counter, transcript.head)
-        self.sees = Surroundings(
+        sees = Surroundings(
             window=provider.window,
             head=transcript.head,
             estimator=spec.estimator,
             summarize=self._summarize,
             say=lambda text: self.tally.said.append(text),
         )
-        # What edits only the request, as a server does, comes after what edits the view.
-        self.parts = sorted(spec.create(), key=lambda part: part.ephemeral)
+        super().__init__(spec, sees)
         for part in self.parts:
-            part.attach(self.sees)
             if isinstance(part, Oracle):
                 part.foresee(plan(transcript, self._known(), provider, counter, part.aim, part.stub))
         stated = [part.attempts for part in self.parts if hasattr(part, "attempts")]
         self.retries = max(stated, default=RETRIES)
-        self.view = View(spec.estimator.item)
         self.full = self.llm.render(())
-        self.changed_from = 0
-        self.cause = ""
-        self.tally = Tally()
         self.number = 0
         self.new_from = 0
 
@@ -89,7 +79,7 @@ class _Replay:
                 self._forget_reasoning()
             if self.like is None:
                 self.full.append(item)
-            self.view = self.view.grow(self._ingest(item) if item.kind == "tool_result" else item)
+            self.view = self.view.grow(self.ingest(item) if item.kind == "tool_result" else item)
 
     def _forget_reasoning(self) -> None:
         """The vendor, not the policy, leaves out the reasoning of finished turns."""
@@ -99,58 +89,8 @@ class _Replay:
         old = [item.place for item in self.view if item.kind == "reasoning"]
         if old:
             edited = self.view.drop(old, "reasoning of a finished turn")
-            self._changed(edited.edits)
+            self.changed(edited.edits)
             self.view = edited.settled()
-
-    def _ingest(self, item: Item) -> Item:
-        for part in self.parts:
-            limited = part.on_tool_result(item)
-            if limited is item:
-                continue
-            if not isinstance(limited, Item) or limited.with_text(item.text) != item:
-                raise ContractError(f"{part.label}: on_tool_result may change only the text of item {item.place}")
-            if limited.text != item.text:
-                self.touched = True
-                self.tally.edits.append(("on_tool_result", Edit(item, limited, len(self.view), part.label)))
-                item = limited
-        return item
-
-    # the policy's moments
-
-    def _moment(self, part: Policy, moment: str, view: View, *seen: Usage | Overflow) -> View | Stop | None:
-        """Let one policy act on one view, hold it to the contract, and write its edits down."""
-        try:
-            returned = getattr(part, moment)(view, *seen)
-        except ContractError:
-            raise
-        # A policy is anybody's code: whatever it raises is told in one line, with its place.
-        except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            raise ContractError(
-                f"{part.label}: {moment} raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
-            ) from error
-        if returned is view or isinstance(returned, Stop) or (returned is None and moment == "on_overflow"):
-            return returned
-        if not isinstance(returned, View) or returned.lineage is not view.lineage:
-            raise ContractError(
-                f"{part.label}: {moment} must return the view it was given or an edit of it, "
-                f"not {type(returned).__name__}"
-            )
-        grown = sum((edit.after is not None) - (edit.before is not None) for edit in returned.edits)
-        if not returned.edits or len(returned) != len(view) + grown:
-            raise ContractError(f"{part.label}: {moment} returned a view from an earlier moment")
-        self.touched = True
-        self.tally.edits += [(moment, edit) for edit in returned.edits]
-        self.tally.compactions += 1
-        self._changed(returned.edits)
-        return returned.settled()
-
-    def _changed(self, edits: Sequence[Edit]) -> None:
-        """Remember from which position on the next request differs from the last one, and why."""
-        first = min(edits, key=lambda edit: edit.position)
-        if first.position < self.changed_from:
-            self.changed_from = first.position
-            self.cause = first.reason
 
     def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
         self.touched = True
@@ -185,7 +125,7 @@ class _Replay:
         else:
             self._begin(number, call)
         began_s = self.sees.now_s
-        request, lasting, stop = self._before_call()
+        request, lasting, stop = self.before_call()
         # A refusal is for the policy to answer; anything else that it left alone goes as it went before.
         if same and not self.touched and stop is None and self._before(number).row.status != "overflow":
             return self._again(number, call, request)
@@ -218,7 +158,7 @@ class _Replay:
         self.cause = ""
         self.join(response)
         if verdict.status == "ok" and stop is None:
-            self._after_call(Usage(tokens, output, bill.split.read, bill.split.write), response)
+            self.after_call(Usage(tokens, output, bill.split.read, bill.split.write), response)
         outcome = Outcome(
             self.transcript.name, self.label, number, call, verdict, attempts, bill,
             full, tokens, estimated, output, cause, believed,
@@ -249,7 +189,7 @@ class _Replay:
         self.join(response)
         if known.status == "ok":
             usage = Usage(known.tokens_sent, known.tokens_output, known.tokens_cache_read, known.tokens_cache_write)
-            self._after_call(usage, response)
+            self.after_call(usage, response)
         self.tally = Tally()
         if not self.touched:
             row = msgspec.structs.replace(known, policy=self.label, tokens_estimated=estimated, trigger=believed)
@@ -294,43 +234,12 @@ class _Replay:
             self.full.with_head(head)
         self.llm.head = self.sees.head = head
 
-    def _before_call(self) -> tuple[View, bool, Stop | None]:
-        """Return the view to send, whether its edits last, and the policy's stop if it gives up."""
-        request, lasting = self.view, True
-        for part in self.parts:
-            limit = part.threshold()
-            if limit is not None and self.tally.believed is None:
-                self.tally.believed = (self.sees.estimate(request), limit)
-            acted = self._moment(part, "before_call", request)
-            if isinstance(acted, Stop):
-                return request, lasting, acted
-            if acted is None:
-                raise ContractError(f"{part.label}: before_call must return a view or Stop")
-            lasting = lasting and not part.ephemeral
-            request = acted
-            if lasting:
-                self.view = request
-        return request, lasting, None
-
-    def _after_call(self, usage: Usage, response: Sequence[Item]) -> None:
-        self.sees.usage = usage
-        # One dict grows with the replay: a copy for each call would make it quadratic.
-        outputs = self.sees.reported.outputs
-        if response and usage.output_tokens is not None:
-            outputs[response[0].message] = usage.output_tokens
-        self.sees.reported = Reported(usage, self.view.size, outputs)
-        for part in self.parts:
-            acted = self._moment(part, "after_call", self.view, usage)
-            if not isinstance(acted, View):
-                raise ContractError(f"{part.label}: after_call must return a view")
-            self.view = acted
-
     def _shrink(self, view: View, tokens: int, message: str) -> tuple[View, int] | None:
         """After an overflow: the first policy whose view is really smaller, rendered; or None."""
         error = Overflow(message, self.llm.provider.window)
         for part in self.parts:
             before, known = len(self.tally.edits), (self.changed_from, self.cause)
-            acted = self._moment(part, "on_overflow", view, error)
+            acted = self.moment(part, "on_overflow", view, error)
             if isinstance(acted, Stop):
                 raise ContractError(f"{part.label}: on_overflow returns a view or None; only before_call may stop")
             if acted is None or acted is view:

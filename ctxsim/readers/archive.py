@@ -8,8 +8,10 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
+from typing import BinaryIO, cast
 
 from ctxsim.errors import InputError
+from ctxsim.readers.limits import most_bytes, read_all, too_large
 
 ZSTANDARD = 93
 
@@ -20,7 +22,13 @@ def member_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """Return a member, decompressed. Raises InputError if it is damaged or compressed in an unknown way."""
     where = f"{archive.filename or 'archive'}!{info.filename}"
     try:
-        return _zstandard(archive, info) if info.compress_type == ZSTANDARD else archive.read(info)
+        if info.file_size > most_bytes():
+            raise too_large(where)
+        if info.compress_type == ZSTANDARD:
+            return _zstandard(archive, info)
+        # What an archive says of a member's size may be a lie.
+        with archive.open(info) as stream:
+            return read_all(cast(BinaryIO, stream), where)
     except RuntimeError as error:
         # The standard library says so of encrypted members, and of nothing else.
         if not isinstance(error, NotImplementedError):
@@ -41,7 +49,7 @@ def _zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     compressed = archive.fp.read(info.compress_size)
     # Inspect starts a new frame every 200 MiB; pyarrow goes on through all of them.
     with pyarrow.input_stream(pyarrow.BufferReader(compressed), compression="zstd") as stream:
-        data: bytes = stream.read()
+        data = read_all(stream, info.filename)
     if zlib.crc32(data) != info.CRC:
         raise zipfile.BadZipFile("wrong checksum")
     return data

@@ -11,12 +11,14 @@ import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 import msgspec
 
 from ctxsim.errors import InputError
+from ctxsim.readers.limits import most_bytes, read_all, too_large
 
 T = TypeVar("T")
 
@@ -73,12 +75,18 @@ class Source:
     def content(self) -> bytes:
         """Return everything. For documents only: JSONL is streamed by `records`."""
         with self.open() as stream, self._readable():
-            return stream.read()
+            return read_all(stream, self.name)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Return non-empty lines with their numbers, split at line feeds only; `//` comment lines are left out."""
+        limit = most_bytes()
         with self.open() as stream, self._readable():
-            for number, line in enumerate(stream, 1):
+            for number in count(1):
+                line = stream.readline(limit + 1)
+                if not line:
+                    return
+                if len(line) > limit:
+                    raise too_large(f"{self.name}:{number}")
                 line = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
                 if line and not line.startswith(b"//"):
                     yield number, line
@@ -286,7 +294,7 @@ def compact_json(value: Any) -> str:
 
 def standard_input() -> Source:
     """Return what is piped in, as one source."""
-    return Source("standard input", data=sys.stdin.buffer.read())
+    return Source("standard input", data=read_all(sys.stdin.buffer, "standard input"))
 
 
 def archive_members(path: Path) -> Iterator[Source]:

@@ -6,7 +6,7 @@ import json
 import math
 import random
 import re
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -22,19 +22,22 @@ OLD_FACTS = 0.3
 _FACT = re.compile(r"src/\w+/\w+\.py|\b[a-z]+_[a-z]+_[0-9a-f]{4}\b|\b[0-9a-f]{8,12}\b")
 
 
+Size = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
+
+
 class Parameters(msgspec.Struct, forbid_unknown_fields=True):
     """Sizes: results are lognormal in characters; head and output are tokens, output on average.
 
     Without `tools` each response is only text.
     """
 
-    turns: int = 50
-    calls_per_turn: int = 6
-    median_chars: int = 1_500
-    p90_chars: int = 12_000
-    cap_chars: int = 192_000
-    head_tokens: int = 6_000
-    output_tokens: int = 200
+    turns: Size = 50
+    calls_per_turn: Size = 6
+    median_chars: Size = 1_500
+    p90_chars: Size = 12_000
+    cap_chars: Size = 192_000
+    head_tokens: Annotated[int, msgspec.Meta(ge=0, le=10_000_000)] = 6_000
+    output_tokens: Size = 200
     tools: bool = True
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -19,15 +19,17 @@ from ctxsim.transcript import Call, Head, Item, Needle, Transcript
 KINDS = ("key-value", "json", "log", "prose")
 DEPTHS = ("head", "middle", "tail")
 
+Age = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+
 
 class Parameters(msgspec.Struct, forbid_unknown_fields=True):
     """One fact for each kind, depth and age; a rule is stated every `rule_every` calls and used at each rule age."""
 
-    result_chars: int = 3_000
-    ages: tuple[int, ...] = (1, 5, 15, 40)
-    rule_every: int = 30
-    rule_ages: tuple[int, ...] = (2, 10, 30)
-    head_words: int = 400
+    result_chars: Annotated[int, msgspec.Meta(ge=200, le=10_000_000)] = 3_000
+    ages: Annotated[tuple[Age, ...], msgspec.Meta(min_length=1)] = (1, 5, 15, 40)
+    rule_every: Age = 30
+    rule_ages: tuple[Age, ...] = (2, 10, 30)
+    head_words: Age = 400
 
 
 def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:

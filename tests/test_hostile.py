@@ -1,0 +1,217 @@
+"""Bad input: no traceback, no hang, no unbounded memory; every refusal is one line that says what and where."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import corpus
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxsim.errors import CtxsimError, InputError
+from ctxsim.policies import open_policy
+from ctxsim.provider.models import read_overrides
+from ctxsim.readers import read_source, sources
+from ctxsim.sweep import expand
+from ctxsim.synthesis import load_scenario, synthesize
+from ctxsim.transcript import problems
+
+LINE = json.dumps({"role": "user", "content": "x" * 500}) + "\n"
+
+
+def outcome(path: Path) -> str:
+    """What reading a path gives: how many transcripts, all valid, or the one-line refusal."""
+    try:
+        found = [transcript for source in sources(str(path)) for transcript in read_source(source)]
+    except InputError as error:
+        assert "\n" not in str(error)
+        return str(error)
+    assert not any(problems(transcript) for transcript in found)
+    return f"{len(found)} transcripts"
+
+
+# sizes
+
+
+@pytest.fixture
+def ten_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXSIM_MAX_MB", "10")
+
+
+def test_bombs_are_refused_before_they_unfold(tmp_path: Path, ten_megabytes: None) -> None:
+    zeros = b'{"a": "' + b"0" * 200_000_000 + b'"}'
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(zeros, 1))
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(LINE.encode() + zeros, 1))
+    with ZipFile(tmp_path / "c.zip", "w", ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("inside.json", zeros)
+    for name in ("a.json.gz", "b.jsonl.gz", "c.zip"):
+        assert "larger than 10 MB decompressed; CTXSIM_MAX_MB" in outcome(tmp_path / name), name
+
+
+def test_the_limit_is_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.jsonl").write_text(LINE * 3)
+    for bad in ("many", "-1", "0", "nan"):
+        monkeypatch.setenv("CTXSIM_MAX_MB", bad)
+        assert "not a number of megabytes" in outcome(tmp_path / "a.jsonl")
+
+
+@pytest.mark.slow
+def test_a_bomb_takes_no_memory(tmp_path: Path) -> None:
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(b'{"a": "' + b"0" * 400_000_000 + b'"}', 1))
+    program = (
+        "import runpy, sys\n"
+        "sys.argv = ['ctxsim', 'transcripts', 'check', sys.argv[1]]\n"
+        "try: runpy.run_module('ctxsim', run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "a.json.gz")], capture_output=True, text=True,
+        env={**os.environ, "CTXSIM_MAX_MB": "5"},
+    )  # fmt: skip
+    assert "larger than 5 MB" in done.stderr
+    assert int(done.stdout.split()[-1]) < 300_000
+
+
+# shapes
+
+
+def test_deep_nesting_is_one_line(tmp_path: Path) -> None:
+    for n, text in enumerate(("[" * 200_000, "[" * 200_000 + "]" * 200_000, '{"a":' * 200_000 + "1" + "}" * 200_000)):
+        path = tmp_path / f"{n}.json"
+        path.write_text(text)
+        assert "0.json" in outcome(path) or "json" in outcome(path)
+        (tmp_path / f"{n}.jsonl").write_text(LINE + text + "\n" + LINE)
+        assert outcome(tmp_path / f"{n}.jsonl").endswith("transcripts")
+
+
+@pytest.mark.slow
+def test_a_million_records(tmp_path: Path) -> None:
+    with (tmp_path / "many.jsonl").open("w") as file:
+        for _ in range(500_000):
+            file.write('{"role":"user","content":"a"}\n{"role":"assistant","content":"b"}\n')
+    assert outcome(tmp_path / "many.jsonl") == "1 transcripts"
+
+
+def test_links_in_circles_and_pipes_in_folders_are_passed_by(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(LINE + json.dumps({"role": "assistant", "content": "b"}))
+    (tmp_path / "around").symlink_to(tmp_path)
+    (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
+    os.mkfifo(tmp_path / "pipe.json")
+    assert outcome(tmp_path) == "1 transcripts"
+
+
+def test_names_that_climb_out_of_an_archive_are_only_names(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "up.zip", "w") as archive:
+        archive.writestr("../../up.jsonl", LINE + json.dumps({"role": "assistant", "content": "b"}))
+    assert outcome(tmp_path / "up.zip") == "1 transcripts"
+    assert not (tmp_path.parents[1] / "up.jsonl").exists() and list(tmp_path.iterdir()) == [tmp_path / "up.zip"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\ufeff", "null", "0", '"a"', "[]", "{}", "[[]]", "[null]", '{"messages": 7}', "\x00" * 99, "NaN",
+             '{"role": "user"}', '[{"role": "tool", "content": "x", "tool_call_id": 3}]', "<xml/>", "\n\n\n"]
+)  # fmt: skip
+def test_small_nonsense(tmp_path: Path, text: str) -> None:
+    for name in ("a.json", "a.jsonl"):
+        (tmp_path / name).write_text(text)
+        assert outcome(tmp_path / name)
+
+
+# mutations
+
+
+def mutated(data: bytes, chance: random.Random) -> bytes:
+    """The same with a few bytes changed, cut out, doubled or moved."""
+    for _ in range(chance.randrange(1, 6)):
+        at, size = chance.randrange(len(data) + 1), chance.randrange(1, 40)
+        piece = data[at : at + size]
+        data = chance.choice([
+            data[:at] + bytes(chance.randrange(256) for _ in range(3)) + data[at + 3 :],
+            data[:at] + data[at + size :],
+            data[:at] + piece + piece + data[at + size :],
+            data[:at] + chance.choice([b"null", b"[]", b"{}", b'"\\ud800"', b"1e999", b"-1", b'"', b"\n"]) + data[at:],
+            data[: max(1, at)],
+        ]) or b" "  # fmt: skip
+    return data
+
+
+def smallest_per_folder() -> Iterator[Path]:
+    for folder in sorted(path for path in corpus.FOLDER.iterdir() if path.is_dir() and path.name != "LICENSES"):
+        files = [file for file in folder.rglob("*") if file.is_file() and file.suffix in (".json", ".jsonl", ".traj")]
+        yield from sorted(files, key=lambda file: (file.stat().st_size, file.name))[:2]
+
+
+@corpus.here
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_mutated_recordings_are_read_or_refused(tmp_path: Path) -> None:
+    chance = random.Random(9)
+    tried = 0
+    for file in smallest_per_folder():
+        data = file.read_bytes()[:200_000]
+        for _ in range(12):
+            path = tmp_path / f"m{file.suffix}"
+            path.write_bytes(mutated(data, chance))
+            outcome(path)
+            tried += 1
+    assert tried > 200
+
+
+# labels, scenarios, overrides
+
+
+@settings(max_examples=300)
+@given(st.text(alphabet="token-budget:=,+.@|0123456789abcxyz_/ \n\x1b", max_size=60))
+def test_labels_are_opened_or_refused(label: str) -> None:
+    for opening in (open_policy, expand):
+        try:
+            opening(label)
+        except CtxsimError as error:
+            assert str(error)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_scenarios_and_overrides_are_read_or_refused(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    good = (Path(__file__).parents[1] / "scenarios" / "twenty-iterations.toml").read_text()
+    chance = random.Random(data.draw(st.integers(0, 10**6)))
+    text = mutated(good.encode(), chance)
+    (folder / "s.toml").write_bytes(text)
+    try:
+        scenario = load_scenario(str(folder / "s.toml"))
+        if scenario.synthesis.parameters.get("turns", 1) == 1:
+            assert scenario.policies is not None
+    except CtxsimError as error:
+        assert "\n" not in str(error)[:200] or str(error)
+    (folder / "m.toml").write_bytes(mutated(b'[[model]]\nid = "a*"\nwindow = 9\n[model.prices]\ninput = 1.0\n', chance))
+    try:
+        read_overrides(folder / "m.toml")
+    except CtxsimError as error:
+        assert str(error)
+
+
+def test_a_scenario_that_asks_for_too_much_is_refused_or_made(tmp_path: Path) -> None:
+    good = (Path(__file__).parents[1] / "scenarios" / "twenty-iterations.toml").read_text()
+    for right, wrong in (
+        ("turns = 1\n", "turns = -3\n"), ("turns = 1\n", 'turns = "x"\n'), ("median_chars = 6000", "median_chars = 0"),
+        ("head_tokens = 1500", "head_tokens = -5"),
+    ):  # fmt: skip
+        assert right in good
+        (tmp_path / "s.toml").write_text(good.replace(right, wrong))
+        try:
+            synthesize(load_scenario(str(tmp_path / "s.toml")))
+        except CtxsimError as error:
+            assert str(error)
