@@ -145,7 +145,7 @@ def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
     except ImportError:
         raise CtxsimError("--cluster needs dask: pip install 'ctxsim[cluster]'") from None
     try:
-        client = stack.enter_context(Client(address, timeout=10))
+        client = stack.enter_context(Client(address, timeout=5))
     except (OSError, ValueError) as error:
         raise CtxsimError(f"no dask scheduler at {address}: {error}") from None
     return client.get_executor(pure=False), max(1, len(client.scheduler_info()["workers"]))
