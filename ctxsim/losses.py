@@ -8,7 +8,7 @@ import msgspec
 
 from ctxsim.economics import refetch_usd
 from ctxsim.provider import Provider
-from ctxsim.references import Counts, Need, Needles, References, Survival, first_sent, reissues
+from ctxsim.references import Counts, Need, Needles, References, Survival, first_sent
 from ctxsim.references.canonical import content, fold
 from ctxsim.references.depth import depth_in
 from ctxsim.rows import ItemRow, LossRow, NeedleRow, NeedRow
@@ -103,7 +103,7 @@ class Losses:
         self._needles = Needles(transcript)
         self._compacted: list[int] = []
         self.needles: list[NeedleRow] = []
-        self.again = _asked_again(transcript)
+        self.again = references.asked_again
         self.again_after_edit = 0
 
     def after(self, sent: Sent) -> Counts:
@@ -185,15 +185,3 @@ class Losses:
         priced = self._provider.prices is not None
         usd = refetch_usd(self._provider, whole, asked, prompt_tokens) if priced else None
         self.edited[place] = Refetch(whole + asked, usd)
-
-
-def _asked_again(transcript: Transcript) -> dict[int, list[int]]:
-    """Return, for each call that repeats earlier tool calls exactly, the places of the results it had had."""
-    results = {item.answers: item.place for item in transcript.items if item.kind == "tool_result"}
-    repeated = reissues(transcript)
-    found: dict[int, list[int]] = {}
-    for number, call in enumerate(transcript.calls, 1):
-        places = [results[repeated[p]] for p in range(call.start, call.end) if repeated.get(p) in results]
-        if places:
-            found[number] = places
-    return found

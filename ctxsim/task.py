@@ -12,7 +12,7 @@ import msgspec
 from ctxsim.errors import CtxsimError, InputError, NotATranscript
 from ctxsim.estimators import open_estimator
 from ctxsim.losses import item_rows, need_rows
-from ctxsim.measure import Measured, frontier_rows
+from ctxsim.measure import KEEP_ALL, Measured, frontier_rows
 from ctxsim.policies import Spec, open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.models import Entry
@@ -91,9 +91,8 @@ def _replay_all(
 def _replay_one(transcript: Transcript, specs: list[Spec], provider: Provider) -> Rows:
     """Return one transcript's rows under all policies; dollars are compared with keep-all's."""
     counter = Counter(open_tokenizer(provider.tokenizer))
-    base = open_policy("keep-all")
     references = prepare(transcript)
-    keep_all = Measured(transcript, base, provider, counter, references)
+    keep_all = Measured(transcript, KEEP_ALL, provider, counter, references)
     bounds = keep_all.frontiers()
     tables = Tables(
         needs=need_rows(transcript, references),
@@ -101,7 +100,7 @@ def _replay_one(transcript: Transcript, specs: list[Spec], provider: Provider) -
         frontier=frontier_rows(keep_all, bounds),
     )
     for spec in specs:
-        measured = keep_all if spec == base else Measured(transcript, spec, provider, counter, references, keep_all)
+        measured = keep_all if spec == KEEP_ALL else Measured(transcript, spec, provider, counter, references, keep_all)
         tables.calls.extend(measured.calls)
         tables.events.extend(measured.events)
         tables.losses.extend(measured.losses.rows)

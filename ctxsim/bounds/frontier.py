@@ -208,12 +208,8 @@ def frontiers(
     for number, tokens in enumerate(tokens_full, 1):
         results += arrived[number]
         dialogue.append(tokens - results)
-    heads = [
-        MockLLM(provider, counter, call.head or transcript.head).rendering.total if call.head or not number else 0
-        for number, call in enumerate(transcript.calls)
-    ]
-    for number, tokens in enumerate(heads):
-        heads[number] = tokens or heads[0]
+    alone = cache(lambda head: MockLLM(provider, counter, head).rendering.total)
+    heads = [alone(call.head or transcript.head) for call in transcript.calls]
 
     def base(requests: Sequence[int]) -> tuple[float, float | None]:
         new = sum(max(0, this - last) for last, this in zip([0, *requests], requests, strict=False))

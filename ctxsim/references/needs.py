@@ -16,6 +16,7 @@ import msgspec
 
 from ctxsim.references import loose, strict
 from ctxsim.references.canonical import canonical, content, fold
+from ctxsim.references.reissue import asked_again
 from ctxsim.transcript import Head, Item, Transcript
 
 SHORTEST_ATOM = 4
@@ -60,6 +61,8 @@ class References(msgspec.Struct, frozen=True):
     texts: tuple[str, ...]
     words: bytes
     """32-bit hashes of all strict tokens in results, to tell how many would match by chance elsewhere."""
+    asked_again: dict[int, tuple[int, ...]]
+    """Calls that repeat earlier tool calls exactly, with the results those had had."""
 
     def last_needed(self) -> dict[int, int]:
         """Return, for each tool result that is some need's most recent source, the last call that needs it, from 1."""
@@ -177,7 +180,14 @@ class _Preparation:
         atoms = {one.atom for call_carried in carried for one in call_carried}
         holders = {atom: tuple(self._seen["strict", atom].holders) for atom in sorted(atoms)}
         words = array("I", sorted({word_hash(token) for token in self._tokens if len(token) >= SHORTEST_ATOM}))
-        return References(tuple(needs), tuple(carried), holders, tuple(item.text for item in items), words.tobytes())
+        return References(
+            tuple(needs),
+            tuple(carried),
+            holders,
+            tuple(item.text for item in items),
+            words.tobytes(),
+            asked_again(self._transcript),
+        )
 
     def _bar(self, head: Head) -> None:
         for text in head.texts:

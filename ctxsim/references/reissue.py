@@ -25,6 +25,18 @@ def reissues(transcript: Transcript) -> dict[int, int]:
     return found
 
 
+def asked_again(transcript: Transcript) -> dict[int, tuple[int, ...]]:
+    """Return, for each call that repeats earlier tool calls, the places of the results it had had."""
+    results = {item.answers: item.place for item in transcript.items if item.kind == "tool_result"}
+    repeated = reissues(transcript)
+    found: dict[int, tuple[int, ...]] = {}
+    for number, call in enumerate(transcript.calls, 1):
+        places = tuple(results[repeated[p]] for p in range(call.start, call.end) if repeated.get(p) in results)
+        if places:
+            found[number] = places
+    return found
+
+
 def _key(item: Item) -> tuple[str, str]:
     try:
         # The prefix keeps arguments that are not JSON apart from those that are.

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import CtxsimError, unknown
-from ctxsim.report.intervals import bootstrap_mean
+from ctxsim.report.intervals import bootstrap_mean, refused
 from ctxsim.results import Run
 
 COLUMNS = (
@@ -89,7 +89,7 @@ def compare(before: Run, after: Run) -> list[Change]:
     shared = [label for label in before.info.policies if label in after.info.policies]
     if not shared:
         raise CtxsimError(f"{before.folder} and {after.folder} have no policy in common")
-    tables = [_with_refused(run.summary) for run in (before, after)]
+    tables = [run.summary.assign(refused=refused(run.summary)) for run in (before, after)]
     changes = []
     for label in shared:
         first, second = (table[table.policy == label].set_index("transcript") for table in tables)
@@ -112,10 +112,6 @@ def compare(before: Run, after: Run) -> list[Change]:
     if not changes:
         raise CtxsimError(f"{before.folder} and {after.folder} have no transcript in common")
     return changes
-
-
-def _with_refused(summary: Any) -> Any:
-    return summary.assign(refused=summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped)
 
 
 def change_rows(changes: Sequence[Change], broken: Sequence[Change], shown: Any) -> list[dict[str, str]]:

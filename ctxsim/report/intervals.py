@@ -40,6 +40,18 @@ def survival_of(summary: Any, label: str) -> Any:
     return summary[summary.policy == label].set_index("transcript").survival.dropna()
 
 
+def survival_interval(summary: Any, label: str) -> Interval | None:
+    """Return one policy's mean survival and its interval; None for fewer than two sessions."""
+    found = survival_of(summary, label)
+    roots = summary.drop_duplicates("transcript").set_index("transcript").root
+    return bootstrap_mean(found.to_numpy(), [roots[name] for name in found.index])
+
+
+def refused(summary: Any) -> Any:
+    """Calls of each summary row that weren't ok: over a limit, with invalid pairs, or given up."""
+    return summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped
+
+
 def paired_difference(summary: Any, label: str, other: str) -> Interval | None:
     """Return by how much more one policy keeps than another, transcript by transcript, with its interval."""
     first, second = survival_of(summary, label), survival_of(summary, other)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxsim.report.intervals import Interval, bootstrap_mean, rank_ranges, survival_of
+from ctxsim.report.intervals import Interval, rank_ranges, survival_interval
 from ctxsim.results import Run
 
 AGES = ((1, "1-2"), (3, "3-9"), (10, "10-29"), (30, "30+"))
@@ -51,9 +51,7 @@ def survival_rows(run: Run) -> list[dict[str, str]]:
     rows = []
     for label in run.info.policies:
         part = summary[summary.policy == label]
-        found = survival_of(summary, label)
-        roots = part.set_index("transcript").root
-        interval = bootstrap_mean(found.to_numpy(), [roots[name] for name in found.index])
+        interval = survival_interval(summary, label)
         row = {
             "policy": run.shown(label),
             "kept": kept(part) if interval is None or ".." in kept(part) else percent(interval),
@@ -88,12 +86,17 @@ def basis(run: Run) -> str:
     )
 
 
+def numbered_needs(run: Run) -> Any:
+    """The needs with the number that losses name them by, and their group of ages."""
+    return run.needs.assign(need=run.needs.groupby("transcript").cumcount(), group=run.needs.age.map(age_group))
+
+
 def breakdown(run: Run, by: str) -> list[dict[str, str]]:
     """Return the share of aged strict needs that each policy kept, pooled, by `age`, `depth`, `kind` or `tool`.
 
     By `form` it is how each policy's lost ones went.
     """
-    needs = run.needs.assign(need=run.needs.groupby("transcript").cumcount(), age_group=run.needs.age.map(age_group))
+    needs = numbered_needs(run)
     lost = run.losses.merge(needs.drop(columns="call"), on=["transcript", "need"])
     counted = {"needs": needs, "losses": lost}
     strict = {name: table[(table.detector == "strict") & (table.age >= 1)] for name, table in counted.items()}
@@ -101,7 +104,7 @@ def breakdown(run: Run, by: str) -> list[dict[str, str]]:
         columns = ["truncated", "dropped", "summarised"]
         totals = None
     else:
-        name = "age_group" if by == "age" else by
+        name = "group" if by == "age" else by
         totals = strict["needs"].groupby(name).size()
         order = {"age": [group for _, group in AGES], "depth": ["head", "middle", "tail"]}.get(by)
         columns = [c for c in order if c in totals] if order else list(totals.nlargest(TOOLS_SHOWN).index)
@@ -122,7 +125,7 @@ def breakdown(run: Run, by: str) -> list[dict[str, str]]:
 
 def survival_by_age(run: Run) -> tuple[list[str], dict[str, list[float]]]:
     """Return age groups with their number of needs, and what each policy kept of each, in per cent; fresh ones too."""
-    needs = run.needs.assign(need=run.needs.groupby("transcript").cumcount(), group=run.needs.age.map(age_group))
+    needs = numbered_needs(run)
     strict = needs[needs.detector == "strict"]
     groups = [name for name in ("0", *(name for _, name in AGES)) if (strict.group == name).any()]
     totals = strict.groupby("group").size()

@@ -13,8 +13,8 @@ import msgspec
 import pandas
 
 from ctxsim.errors import CtxsimError
-from ctxsim.report.intervals import bootstrap_mean, survival_of
-from ctxsim.report.losses import basis, percent, survival_by_age
+from ctxsim.report.intervals import bootstrap_mean, refused, survival_interval, survival_of
+from ctxsim.report.losses import basis, numbered_needs, percent, survival_by_age
 from ctxsim.report.losses import kept as kept_of
 from ctxsim.report.plots import limits_of
 from ctxsim.report.style import color_of, second_time
@@ -126,15 +126,14 @@ def _overview(run: Run, labels: list[str]) -> tuple[list[dict[str, str]], list[d
     for n, label in enumerate(labels):
         part = run.summary[run.summary.policy == label]
         found = survival_of(run.summary, label)
-        roots = part.set_index("transcript").root
-        interval = bootstrap_mean(found.to_numpy(), [roots[name] for name in found.index])
+        interval = survival_interval(run.summary, label)
         shares = (part.tokens_sum / part.tokens_full_sum.where(part.tokens_full_sum > 0)).dropna()
         spread = bootstrap_mean(shares.to_numpy(), list(part.root[shares.index]))
         kept = None if not len(found) else float(found.mean())
         kept_text = "none" if kept is None else (percent(interval) if interval else f"{kept:.0%}")
         if ".." in (bracket := kept_of(part)):
             kept_text = bracket
-        refused = int((part.overflows + part.rate_limited + part.invalid_pairs + part.stopped).sum())
+        bad = int(refused(part).sum())
         cells = [
             (label, run.shown(label)),
             (kept, kept_text),
@@ -144,11 +143,11 @@ def _overview(run: Run, labels: list[str]) -> tuple[list[dict[str, str]], list[d
             _cell(part.cost_usd.mean(), "{:.3f}"),
             _percent_cell(part.cost_vs_keep_all.mean()),
             _percent_cell(part.cache_hit_ratio.mean()),
-            (refused, f"{refused}" if refused else "-"),
+            (bad, f"{bad}" if bad else "-"),
             _cell(part.compactions.mean(), "{:.1f}"),
             _cell(100 * part.estimate_bias.mean(), "{:+.1f}"),
         ]
-        rows.append({"policy": n, "cells": cells, "bad": 8 if refused else None})
+        rows.append({"policy": n, "cells": cells, "bad": 8 if bad else None})
     described = [{"title": title, "kind": kind, "about": about} for title, kind, about in columns]
     return described, rows
 
@@ -225,10 +224,7 @@ def _transcripts(run: Run, number: dict[str, int], strings: _Strings) -> list[di
     dropped = events[events["rank"] >= MOST_EDITS].groupby(["transcript", "policy"]).size()
     events = events[events["rank"] < MOST_EDITS]
     room = max(200, _longest([*set(items.text), *set(events.text)]))
-    lost = run.losses.merge(
-        run.needs.assign(need=run.needs.groupby("transcript").cumcount())[["transcript", "need", "item"]],
-        on=["transcript", "need"],
-    )
+    lost = run.losses.merge(numbered_needs(run)[["transcript", "need", "item"]], on=["transcript", "need"])
     return [
         {
             "name": name,

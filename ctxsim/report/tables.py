@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ctxsim.report.intervals import bootstrap_mean
+from ctxsim.report.intervals import bootstrap_mean, refused
 from ctxsim.report.losses import basis, kept, needle_rows, percent, survival_rows
 from ctxsim.report.tradeoff import STABLE, advise, amount, dominated, points, priced, scope
 from ctxsim.results import Run
@@ -39,7 +39,7 @@ SORTS = {
     "kept": lambda part: -part.survival.mean(),
     "tokens": lambda part: (part.tokens_sum / part.tokens_full_sum.clip(lower=1)).mean(),
     "cost": lambda part: part.cost_vs_keep_all.mean(),
-    "refused": lambda part: (part.overflows + part.rate_limited + part.invalid_pairs + part.stopped).sum(),
+    "refused": lambda part: refused(part).sum(),
 }
 """What a table can be sorted by, best first; `run` is the order in which policies were given."""
 

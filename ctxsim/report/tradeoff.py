@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ctxsim.report.intervals import bootstrap_mean
+from ctxsim.report.intervals import bootstrap_mean, refused
 from ctxsim.results import Run
 
 STABLE = 0.8
@@ -45,7 +45,6 @@ def points(run: Run, rows: Any) -> list[Point]:
         part = rows[rows.policy == label]
         if not len(part):
             continue
-        refused = part.overflows + part.rate_limited + part.invalid_pairs + part.stopped
         known = part.survival.notna().any()
         priced = part.cost_vs_keep_all.notna().all()
         found.append(
@@ -55,7 +54,7 @@ def points(run: Run, rows: Any) -> list[Point]:
                 survival=float(part.survival.mean()) if known else None,
                 tokens=float((part.tokens_sum / part.tokens_full_sum.clip(lower=1)).mean()),
                 dollars=float(part.cost_vs_keep_all.mean()) if priced else None,
-                rejected=float(refused.sum() / part.calls.sum()),
+                rejected=float(refused(part).sum() / part.calls.sum()),
             )
         )
     return found
