@@ -14,7 +14,7 @@ from ctxsim.references.depth import depth_in
 from ctxsim.rows import ItemRow, LossRow, NeedleRow, NeedRow
 from ctxsim.tally import Sent, shown
 from ctxsim.tokenizers.counter import Counter
-from ctxsim.transcript import Item, Transcript
+from ctxsim.transcript import Transcript
 
 SHARED_CHARS = 20
 """A cut text still begins or ends as it did; a placeholder doesn't."""
@@ -94,7 +94,8 @@ class Losses:
         self._survival = Survival(references)
         self._references = references
         self._number = 0
-        self._synthetic: dict[int, tuple[int, ...]] = {}
+        self._told: dict[int, set[int]] = {}
+        """By a summary's place, the recorded places that it stands for, through summaries of summaries."""
         self.rows: list[LossRow] = []
         self.edited: dict[int, Refetch] = {}
         """By place, each result that was ever cut or removed."""
@@ -110,18 +111,16 @@ class Losses:
         """Return the reference counts of a call, and write down what it lost."""
         for _, edit in sent.edits:
             if edit.before is None and edit.after is not None:
-                self._synthetic[edit.after.place] = edit.after.sources
+                self._told[edit.after.place] = self._stands_for(edit.after.sources)
             elif edit.before is not None and edit.before.kind == "tool_result":
                 self._note(edit.before.place, sent.row.tokens_sent)
-        counts = self._survival.call(sent.call, sent.view)
+        counts = self._survival.call(sent.call, sent.view, sent.changed_from)
         needs = self._references.needs(sent.call)
         if counts.lost:
-            present = {item.place: item for item in sent.view}
-            told = self._told(present)
             where = {(need.detector, need.atom): self._number + n for n, need in enumerate(needs)}
             for need in counts.lost:
                 row = where[need.detector, need.atom]
-                form = self.form(need.sources[-1], present, told)
+                form = self._form(need.sources[-1])
                 self.rows.append(LossRow(self._transcript.name, self._policy, sent.call, row, form))
                 if need.detector == "strict" and need.sources[-1] in self.edited:
                     self.missed.add(need.sources[-1])
@@ -130,8 +129,7 @@ class Losses:
             self._compacted.append(sent.call)
         self._look_for_needles(sent)
         if asked := self.again.get(sent.call):
-            whole = {item.place for item in sent.view if item.text == self._transcript.items[max(0, item.place)].text}
-            self.again_after_edit += sum(result not in whole for result in asked)
+            self.again_after_edit += sum(result not in self._survival.intact for result in asked)
         return counts
 
     def _look_for_needles(self, sent: Sent) -> None:
@@ -156,25 +154,21 @@ class Losses:
         self._number += len(self._references.needs(sent.call))
         self._look_for_needles(sent)
 
-    def form(self, place: int, present: dict[int, Item], told: set[int]) -> str:
-        """Return how a recorded item went: `truncated`, `summarised` or `dropped` (also: replaced by a placeholder)."""
-        item = present.get(place)
+    def _form(self, place: int) -> str:
+        """How a recorded item went: `truncated`, `summarised` or `dropped` (also: replaced by a placeholder)."""
+        item = self._survival.changed.get(place)
         if item is None:
-            return "summarised" if place in told else "dropped"
+            told = any(place in self._told[summary] for summary in self._survival.synthetic)
+            return "summarised" if told else "dropped"
         text = self._transcript.items[place].text
         kept = text[:SHARED_CHARS] in item.text or text[-SHARED_CHARS:] in item.text
         return "truncated" if kept else "dropped"
 
-    def _told(self, present: Iterable[int]) -> set[int]:
-        """The recorded places that summaries in the view stand for, through summaries of summaries."""
-        waiting = [place for place in present if place < 0]
-        found: set[int] = set()
-        while waiting:
-            for source in self._synthetic.get(waiting.pop(), ()):
-                if source not in found:
-                    found.add(source)
-                    waiting.append(source)
-        return found
+    def _stands_for(self, sources: Iterable[int]) -> set[int]:
+        recorded: set[int] = set()
+        for place in sources:
+            recorded |= {place} if place >= 0 else self._told.get(place, set())
+        return recorded
 
     def _note(self, place: int, prompt_tokens: int) -> None:
         result = self._transcript.items[place] if place >= 0 else None

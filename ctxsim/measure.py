@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.bounds import LEVELS, Family, Frontier, frontiers, scheduled_usd
+from ctxsim.bounds import LEVELS, Family, Frontier, Scheduled, frontiers
 from ctxsim.economics import break_even_refetch, payback_calls
 from ctxsim.losses import Losses
 from ctxsim.policies import Spec, open_policy
@@ -120,15 +120,7 @@ class Measured:
 def frontier_rows(keep_all: Measured, bounds: Mapping[Family, Frontier]) -> list[FrontierRow]:
     """Return both frontiers of a transcript, level by level; only their beginning where nothing aged is needed."""
     transcript, provider, counter, _ = keep_all._full
-    scheduled: dict[tuple[tuple[int, int], ...], float | None] = {}
-
-    def with_edits(frontier: Frontier, level: float) -> float | None:
-        # Neighbouring levels often keep the same.
-        key = tuple(sorted(frontier.kept(level).items()))
-        if key not in scheduled:
-            scheduled[key] = scheduled_usd(transcript, provider, counter, frontier, level)
-        return scheduled[key]
-
+    scheduled = Scheduled(transcript, provider, counter)
     levels = LEVELS if any(row.refs_needed_strict for row in keep_all.calls) else LEVELS[:1]
     return [
         FrontierRow(
@@ -137,7 +129,7 @@ def frontier_rows(keep_all: Measured, bounds: Mapping[Family, Frontier]) -> list
             survival=level,
             tokens=_amount(frontier.tokens(level), 1),
             cost_usd=_amount(frontier.cost_usd(level), 10),
-            scheduled_usd=_amount(with_edits(frontier, level), 10) if family == "results" else None,
+            scheduled_usd=_amount(scheduled.usd(frontier, level), 10) if family == "results" else None,
         )
         for family, frontier in bounds.items()
         for level in levels
@@ -146,7 +138,8 @@ def frontier_rows(keep_all: Measured, bounds: Mapping[Family, Frontier]) -> list
 
 def _amount(value: float | None, digits: int) -> Any:
     """A bound, rounded down so that it stays one."""
-    return None if value is None else floor(value * 10**digits) / 10**digits
+    # Not because of what floating point lost: 1.9999999 is 2.
+    return None if value is None else floor(value * 10**digits + 1e-4) / 10**digits
 
 
 def _total(values: Iterable[float | None]) -> float | None:

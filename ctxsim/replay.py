@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -11,7 +12,7 @@ from ctxsim.errors import ContractError
 from ctxsim.moments import Moments
 from ctxsim.policies import Oracle, Overflow, Spec, Stop, Surroundings
 from ctxsim.provider import Bill, MockLLM, Provider, Verdict
-from ctxsim.references import References, prepare
+from ctxsim.references import Ahead, References, prepare
 from ctxsim.tally import Outcome, Sent, Tally
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Call, Head, Item, Transcript, Usage
@@ -95,17 +96,16 @@ class _Replay(Moments):
     def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
         self.touched = True
         self._catch_up()
-        wanted = self._wanted() if self.llm.provider.summaries == "clairvoyant" else ()
+        items = list(items)
+        wanted = self._ahead.wanted(self.number, items) if self.llm.provider.summaries == "clairvoyant" else ()
         result = self.llm.summarize(items, max_tokens, wanted)
         self.tally.summaries.append(result)
         self.sees.now_s = self.llm.now_s
         return result.text
 
-    def _wanted(self) -> list[str]:
-        """What calls from this one on need of earlier results, as only a bound may know; identifiers, soonest first."""
-        references = self._known()
-        later = [need for needs in references.needs_by_call[self.number - 1 :] for need in needs]
-        return [need.atom for need in sorted(later, key=lambda need: need.detector == "loose")]
+    @cached_property
+    def _ahead(self) -> Ahead:
+        return Ahead(self._known())
 
     def _known(self) -> References:
         """The transcript's references, prepared here only if nobody has."""
@@ -132,10 +132,9 @@ class _Replay(Moments):
         if same:
             self._begin(number, call)
         llm, tally = self.llm, self.tally
-        edited = self.changed_from < len(llm.rendering.items)
         tokens = llm.rendering.follow(request, self.changed_from)
         # Who gives up sends nothing: nothing is refused, waited for or taken from the bucket.
-        verdict = llm.judge(request, tokens, edited) if stop is None else Verdict("stopped", stop.reason)
+        verdict = llm.judge(request, tokens, self.changed_from) if stop is None else Verdict("stopped", stop.reason)
         attempts = 1
         while verdict.status == "overflow" and stop is None and attempts <= self.retries:
             smaller = self._shrink(request, tokens, verdict.reason)
@@ -145,14 +144,14 @@ class _Replay(Moments):
             attempts += 1
             if lasting:
                 self.view = request
-            verdict = llm.judge(request, tokens, True)
+            verdict = llm.judge(request, tokens, self.changed_from)
         response = self.transcript.items[call.start : call.end]
         output = self._output_tokens(call, response)
         bill = llm.bill(output, llm.rendering.tokens_before(self.new_from))
         self.new_from = call.start
         self.sees.now_s = llm.now_s
         full, estimated, cause = self._full_tokens(number), self.sees.estimate(request), self.cause
-        believed = tally.trigger(tokens, self.counter)
+        believed, changed_from = tally.trigger(tokens, self.counter), self.changed_from
         # An ephemeral edit makes the next request differ where this one was edited.
         self.changed_from = len(request) if request is self.view else min(self.changed_from, len(request))
         self.cause = ""
@@ -165,7 +164,7 @@ class _Replay(Moments):
         )  # fmt: skip
         row = tally.row(outcome, self.counter)
         self.tally = Tally()
-        return Sent(number, request, row, tuple(tally.edits), tuple(tally.said), (began_s, llm.now_s))
+        return Sent(number, request, row, changed_from, tuple(tally.edits), tuple(tally.said), (began_s, llm.now_s))
 
     # what was replayed before without any edit
 
@@ -182,6 +181,7 @@ class _Replay(Moments):
         known = before.row
         self.skipped.append(_Step(number, call, request, self.changed_from, self.new_from))
         cause, self.cause = self.cause, ""
+        changed_from = self.changed_from
         self.new_from, self.changed_from = call.start, len(request)
         estimated, believed = self.sees.estimate(request), tally.trigger(known.tokens_sent, self.counter)
         response = self.transcript.items[call.start : call.end]
@@ -193,7 +193,7 @@ class _Replay(Moments):
         self.tally = Tally()
         if not self.touched:
             row = msgspec.structs.replace(known, policy=self.label, tokens_estimated=estimated, trigger=believed)
-            return Sent(number, request, row, (), tuple(tally.said), before.clock, same=True)
+            return Sent(number, request, row, changed_from, (), tuple(tally.said), before.clock, same=True)
         self._catch_up()
         assert self.last is not None
         outcome = Outcome(
@@ -201,16 +201,15 @@ class _Replay(Moments):
             known.tokens_sent, estimated, known.tokens_output, cause, believed,
         )  # fmt: skip
         row = tally.row(outcome, self.counter)
-        return Sent(number, request, row, tuple(tally.edits), tuple(tally.said), before.clock)
+        return Sent(number, request, row, changed_from, tuple(tally.edits), tuple(tally.said), before.clock)
 
     def _catch_up(self) -> None:
         """Show the provider the requests that it wasn't asked about, in order."""
         steps, self.skipped = self.skipped, []
         for step in steps:
             self._begin(step.number, step.call, catching_up=True)
-            edited = step.changed_from < len(self.llm.rendering.items)
             tokens = self.llm.rendering.follow(step.view, step.changed_from)
-            verdict = self.llm.judge(step.view, tokens, edited)
+            verdict = self.llm.judge(step.view, tokens, step.changed_from)
             output = self._output_tokens(step.call, self.transcript.items[step.call.start : step.call.end])
             self.last = verdict, self.llm.bill(output, self.llm.rendering.tokens_before(step.new_from))
         if steps and steps[-1].number != self.number:

@@ -19,6 +19,8 @@ class Sent(msgspec.Struct, frozen=True):
     call: int
     view: View
     row: CallRow
+    changed_from: int
+    """The position from which on the request differs from the one before; growth alone is no difference."""
     edits: tuple[tuple[str, Edit], ...]
     said: tuple[str, ...]
     clock: tuple[float, float] = (0.0, 0.0)

@@ -58,8 +58,7 @@ class View(Sequence[Item]):
         return self._length
 
     def __iter__(self) -> Iterator[Item]:
-        for position in range(self._length):
-            yield self._items[position]
+        return iter(self._items[: self._length])
 
     @overload
     def __getitem__(self, index: int) -> Item: ...

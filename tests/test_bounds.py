@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import corpus
@@ -14,8 +15,8 @@ from samples import conversation, run
 from strategies import transcripts
 from test_references import chat, conversations, recorded
 
-from ctxsim.bounds.frontier import Goal, Keeping, Programme
-from ctxsim.bounds.schedule import Dead, Prices, _all_dead, best_times, cost
+from ctxsim.bounds.programme import Goal, Keeping, Programme
+from ctxsim.bounds.schedule import Dead, Prices, _all_dead, best_times
 from ctxsim.measure import Measured
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
@@ -37,11 +38,15 @@ PRICES = price_list.Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3
 def prices_of(sizes: list[int], born: list[int], dies: dict[int, int], calls: int) -> Prices:
     """The price of a break: what earlier requests had cached behind the cut, dead ones gone."""
 
-    def break_from(call: int) -> np.ndarray:  # type: ignore[type-arg]
-        live = [size if born[p] < call and not dies.get(p, calls + 9) <= call else 0 for p, size in enumerate(sizes)]
-        return np.array([(WRITE - READ) * sum(live[p + 1 :]) for p in range(len(sizes))])
+    def break_at(call: int, positions: Sequence[int], behind: Sequence[float], dead: float) -> np.ndarray:  # type: ignore[type-arg]
+        gone = [size if dies.get(p, calls + 9) <= call else 0 for p, size in enumerate(sizes)]
+        assert dead == sum(gone)
+        cached = [size if born[p] < call else 0 for p, size in enumerate(sizes)]
+        for p, beyond in zip(positions, behind, strict=True):
+            assert p >= len(sizes) or beyond == sum(gone[p + 1 :])
+        return np.array([(WRITE - READ) * (sum(cached[p + 1 :]) - sum(gone[p + 1 :])) for p in positions])
 
-    return Prices(np.array([0.0] + [READ] * calls), break_from)
+    return Prices(np.array([0.0] + [READ] * calls), frozenset(), break_at)
 
 
 def walked(sizes: list[int], born: list[int], dies: dict[int, int], times: dict[int, int], calls: int) -> float:
@@ -77,17 +82,19 @@ def test_best_times_equal_brute_force(given: tuple[list[int], list[int], dict[in
     end = calls + 1
     everything = [dict(zip(dies, at, strict=True)) for at in product(*(range(d, calls + 2) for d in dies.values()))]
     least_cost = min(walked(sizes, born, dies, times, calls) for times in everything)
-    assert walked(sizes, born, dies, found, calls) == pytest.approx(least_cost)
-    assert cost(items, prices, found) == pytest.approx(least_cost)
+    assert walked(sizes, born, dies, found.times, calls) == pytest.approx(least_cost)
+    assert found.cost == pytest.approx(least_cost)
     if items:
-        together = _all_dead(sorted(items, key=lambda item: item.position), prices, calls)
+        together = _all_dead(
+            sorted(items, key=lambda item: item.position), prices, [0, *sorted(set(dies.values())), end]
+        )
         of_their_kind = [
             walked(sizes, born, dies, times, calls)
             for edits in product([False, True], repeat=calls)
             for times in [{p: next((e for e in range(d, calls + 1) if edits[e - 1]), end) for p, d in dies.items()}]
         ]
-        assert walked(sizes, born, dies, together, calls) == pytest.approx(min(of_their_kind))
-        assert cost(items, prices, together) == pytest.approx(min(of_their_kind))
+        assert walked(sizes, born, dies, together.times, calls) == pytest.approx(min(of_their_kind))
+        assert together.cost == pytest.approx(min(of_their_kind))
 
 
 def test_one_item_worked_by_hand() -> None:
@@ -95,7 +102,7 @@ def test_one_item_worked_by_hand() -> None:
     # 40 x 1.15 = 46. Before 50 live ones it costs 57.5: keeping for good (50) is cheaper.
     for behind, expected in ((40, 2), (50, 7)):
         prices = prices_of([100, behind], [1, 1], {0: 2}, 6)
-        assert best_times([Dead(0, 100, 2)], prices) == {0: expected}
+        assert best_times([Dead(0, 100, 2)], prices).times == {0: expected}
 
 
 # frontier
@@ -136,7 +143,7 @@ def test_the_frontier_equals_brute_force(given: tuple[list[Keeping], list[Goal]]
     assert point.found == pytest.approx(best, abs=1e-6) and point.bound == point.found
     # The relaxation that large programmes get: below the truth, and its rounded choice above it, and enough.
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("ctxsim.bounds.frontier.FEW", 0)
+        patched.setattr("ctxsim.bounds.programme.FEW", 0)
         relaxed = Programme(keepings, goals).least(survival)
     assert relaxed.bound <= best + 1e-6 <= relaxed.found + 2e-6
     reached = sum(

@@ -83,21 +83,36 @@ def test_pairs() -> None:
     view = View(lambda item: 0)
     for item in items[:5]:
         view = view.grow(item)
-    assert PairCheck().errors(view, True) == []
-    assert "result 2 has no call" in PairCheck().errors(view.drop([1], "r"), True)[0]
-    assert "call 3 (tool) is not answered" in PairCheck().errors(view.drop([4], "r"), True)[0]
-    assert "call 1 (tool) is not answered" in PairCheck().errors(view.insert("note", 2, "between"), True)[0]
-    assert PairCheck().errors(view.insert("note", 3, "after an exchange"), True) == []
+    assert PairCheck().errors(view) == []
+    assert "result 2 has no call" in PairCheck().errors(view.drop([1], "r"))[0]
+    assert "call 3 (tool) is not answered" in PairCheck().errors(view.drop([4], "r"))[0]
+    assert "call 1 (tool) is not answered" in PairCheck().errors(view.insert("note", 2, "between"))[0]
+    assert PairCheck().errors(view.insert("note", 3, "after an exchange")) == []
+
+
+@settings(max_examples=150, deadline=None)
+@given(transcripts(), st.data())
+def test_checking_what_changed_is_checking_it_whole(transcript: Transcript, data: st.DataObject) -> None:
+    check = PairCheck()
+    view, changed_from = View(lambda item: 0), 0
+    for item in transcript.items:
+        view = view.grow(item)
+        if data.draw(st.booleans()):
+            drop = data.draw(st.sets(st.sampled_from([item.place for item in view]), max_size=2)) if len(view) else ()
+            view = view.drop(drop, "r")
+            changed_from = min([changed_from, *(edit.position for edit in view.edits)])
+            view = view.settled()
+            assert check.errors(view, changed_from) == PairCheck().errors(view)
+            changed_from = len(view)
 
 
 @settings(max_examples=40, deadline=None)
 @given(transcripts())
-def test_checking_as_it_grows_is_checking_it_whole(transcript: Transcript) -> None:
+def test_replay_says_from_where_on_a_request_changed(transcript: Transcript) -> None:
     check = PairCheck()
     for sent in replay(transcript, open_policy("max-messages:n=3"), Provider(), Counter(open_tokenizer())):
-        edited = bool(sent.edits)
-        assert check.errors(sent.view, edited) == PairCheck().errors(sent.view, True)
-        assert (sent.row.status == "invalid_pairs") == bool(PairCheck().errors(sent.view, True))
+        assert check.errors(sent.view, sent.changed_from) == PairCheck().errors(sent.view)
+        assert (sent.row.status == "invalid_pairs") == bool(PairCheck().errors(sent.view))
 
 
 def test_keep_all_is_always_valid() -> None:

@@ -140,8 +140,8 @@ def test_loose_atoms_are_five_words_on_one_line() -> None:
     assert loose.atoms("it is on an elephant") == set()
     assert loose.atoms("see /one/two/three/four now") == set()
     assert loose.atoms("see a/b now and then") == {"see a b now and", "a b now and then"}
-    assert loose.held("over\nthe quick brown fox jumps", loose.split({QUOTE})) == {QUOTE}
-    assert loose.held("the quick brown\nfox jumps", loose.split({QUOTE})) == set()
+    assert loose.Quotations({QUOTE}).held("over\nthe quick brown fox jumps") == {QUOTE}
+    assert loose.Quotations({QUOTE}).held("the quick brown\nfox jumps") == set()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@
 each survival. docs/references.md, "Bounds".
 """
 
-from ctxsim.bounds.frontier import LEVELS, Family, Frontier, frontiers, scheduled_usd
+from ctxsim.bounds.frontier import Family, Frontier, Scheduled, frontiers
 from ctxsim.bounds.lossless import plan
+from ctxsim.bounds.programme import LEVELS
 
-__all__ = ["LEVELS", "Family", "Frontier", "frontiers", "plan", "scheduled_usd"]
+__all__ = ["LEVELS", "Family", "Frontier", "Scheduled", "frontiers", "plan"]

@@ -8,16 +8,12 @@ docs/references.md, "Bounds".
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
-from itertools import pairwise, product
-from math import prod
-from typing import Any, Literal, NamedTuple
-
-import msgspec
-import numpy as np
+from functools import cache
+from typing import Literal
 
 from ctxsim.bounds.lossless import cache_prices, leaving
-from ctxsim.bounds.schedule import best_times, cost
+from ctxsim.bounds.programme import Goal, Keeping, Point, Programme, cheapest_alone
+from ctxsim.bounds.schedule import best_times
 from ctxsim.provider import MockLLM, Provider
 from ctxsim.provider.prices import Prices, Rate
 from ctxsim.references import References, first_sent
@@ -26,142 +22,8 @@ from ctxsim.transcript import Transcript
 
 Family = Literal["results", "any"]
 
-LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
-"""Survival at which a frontier is drawn."""
-
 FEW_STEPS = 20_000
 """Of a schedule on the curve; see `EXACT_STEPS`."""
-
-FEW = 400
-"""Choices that are all tried; where there are more, the linear relaxation gives the bound."""
-
-SLACK = 1e-6
-"""Survival shares are rounded to six digits."""
-
-
-class Keeping(msgspec.Struct, frozen=True):
-    """One thing that can be kept: up to the call `steps[m][0]` at the further price `steps[m][1]`, step by step."""
-
-    source: int
-    steps: tuple[tuple[int, float], ...]
-
-
-class Point(NamedTuple):
-    """The proven least amount at a survival, what a real choice costs, and up to which call that keeps each source."""
-
-    bound: float
-    found: float
-    kept: dict[int, int]
-
-
-class Goal(msgspec.Struct, frozen=True):
-    """What to reach: a need counts `weight` and is met by any of its `sources` kept up to its `call`."""
-
-    call: int
-    weight: float
-    sources: tuple[int, ...]
-
-
-class Programme:
-    """What can be kept, what it costs, and what it is good for.
-
-    A step is taken only after those before it; a goal is met by any one of its sources. All goals together weigh 1.
-    """
-
-    def __init__(self, keepings: Sequence[Keeping], goals: Sequence[Goal]) -> None:
-        self._keepings = keepings
-        self._goals = goals
-        self._prices = {(one.source, call): price for one in keepings for call, price in one.steps}
-        self._few = prod(len(one.steps) + 1 for one in keepings) <= FEW
-
-    def least(self, survival: float) -> Point:
-        """Return the least that must be paid for goals of a total weight of at least `survival`.
-
-        Exact where the choices are few enough to try them all; else the bound of the linear relaxation, and the choice
-        that its steps make when they are rounded up.
-        """
-        if survival <= SLACK or not self._goals:
-            return Point(0.0, 0.0, {})
-        if self._few:
-            price, _, kept = min(choice for choice in self._choices if choice[1] >= survival - SLACK)
-            return Point(price, price, dict(kept))
-        # Unsolved, nothing is proven, and everything kept is what is known to do.
-        taken, bound = self._relaxed(survival) or (dict.fromkeys(self._prices, 1.0), 0.0)
-        chosen: dict[int, int] = {}
-        for (source, call), share in taken.items():
-            if share > SLACK:
-                chosen[source] = max(call, chosen.get(source, 0))
-        found = sum(price for (source, call), price in self._prices.items() if call <= chosen.get(source, 0))
-        return Point(max(0.0, min(bound, found)), found, chosen)
-
-    @cached_property
-    def _choices(self) -> list[tuple[float, float, tuple[tuple[int, int], ...]]]:
-        """Every choice: its price, the weight that it reaches, and up to which call it keeps each source."""
-        found = []
-        for depths in product(*(range(len(one.steps) + 1) for one in self._keepings)):
-            taken = [(one, n) for one, n in zip(self._keepings, depths, strict=True) if n]
-            kept = {one.source: one.steps[n - 1][0] for one, n in taken}
-            price = sum(step[1] for one, n in taken for step in one.steps[:n])
-            met = (goal for goal in self._goals if any(kept.get(source, 0) >= goal.call for source in goal.sources))
-            found.append((price, sum(goal.weight for goal in met), tuple(kept.items())))
-        return found
-
-    @cached_property
-    def _rules(self) -> tuple[Any, Any, Any]:
-        """The linear programme: what is paid, the matrix of rules, and how many rules; the last one is the survival."""
-        from scipy.sparse import csr_array
-
-        column = {key: number for number, key in enumerate(self._prices)}
-        steps = len(column)
-        entries: list[tuple[int, int, float]] = []
-        row = 0
-        for one in self._keepings:
-            for (earlier, _), (later, _) in pairwise(one.steps):
-                entries += [(row, column[one.source, later], 1.0), (row, column[one.source, earlier], -1.0)]
-                row += 1
-        for number, goal in enumerate(self._goals):
-            entries.append((row, steps + number, 1.0))
-            entries += [(row, column[source, goal.call], -1.0) for source in goal.sources]
-            row += 1
-        entries += [(row, steps + number, -goal.weight) for number, goal in enumerate(self._goals)]
-        rows, columns, values = zip(*entries, strict=True)
-        size = steps + len(self._goals)
-        paid = np.zeros(size)
-        # Scaled, because solvers have absolute tolerances.
-        paid[:steps] = np.array(list(self._prices.values())) / self._scale
-        return paid, csr_array((values, (rows, columns)), shape=(row + 1, size)), row
-
-    @property
-    def _scale(self) -> float:
-        return max([*self._prices.values(), 1e-300])
-
-    def _relaxed(self, survival: float) -> tuple[dict[tuple[int, int], float], float] | None:
-        """Return the share of each step and the bound; None if the solver fails."""
-        from scipy.optimize import linprog
-
-        paid, matrix, last = self._rules
-        limits = np.zeros(last + 1)
-        limits[last] = -(survival - SLACK)
-        # HiGHS fails on some programmes in its presolve; they are solved without it.
-        for presolve in (True, False):
-            solved = linprog(
-                paid, A_ub=matrix, b_ub=limits, bounds=(0, 1), method="highs", options={"presolve": presolve}
-            )
-            if solved.x is not None:
-                steps = len(self._prices)
-                return dict(zip(self._prices, solved.x[:steps], strict=True)), float(solved.fun) * self._scale
-        return None
-
-
-def cheapest_alone(goals: Sequence[Goal], price: float, survival: float) -> Point:
-    """Return the same where every goal costs the same and nothing else: the heaviest goals first, the last in part."""
-    left, paid = survival - SLACK, 0.0
-    for goal in sorted(goals, key=lambda goal: -goal.weight):
-        if left <= 0:
-            break
-        paid += price * min(1.0, left / goal.weight)
-        left -= goal.weight
-    return Point(paid, paid, {})
 
 
 class Frontier:
@@ -272,24 +134,38 @@ def _rates(rate: Rate) -> list[float]:
     return [price for _, price in rate] if isinstance(rate, tuple) else [rate]
 
 
-def scheduled_usd(
-    transcript: Transcript, provider: Provider, counter: Counter, frontier: Frontier, survival: float
-) -> float | None:
-    """Return the dollars of a schedule near the `results` frontier: results are sent once, edits at the best times."""
-    dialogue = frontier.cost_usd(0.0)
-    if dialogue is None:
-        return None
-    kept = frontier.kept(survival)
-    first, again = _cheapest(provider)
-    calls = first_sent(transcript)
-    results = sum(
-        counter.item(item) * (first + again * max(0, kept.get(item.place, 0) - calls[item.place]))
-        for item in transcript.items
-        if item.kind == "tool_result" and calls[item.place] <= len(transcript.calls)
-    )
-    if provider.cache == "none":
-        return dialogue + results
-    dead = leaving(transcript, counter, kept)
-    prices = cache_prices(transcript, provider, counter, dead)
-    # Any schedule is one: the curve doesn't need the very best, which takes most of a bench's time.
-    return dialogue + results + cost(dead, prices, best_times(dead, prices, FEW_STEPS))
+class Scheduled:
+    """Schedules near one transcript's `results` frontier: results are sent once, edits come at the best times."""
+
+    def __init__(self, transcript: Transcript, provider: Provider, counter: Counter) -> None:
+        self._prices = None if provider.cache == "none" else cache_prices(transcript, provider, counter)
+        self._token_usd = _cheapest(provider)
+        sent = first_sent(transcript)
+        results = (item for item in transcript.items if item.kind == "tool_result")
+        self._sizes = {item.place: counter.item(item) for item in results if sent[item.place] <= len(transcript.calls)}
+        self._sent = sent
+        self._leaving = leaving(transcript, counter)
+        self._known: dict[tuple[tuple[int, int], ...], float] = {}
+
+    def usd(self, frontier: Frontier, survival: float) -> float | None:
+        """Return what such a schedule costs, output included; None if prices are unknown."""
+        dialogue = frontier.cost_usd(0.0)
+        if dialogue is None:
+            return None
+        kept = frontier.kept(survival)
+        # Neighbouring levels often keep the same.
+        key = tuple(sorted(kept.items()))
+        if key not in self._known:
+            self._known[key] = self._usd(kept)
+        return dialogue + self._known[key]
+
+    def _usd(self, kept: Mapping[int, int]) -> float:
+        first, again = self._token_usd
+        results = sum(
+            tokens * (first + again * max(0, kept.get(place, 0) - self._sent[place]))
+            for place, tokens in self._sizes.items()
+        )
+        if self._prices is None:
+            return results
+        # Any schedule is one: the curve doesn't need the very best, which takes most of a bench's time.
+        return results + best_times(self._leaving(kept), self._prices, FEW_STEPS).cost

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.bounds.schedule import Dead, Floats, Prices, best_times
+from ctxsim.bounds.schedule import Dead, Floats, Ints, Prices, best_times
 from ctxsim.provider import Provider
 from ctxsim.provider.vendor import load_vendor
 from ctxsim.references import References, first_sent
@@ -27,25 +27,35 @@ def plan(
     For tokens, that is the call after a result's last reader; for dollars, the best call from there on under the
     provider's cache prices, which for a provider without cache or prices is the same.
     """
-    dead = leaving(transcript, counter, references.last_needed(), counter.text(stub))
+    dead = leaving(transcript, counter, counter.text(stub))(references.last_needed())
     times = {item.position: item.dies for item in dead}
     if aim == "dollars" and provider.prices is not None and provider.cache != "none":
-        times.update(best_times(dead, cache_prices(transcript, provider, counter, dead)))
+        times.update(best_times(dead, cache_prices(transcript, provider, counter)).times)
     return times
 
 
-def leaving(transcript: Transcript, counter: Counter, needed: Mapping[int, int], stub_tokens: int = 0) -> list[Dead]:
-    """Return the results that may leave, given the last call that needs each; no result leaves before it was sent."""
-    sent = first_sent(transcript)
-    found = [
-        Dead(item.place, counter.item(item) - stub_tokens, max(needed.get(item.place, 0), sent[item.place]) + 1)
+def leaving(
+    transcript: Transcript, counter: Counter, stub_tokens: int = 0
+) -> Callable[[Mapping[int, int]], list[Dead]]:
+    """Return the way from the last call that needs each result to the results that may leave, and when.
+
+    No result leaves before it was sent.
+    """
+    calls, sent = len(transcript.calls), first_sent(transcript)
+    sizes = [
+        (item.place, counter.item(item) - stub_tokens, sent[item.place])
         for item in transcript.items
         if item.kind == "tool_result" and not item.media
     ]
-    return [item for item in found if item.saved > 0 and item.dies <= len(transcript.calls)]
+
+    def of(needed: Mapping[int, int]) -> list[Dead]:
+        times = ((place, saved, max(needed.get(place, 0), born) + 1) for place, saved, born in sizes)
+        return [Dead(place, saved, dies) for place, saved, dies in times if saved > 0 and dies <= calls]
+
+    return of
 
 
-def cache_prices(transcript: Transcript, provider: Provider, counter: Counter, dead: Sequence[Dead]) -> Prices:
+def cache_prices(transcript: Transcript, provider: Provider, counter: Counter) -> Prices:
     """Return what keeping and breaking costs at each call, by the prices of a request as large as the uncompacted one.
 
     After a pause longer than the cache's lifetime everything is written anyway: an edit there breaks nothing.
@@ -53,31 +63,30 @@ def cache_prices(transcript: Transcript, provider: Provider, counter: Counter, d
     calls = transcript.calls
     rule = load_vendor(provider.cache).cache
     sizes = np.array([counter.item(item) for item in transcript.items], dtype=float)
-    before = counter.head(transcript.head) + np.concatenate(([0.0], np.cumsum(sizes)))
-    rates = [(0.0, 0.0), *(provider.read_and_write_usd(int(before[call.start])) for call in calls)]
+    before = np.concatenate(([0.0], np.cumsum(sizes)))
+    head = counter.head(transcript.head)
+    rates = [(0.0, 0.0), *(provider.read_and_write_usd(int(head + before[call.start])) for call in calls)]
     cold = _cold_calls(transcript, provider)
     keep = np.array([write if number in cold else read for number, (read, write) in enumerate(rates)])
-    born = np.array(first_sent(transcript))
-    dies = np.full(len(sizes), len(calls) + 2)
-    stubs = sizes.copy()
-    for item in dead:
-        dies[item.position] = item.dies
-        stubs[item.position] -= item.saved
+    break_price = [write - read for read, write in rates]
+    cheaper = frozenset(n for n in range(1, len(rates)) if n in cold or break_price[n] < break_price[n - 1])
+    # What an earlier request had: items that were first sent before a call.
+    had = np.searchsorted(first_sent(transcript), np.arange(len(calls) + 1))
     runs = _runs(transcript)
 
-    def break_from(number: int) -> Floats:
+    def break_at(number: int, positions: Ints, behind: Floats, dead: float) -> Floats:
         if number in cold:
-            return np.zeros(len(sizes))
-        # What earlier requests had cached, without what is dead.
-        live = np.where(born < number, np.where(dies <= number, stubs, sizes), 0.0)
-        after = np.cumsum(live[::-1])[::-1] - live
+            return np.zeros(len(positions))
+        cached = before[had[number]]
+        after = cached - before[positions + 1] - behind
         if rule.kind == "breakpoints":
             # No entry is found beyond the lookback: the request is written from its first item on.
-            after = np.where(runs[calls[number - 1].start - 1] - runs > rule.lookback, live.sum(), after)
-        read, write = rates[number]
-        return after * (write - read)
+            far = runs[calls[number - 1].start - 1] - runs[positions] > rule.lookback
+            after = np.where(far, cached - dead, after)
+        paid: Floats = after * break_price[number]
+        return paid
 
-    return Prices(keep, break_from)
+    return Prices(keep, cheaper, break_at)
 
 
 def _cold_calls(transcript: Transcript, provider: Provider) -> set[int]:

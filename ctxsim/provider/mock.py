@@ -95,9 +95,12 @@ class MockLLM:
         """Move the clock to a call's scheduled start, later by all waiting so far."""
         self.now_s = max(self.now_s, scheduled_s + self._delay_s)
 
-    def judge(self, view: View, tokens: int, edited: bool) -> Verdict:
-        """Return the verdict on the request rendered last: pairs first, then the window, then the rate limit."""
-        errors = self._pairs.errors(view, edited)
+    def judge(self, view: View, tokens: int, changed_from: int) -> Verdict:
+        """Return the verdict on the request rendered last: pairs first, then the window, then the rate limit.
+
+        Items before position `changed_from` are those of the request judged before.
+        """
+        errors = self._pairs.errors(view, changed_from)
         if errors:
             return Verdict("invalid_pairs", "; ".join(errors[:3]) + (" ..." if len(errors) > 3 else ""))
         return self._admit(self.rendering, tokens, self.provider.reserved_output)

@@ -7,19 +7,20 @@ from ctxsim.view import View
 
 
 class PairCheck:
-    """Checks the items of a growing view once, and all of them again only after an edit."""
+    """Checks the items of a growing view once, and after an edit those from the message before it on."""
 
     def __init__(self) -> None:
         self._checked = 0
         self._open: dict[int, Item] = {}
 
-    def errors(self, view: View, edited: bool) -> list[str]:
+    def errors(self, view: View, changed_from: int = 0) -> list[str]:
         """Return what a provider would refuse in a request that holds these items; empty if it's valid.
 
-        Rule: Anthropic Messages API and OpenAI Chat Completions both refuse a request otherwise.
+        Items before position `changed_from` are those of the last view. Rule: Anthropic Messages API and OpenAI Chat
+        Completions both refuse a request otherwise.
         """
-        if edited or self._checked > len(view):
-            self._checked, self._open = 0, {}
+        if changed_from < self._checked:
+            self._checked, self._open = self._start_of_message(view, changed_from - 1), {}
         open_calls = dict(self._open)
         found: list[str] = []
         for item in view[self._checked :]:
@@ -37,6 +38,15 @@ class PairCheck:
         else:
             self._checked, self._open = 0, {}
         return found + self._unanswered(open_calls)
+
+    @staticmethod
+    def _start_of_message(view: View, position: int) -> int:
+        """The beginning of the message at a position, or of the one whose calls it answers: nothing is open there."""
+        while position > 0 and (
+            view[position].kind == "tool_result" or view[position - 1].message == view[position].message
+        ):
+            position -= 1
+        return max(0, position)
 
     @staticmethod
     def _unanswered(calls: dict[int, Item]) -> list[str]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import msgspec
+import numpy as np
 
 from ctxsim.provider.cache import Split
 
@@ -57,24 +61,25 @@ class Bucket:
         self._at_s = max(self._at_s, at_s)
 
 
-def smallest_quota(requests: list[tuple[float, int]]) -> int:
+def smallest_quota(requests: Sequence[tuple[float, int]]) -> int:
     """Return the smallest tokens-per-minute with which none of these requests would have waited.
 
-    `requests` are (second, tokens needed) in order. A bucket of q a minute lets all pass iff q holds every single one
-    and never runs dry; that is monotone in q, so bisect.
+    `requests` are (second, tokens needed) in order. A bucket of q a minute lets all pass iff no stretch of them, first
+    to last, needs more than it holds and gains meanwhile: q >= tokens / (1 + minutes). Found by Dinkelbach's method for
+    ratios: from the stretch that q serves worst to the q that just serves it, until q serves all.
     """
-
-    def passes(quota: int) -> bool:
-        bucket = Bucket(quota)
-        for at_s, need in requests:
-            wait = bucket.wait_s(need, at_s)
-            if wait is None or wait > 1e-9:
-                return False
-            bucket.take(need, at_s)
-        return True
-
-    low, high = 1, max(1, sum(need for _, need in requests))
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if passes(middle) else (middle + 1, high)
-    return low
+    if not requests:
+        return 1
+    minutes = np.maximum.accumulate(np.array([at_s for at_s, _ in requests])) / 60
+    needs = np.array([need for _, need in requests], dtype=float)
+    through = np.cumsum(needs)
+    before = through - needs
+    quota = float(needs.max())
+    while True:
+        since = np.minimum.accumulate(before - quota * minutes)
+        taken = through - quota * minutes - since
+        last = int(np.argmax(taken))
+        if taken[last] <= quota * (1 + 1e-12):
+            return max(1, math.ceil(quota * (1 - 1e-12)))
+        first = int(np.argmin((before - quota * minutes)[: last + 1]))
+        quota = float((through[last] - before[first]) / (1 + minutes[last] - minutes[first]))

@@ -85,16 +85,16 @@ def _richest_lines(
 
 
 def clairvoyant(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
-    """Return what later calls will use of these items, in order of use, until full: the most any summarizer keeps.
-
-    `wanted` are case-folded; a quotation counts as there if its first word is.
+    """Return what later calls will use of these items, `wanted`, in order of use, until full: the most that any
+    summarizer keeps.
     """
-    texts = [item.text.casefold() for item in items]
     room = max_tokens
     kept: list[str] = []
-    for word in dict.fromkeys(wanted):
-        first = word.split(" ", 1)[0]
-        if any(first in text for text in texts) and (cost := count(word) + 1) <= room:
+    for word in wanted:
+        # One token and a line's end are the least.
+        if room < 2:
+            break
+        if (cost := count(word) + 1) <= room:
             room -= cost
             kept.append(word)
     return "\n".join(kept) or EMPTY

@@ -4,6 +4,7 @@ A necessary condition for the agent to have acted the same, not a prediction of 
 """
 
 from ctxsim.references import canonical, loose, reissue, strict
+from ctxsim.references.ahead import Ahead
 from ctxsim.references.naive import naive_counts
 from ctxsim.references.needles import Needles
 from ctxsim.references.needs import Need, References, first_sent, prepare, word_hash
@@ -15,6 +16,7 @@ DETECTORS = (canonical.VERSION, strict.VERSION, loose.VERSION, reissue.VERSION)
 
 __all__ = [
     "DETECTORS",
+    "Ahead",
     "Counts",
     "Need",
     "Needles",

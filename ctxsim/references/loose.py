@@ -64,11 +64,13 @@ def _telling(line: str) -> tuple[list[str], list[bool]]:
     return inside, telling
 
 
-def split(vocabulary: Set[str]) -> dict[tuple[str, ...], str]:
-    """Return the atoms by their words, as `held` wants them."""
-    return {tuple(atom.split(" ")): atom for atom in vocabulary}
+class Quotations:
+    """Atoms to look for in texts."""
 
+    def __init__(self, atoms: Set[str]) -> None:
+        self._atoms = {tuple(atom.split(" ")): atom for atom in atoms}
 
-def held(text: str, vocabulary: dict[tuple[str, ...], str]) -> set[str]:
-    """Return the atoms of the vocabulary that a canonical text holds whole."""
-    return {vocabulary[window] for window in vocabulary.keys() & set(windows(text))} if vocabulary else set()
+    def held(self, text: str) -> set[str]:
+        """Return those that a canonical text holds whole."""
+        atoms = self._atoms
+        return {atoms[window] for window in filter(atoms.__contains__, windows(text))} if atoms else set()

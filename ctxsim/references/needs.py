@@ -49,6 +49,37 @@ class Carried(msgspec.Struct, frozen=True):
     age: int
 
 
+class Vocabulary:
+    """Atoms to look for in texts. Remembers what edited items hold, for all policies on its transcript."""
+
+    def __init__(self, strict_atoms: set[str], loose_atoms: set[str]) -> None:
+        self._atoms = (strict_atoms, loose_atoms)
+        self._strict = strict_atoms
+        self._loose = loose.Quotations(loose_atoms)
+        self._known: dict[tuple[bool, str], set[Key]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self._atoms == other._atoms
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def held(self, text: str, tokens: set[str] | None = None) -> set[Key]:
+        """Return those that a canonical text holds whole; its strict tokens need not be found twice."""
+        inside = strict.held(text, self._strict) if tokens is None else tokens & self._strict
+        found: set[Key] = {("strict", atom) for atom in inside}
+        found.update(("loose", atom) for atom in self._loose.held(text))
+        return found
+
+    def held_by(self, item: Item) -> set[Key]:
+        """Return those that an item holds whole; each text is looked into once."""
+        key = (item.kind == "tool_call", item.text)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self.held(fold(content(item)))
+        return known
+
+
 class References(msgspec.Struct, frozen=True):
     """The needs of all calls of one transcript, and what `Survival` wants to know of it.
 
@@ -61,6 +92,8 @@ class References(msgspec.Struct, frozen=True):
     texts: tuple[str, ...]
     words: bytes
     """32-bit hashes of all strict tokens in results, to tell how many would match by chance elsewhere."""
+    vocabulary: Vocabulary
+    """All atoms that any call needed or carried."""
     asked_again: dict[int, tuple[int, ...]]
     """Calls that repeat earlier tool calls exactly, with the results those had had."""
 
@@ -78,30 +111,6 @@ class References(msgspec.Struct, frozen=True):
             Need(one.atom, "strict", strict.is_value(one.atom), self.holders[one.atom][: one.stop], one.age)
             for one in self.carried_by_call[number - 1]
         )
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """All atoms that any call needed or carried."""
-        needs = [need for call in self.needs_by_call for need in call]
-        return Vocabulary(
-            {need.atom for need in needs if need.detector == "strict"}.union(self.holders),
-            {need.atom for need in needs if need.detector == "loose"},
-        )
-
-
-class Vocabulary:
-    """Atoms to look for in texts."""
-
-    def __init__(self, strict_atoms: set[str], loose_atoms: set[str]) -> None:
-        self._strict = strict_atoms
-        self._loose = loose.split(loose_atoms)
-
-    def held(self, text: str, tokens: set[str] | None = None) -> set[Key]:
-        """Return those that a canonical text holds whole; its strict tokens need not be found twice."""
-        inside = strict.held(text, self._strict) if tokens is None else tokens & self._strict
-        found: set[Key] = {("strict", atom) for atom in inside}
-        found.update(("loose", atom) for atom in loose.held(text, self._loose))
-        return found
 
 
 class _Seen:
@@ -146,6 +155,14 @@ def first_sent(transcript: Transcript) -> list[int]:
     return numbers + [len(transcript.calls) + 1] * (len(transcript.items) - len(numbers))
 
 
+def _vocabulary(needs_by_call: Iterable[Iterable[Need]], carried: set[str]) -> Vocabulary:
+    needs = [need for needs in needs_by_call for need in needs]
+    return Vocabulary(
+        {need.atom for need in needs if need.detector == "strict"} | carried,
+        {need.atom for need in needs if need.detector == "loose"},
+    )
+
+
 def prepare(transcript: Transcript) -> References:
     """Return what each call of a transcript needed, in one pass over its texts."""
     return _Preparation(transcript).run()
@@ -155,12 +172,28 @@ class _Preparation:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._sent = first_sent(transcript)
-        self._used = [used(transcript.items[call.start : call.end]) for call in transcript.calls]
-        self._vocabulary = Vocabulary(
-            set().union(*(atoms for atoms, _ in self._used)), set().union(*(atoms for _, atoms in self._used))
+        used_by_call = [used(transcript.items[call.start : call.end]) for call in transcript.calls]
+        everything = Vocabulary(
+            set().union(*(atoms for atoms, _ in used_by_call)), set().union(*(atoms for _, atoms in used_by_call))
         )
-        self._seen: dict[Key, _Seen] = {}
-        self._tokens: set[str] = set()
+        tokens: set[str] = set()
+        self._results: dict[int, set[Key]] = {}
+        """By place, what each result holds of what any call used."""
+        for item in transcript.items:
+            if item.kind == "tool_result":
+                text = fold(content(item))
+                inside = strict.tokens(text)
+                tokens |= inside
+                self._results[item.place] = everything.held(text, inside)
+        self._words = array("I", sorted({word_hash(token) for token in tokens if len(token) >= SHORTEST_ATOM}))
+        # Most of what agents write is in no result: it is needed by nobody, and looked for no further.
+        found = set().union(*self._results.values())
+        self._vocabulary = Vocabulary(*({atom for kind, atom in found if kind == side} for side in ("strict", "loose")))
+        self._used: list[list[Key]] = [
+            [key for key in _keys(strict_atoms, loose_atoms) if key in found]
+            for strict_atoms, loose_atoms in used_by_call
+        ]
+        self._seen = {key: _Seen() for key in found}
 
     def run(self) -> References:
         """Return the references; to be called once."""
@@ -179,48 +212,47 @@ class _Preparation:
             carried.append(tuple(self._carried(number)))
         atoms = {one.atom for call_carried in carried for one in call_carried}
         holders = {atom: tuple(self._seen["strict", atom].holders) for atom in sorted(atoms)}
-        words = array("I", sorted({word_hash(token) for token in self._tokens if len(token) >= SHORTEST_ATOM}))
         return References(
             tuple(needs),
             tuple(carried),
             holders,
             tuple(item.text for item in items),
-            words.tobytes(),
+            self._words.tobytes(),
+            _vocabulary(needs, atoms),
             asked_again(self._transcript),
         )
 
     def _bar(self, head: Head) -> None:
         for text in head.texts:
             for key in self._vocabulary.held(canonical(text)):
-                self._seen.setdefault(key, _Seen()).barred = True
+                self._seen[key].barred = True
 
     def _join(self, item: Item) -> None:
         if item.kind == "reasoning":
             return
-        text = fold(content(item))
-        tokens = None
-        if item.kind == "tool_result":
-            tokens = strict.tokens(text)
-            self._tokens |= tokens
-        for key in self._vocabulary.held(text, tokens):
-            self._seen.setdefault(key, _Seen()).add(item)
+        held = self._results.get(item.place)
+        for key in self._vocabulary.held(fold(content(item))) if held is None else held:
+            self._seen[key].add(item)
 
     def _needs(self, number: int) -> Iterable[Need]:
-        strict_atoms, loose_atoms = self._used[number - 1]
-        keys: list[Key] = [("strict", atom) for atom in sorted(strict_atoms)]
-        keys += [("loose", atom) for atom in sorted(loose_atoms)]
-        for key in keys:
-            seen = self._seen.get(key)
-            if seen and seen.results and not seen.own and not seen.barred:
+        for key in self._used[number - 1]:
+            seen = self._seen[key]
+            if seen.results and not seen.own and not seen.barred:
                 detector, atom = key
                 value = detector == "strict" and strict.is_value(atom)
                 yield Need(atom, detector, value, tuple(seen.results), number - self._sent[seen.results[-1]])
 
     def _carried(self, number: int) -> Iterable[Carried]:
-        for atom in sorted(self._used[number - 1][0]):
-            seen = self._seen.get(("strict", atom))
-            if seen and seen.results and not seen.barred:
+        for key in self._used[number - 1]:
+            seen = self._seen[key]
+            if key[0] == "strict" and seen.results and not seen.barred:
                 age = number - self._sent[seen.holders[-1]]
                 if age >= 1:
                     # What joins later stands behind in the list that all calls share.
-                    yield Carried(atom, bisect_left(seen.holders, self._transcript.calls[number - 1].start), age)
+                    stop = bisect_left(seen.holders, self._transcript.calls[number - 1].start)
+                    yield Carried(key[1], stop, age)
+
+
+def _keys(strict_atoms: set[str], loose_atoms: set[str]) -> Iterable[Key]:
+    yield from (("strict", atom) for atom in sorted(strict_atoms))
+    yield from (("loose", atom) for atom in sorted(loose_atoms))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
+from functools import lru_cache
 
 from ctxsim.references.canonical import fold
 
@@ -41,10 +42,17 @@ def tokens(text: str) -> set[str]:
     return {word.strip(_EDGE) for word in set(words)}
 
 
+@lru_cache(maxsize=1 << 16)
+def _is_atom(token: str) -> bool:
+    return _VALUE.fullmatch(token) is not None or _NAME.fullmatch(token) is not None
+
+
 def atoms(text: str) -> set[str]:
     """Return the atoms of a resolved text, case-folded. Case is looked at only to tell a camel name."""
-    found = {token for token in tokens(fold(text)) if _VALUE.fullmatch(token) or _NAME.fullmatch(token)}
-    return found.union(fold(token) for token in tokens(text) if _CAMEL.fullmatch(token))
+    written = tokens(text)
+    # What case folding does to other letters can part a text differently.
+    folded = set(map(str.lower, written)) if text.isascii() else tokens(fold(text))
+    return set(filter(_is_atom, folded)).union(fold(token) for token in written if _CAMEL.fullmatch(token))
 
 
 def held(text: str, vocabulary: Set[str]) -> set[str]:

@@ -6,11 +6,11 @@ count. Source of the rule: docs/references.md, definition, 6 and 7.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
-from ctxsim.references.canonical import content, fold
 from ctxsim.references.needs import Key, Need, References
 from ctxsim.transcript import Item
 
@@ -61,56 +61,69 @@ def counted(needs: Sequence[Need], alive: Sequence[bool], carried: Sequence[bool
 
 
 class Survival:
-    """Survival under one policy. Remembers which texts it has looked into, so use one per transcript and policy."""
+    """Survival under one policy, call by call: looks only at what changed since the last view."""
 
     def __init__(self, references: References) -> None:
         self._references = references
-        self._vocabulary = references.vocabulary
-        self._intact: dict[int, Item] = {}
-        """By place, the item last found to be as recorded."""
-        self._held: dict[tuple[int, str], set[Key]] = {}
+        self._items: list[Item] = []
+        self.intact: set[int] = set()
+        """Places of the items that are in the view as recorded."""
+        self.changed: dict[int, Item] = {}
+        """By place, the items of the view that are edited or synthetic."""
+        self.synthetic: set[int] = set()
+        """Their places, if synthetic."""
+        self._unread: set[int] = set()
+        self._held = Counter[Key]()
+        """How many changed items hold each atom, apart from the unread ones."""
 
-    def call(self, number: int, view: Sequence[Item]) -> Counts:
-        """Return the counts of a call, counted from 1, and of the view that was sent with it."""
+    def call(self, number: int, view: Sequence[Item], changed_from: int = 0) -> Counts:
+        """Return the counts of a call, counted from 1, and of the view that was sent with it.
+
+        Items before position `changed_from` are those of the last view.
+        """
+        self._follow(view, changed_from)
         needs, carried = self._references.needs_by_call[number - 1], self._references.carried_by_call[number - 1]
         if not needs and not carried:
             return NOTHING
-        present, changed = self._sort(view)
         holders = self._references.holders
-        alive = [
-            self._alive((need.detector, need.atom), need.sources, len(need.sources), present, changed) for need in needs
-        ]
-        carried_alive = [
-            self._alive(("strict", one.atom), holders[one.atom], one.stop, present, changed) for one in carried
-        ]
+        alive = [self._alive((need.detector, need.atom), need.sources, len(need.sources)) for need in needs]
+        carried_alive = [self._alive(("strict", one.atom), holders[one.atom], one.stop) for one in carried]
         return counted(needs, alive, carried_alive)
 
-    def _sort(self, view: Sequence[Item]) -> tuple[set[int], list[Item]]:
-        """Return the places of the items that are as recorded, and the items that are not."""
-        intact = self._intact
-        items = list(view)
-        present = {item.place for item in items}
-        suspects = [item for item in items if intact.get(item.place) is not item]
-        changed: list[Item] = []
-        for item in suspects:
+    def _follow(self, view: Sequence[Item], changed_from: int) -> None:
+        keep = min(changed_from, len(self._items), len(view))
+        for item in self._items[keep:]:
+            if item.place in self.changed:
+                self._forget(item)
+            self.intact.discard(item.place)
+        del self._items[keep:]
+        for item in view[keep:]:
             if not item.synthetic and item.text == self._references.texts[item.place]:
-                intact[item.place] = item
+                self.intact.add(item.place)
             else:
-                present.discard(item.place)
-                if item.kind != "reasoning":
-                    changed.append(item)
-        return present, changed
+                self.changed[item.place] = item
+                self._unread.add(item.place)
+                if item.synthetic:
+                    self.synthetic.add(item.place)
+            self._items.append(item)
 
-    def _alive(self, key: Key, sources: Sequence[int], stop: int, present: set[int], changed: list[Item]) -> bool:
+    def _forget(self, item: Item) -> None:
+        del self.changed[item.place]
+        self.synthetic.discard(item.place)
+        if item.place in self._unread:
+            self._unread.discard(item.place)
+        elif item.kind != "reasoning":
+            self._held.subtract(self._references.vocabulary.held_by(item))
+
+    def _alive(self, key: Key, sources: Sequence[int], stop: int) -> bool:
         """Whether one of the first `stop` sources is there as recorded, newest first, or a changed item has it."""
         for position in range(stop - 1, -1, -1):
-            if sources[position] in present:
+            if sources[position] in self.intact:
                 return True
-        return any(key in self._holds(item) for item in changed)
-
-    def _holds(self, item: Item) -> set[Key]:
-        """Return the atoms that a changed item holds; each text is looked into once."""
-        known = self._held.get((item.place, item.text))
-        if known is None:
-            known = self._held[item.place, item.text] = self._vocabulary.held(fold(content(item)))
-        return known
+        # Changed items are looked into only once somebody asks.
+        for place in self._unread:
+            item = self.changed[place]
+            if item.kind != "reasoning":
+                self._held.update(self._references.vocabulary.held_by(item))
+        self._unread.clear()
+        return self._held[key] > 0

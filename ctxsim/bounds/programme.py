@@ -1,0 +1,188 @@
+"""The least that must be paid for needs: things kept step by step, goals met by any of their sources.
+
+Few choices are all tried; where there are more, HiGHS solves the linear relaxation, whose value nothing can be below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise, product
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
+"""Survival at which a frontier is drawn."""
+
+FEW = 400
+"""Choices that are all tried; where there are more, the linear relaxation gives the bound."""
+
+SLACK = 1e-6
+"""Survival shares are rounded to six digits."""
+
+
+class Keeping(msgspec.Struct, frozen=True):
+    """One thing that can be kept: up to the call `steps[m][0]` at the further price `steps[m][1]`, step by step."""
+
+    source: int
+    steps: tuple[tuple[int, float], ...]
+
+
+class Point(NamedTuple):
+    """The proven least amount at a survival, what a real choice costs, and up to which call that keeps each source."""
+
+    bound: float
+    found: float
+    kept: dict[int, int]
+
+
+class Goal(msgspec.Struct, frozen=True):
+    """What to reach: a need counts `weight` and is met by any of its `sources` kept up to its `call`."""
+
+    call: int
+    weight: float
+    sources: tuple[int, ...]
+
+
+class Programme:
+    """What can be kept, what it costs, and what it is good for.
+
+    A step is taken only after those before it; a goal is met by any one of its sources. All goals together weigh 1.
+    """
+
+    def __init__(self, keepings: Sequence[Keeping], goals: Sequence[Goal]) -> None:
+        self._keepings = keepings
+        # Atoms that one call finds in the same results are one goal.
+        together: dict[tuple[int, tuple[int, ...]], float] = {}
+        for goal in goals:
+            key = (goal.call, goal.sources)
+            together[key] = together.get(key, 0.0) + goal.weight
+        self._goals = [Goal(call, weight, sources) for (call, sources), weight in together.items()]
+        self._bases: dict[float, Any] = {}
+        self._prices = {(one.source, call): price for one in keepings for call, price in one.steps}
+        self._few = math.prod(len(one.steps) + 1 for one in keepings) <= FEW
+
+    def least(self, survival: float) -> Point:
+        """Return the least that must be paid for goals of a total weight of at least `survival`.
+
+        Exact where the choices are few enough to try them all; else the bound of the linear relaxation, and the choice
+        that its steps make when they are rounded up.
+        """
+        if survival <= SLACK or not self._goals:
+            return Point(0.0, 0.0, {})
+        if self._few:
+            price, _, kept = min(choice for choice in self._choices if choice[1] >= survival - SLACK)
+            return Point(price, price, dict(kept))
+        # Unsolved, nothing is proven, and everything kept is what is known to do.
+        taken, bound = self._relaxed(survival) or (dict.fromkeys(self._prices, 1.0), 0.0)
+        chosen: dict[int, int] = {}
+        for (source, call), share in taken.items():
+            if share > SLACK:
+                chosen[source] = max(call, chosen.get(source, 0))
+        found = sum(price for (source, call), price in self._prices.items() if call <= chosen.get(source, 0))
+        return Point(max(0.0, min(bound, found)), found, chosen)
+
+    @cached_property
+    def _choices(self) -> list[tuple[float, float, tuple[tuple[int, int], ...]]]:
+        """Every choice: its price, the weight that it reaches, and up to which call it keeps each source."""
+        found = []
+        for depths in product(*(range(len(one.steps) + 1) for one in self._keepings)):
+            taken = [(one, n) for one, n in zip(self._keepings, depths, strict=True) if n]
+            kept = {one.source: one.steps[n - 1][0] for one, n in taken}
+            price = sum(step[1] for one, n in taken for step in one.steps[:n])
+            met = (goal for goal in self._goals if any(kept.get(source, 0) >= goal.call for source in goal.sources))
+            found.append((price, sum(goal.weight for goal in met), tuple(kept.items())))
+        return found
+
+    def _relaxed(self, survival: float) -> tuple[dict[tuple[int, int], float], float] | None:
+        """Return the share of each step and the bound; None if the solver fails."""
+        # From the solution of the next level above, whatever was asked before: the same answer in any order.
+        start = min((level for level in LEVELS if level > survival), default=None)
+        solver = self._solver
+        if start is None:
+            solver.clearSolver()
+        elif (basis := self._basis(start)) is not None:
+            solver.setBasis(basis)
+        if not self._solve(survival):
+            return None
+        shares = solver.getSolution().col_value[: len(self._prices)]
+        return dict(zip(self._prices, shares, strict=True)), solver.getObjectiveValue() * self._scale
+
+    def _basis(self, level: float) -> Any:
+        """The solver's basis at one of the levels; None if it fails there."""
+        if level not in self._bases:
+            solved = self._relaxed(level)
+            self._bases[level] = self._solver.getBasis() if solved else None
+        return self._bases[level]
+
+    def _solve(self, survival: float) -> bool:
+        solver = self._solver
+        solver.changeRowBounds(solver.getNumRow() - 1, survival - SLACK, math.inf)
+        # HiGHS fails on some programmes in its presolve; they are solved without it.
+        for presolve in ("choose", "off"):
+            solver.setOptionValue("presolve", presolve)
+            solver.run()
+            if solver.getModelStatus() == solver.getModelStatus().kOptimal:
+                return True
+            solver.clearSolver()
+        return False
+
+    @cached_property
+    def _solver(self) -> Any:
+        """HiGHS with the linear programme: shares of steps and of goals with a choice, all from 0 to 1.
+
+        A goal with one source is that source's step.
+        """
+        from highspy import Highs, HighsLp, MatrixFormat
+
+        column = {key: number for number, key in enumerate(self._prices)}
+        weights: dict[int, float] = {}
+        rows: list[list[tuple[int, float]]] = [
+            [(column[one.source, earlier], 1.0), (column[one.source, later], -1.0)]
+            for one in self._keepings
+            for (earlier, _), (later, _) in pairwise(one.steps)
+        ]
+        size = len(column)
+        for goal in self._goals:
+            steps = [column[source, goal.call] for source in goal.sources]
+            if len(steps) > 1:
+                rows.append([*((step, 1.0) for step in steps), (size, -1.0)])
+                steps = [size]
+                size += 1
+            weights[steps[0]] = weights.get(steps[0], 0.0) + goal.weight
+        rows.append(list(weights.items()))
+        paid = np.zeros(size)
+        # Scaled, because solvers have absolute tolerances.
+        paid[: len(column)] = np.array(list(self._prices.values())) / self._scale
+        programme = HighsLp()
+        programme.num_col_, programme.num_row_ = size, len(rows)
+        programme.col_cost_, programme.col_lower_, programme.col_upper_ = paid, np.zeros(size), np.ones(size)
+        programme.row_lower_, programme.row_upper_ = np.zeros(len(rows)), np.full(len(rows), math.inf)
+        matrix = programme.a_matrix_
+        matrix.format_ = MatrixFormat.kRowwise
+        matrix.start_ = np.cumsum([0, *map(len, rows)])
+        matrix.index_ = [where for row in rows for where, _ in row]
+        matrix.value_ = [value for row in rows for _, value in row]
+        solver = Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.setOptionValue("threads", 1)
+        solver.passModel(programme)
+        return solver
+
+    @property
+    def _scale(self) -> float:
+        return max([*self._prices.values(), 1e-300])
+
+
+def cheapest_alone(goals: Sequence[Goal], price: float, survival: float) -> Point:
+    """Return the same where every goal costs the same and nothing else: the heaviest goals first, the last in part."""
+    left, paid = survival - SLACK, 0.0
+    for goal in sorted(goals, key=lambda goal: -goal.weight):
+        if left <= 0:
+            break
+        paid += price * min(1.0, left / goal.weight)
+        left -= goal.weight
+    return Point(paid, paid, {})
