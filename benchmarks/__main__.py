@@ -1,8 +1,8 @@
 """How fast, how large, how it grows: one table of ratios, measured in one run on this machine.
 
-    python -m benchmarks [FOLDER] [--quick]
+    python -m benchmarks [FOLDER | --generated MB] [--quick]
 
-FOLDER: recorded transcripts; without one, generated ones of about 20 MB. `--quick` leaves out the gigabyte and the
+FOLDER: recorded transcripts; without one, generated ones of MB megabytes, 20 unless told. `--quick` leaves out the gigabyte and the
 longest transcripts. Ratios are to the floor: reading the corpus once and counting every distinct text once with tiktoken.
 """
 
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -178,11 +179,15 @@ def child(arguments: list[str]) -> tuple[float, float]:
 
 def main() -> None:
     """Print the table."""
-    quick = "--quick" in sys.argv
-    given = [Path(argument) for argument in sys.argv[1:] if not argument.startswith("--")]
+    parser = ArgumentParser()
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--generated", type=int, default=20, metavar="MB")
+    parser.add_argument("--quick", action="store_true")
+    asked = parser.parse_args()
+    quick = asked.quick
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
-        folder = given[0] if given else corpus(root / "corpus", 20)
+        folder = asked.folder or corpus(root / "corpus", asked.generated)
         say(f"{os.cpu_count()} cores; rounds {ROUNDS}, medians\n\n| what | ratio | |\n|---|--:|---|")
         floor = floor_of(folder)
         say(f"| floor: read once, count once with tiktoken | 1.00 | {floor:.2f} s |")
@@ -191,7 +196,7 @@ def main() -> None:
                   "char-budget", "retry")  # fmt: skip
         for title, policies in (("keep-all alone, all columns", ("keep-all",)), ("bounds and ten policies, all columns", simple),
                                 ("the default policies, oracles and summaries too", DEFAULT_POLICIES)):  # fmt: skip
-            taken = seconds(lambda policies=policies: run(folder, policies, root / "out"), 1)  # type: ignore[misc]
+            taken = seconds(lambda policies=policies: run(folder, policies, root / "out"))  # type: ignore[misc]
             say(f"| bench: {title} | {taken / floor:.1f} | of the floor |")
         hand = by_hand(folder)
         mine = hand["ctxsim, one policy, all columns"]

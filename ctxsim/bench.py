@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,12 @@ from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
 from ctxsim.readers import sources as sources_of
 from ctxsim.references import DETECTORS, word_hash
-from ctxsim.results import InputInfo, RunInfo, RunWriter, Tables
+from ctxsim.results import InputInfo, RunInfo, Tables
 from ctxsim.rows import NeedRow, SummaryRow
 from ctxsim.synthesis import Scenario
 from ctxsim.task import Rows, Setting, scenario_rows, source_rows, specs_of
 from ctxsim.tokenizers import open_tokenizer
+from ctxsim.writer import RunWriter
 
 LONG_LABEL = 44
 
@@ -70,7 +71,7 @@ def bench(
     as without. `cluster` is the address of a dask scheduler. `progress` gets each finished source and the number of
     all; when `stopped` says so, what is finished becomes a run that says it isn't complete. Files that can't be read
     are in the inputs with their `error`. Raises UnknownName, LabelError or ContractError for a policy that can't run,
-    and InputError for a path that doesn't exist.
+    InputError for a path that doesn't exist, and CtxsimError where nothing can be written.
     """
     specs = specs_of(setting)
     if scenario is not None:
@@ -91,6 +92,7 @@ def bench(
     inputs: list[InputInfo] = []
     together = _Together()
     with ExitStack() as stack:
+        stack.enter_context(_writing_told(out))
         stack.enter_context(parts)
         writer = stack.enter_context(RunWriter(out))
         executor: Executor | None = None
@@ -128,6 +130,17 @@ def bench(
     if info.complete:
         parts.clear()
     return info
+
+
+@contextmanager
+def _writing_told(out: Path) -> Iterator[None]:
+    """Say where writing failed, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise CtxsimError(
+            f"{out}: {error.strerror or error}; what is finished is kept, make room and go on with --resume"
+        ) from error
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
@@ -179,6 +192,7 @@ class _Together:
     def __init__(self) -> None:
         self._providers: dict[bytes, Provider] = {}
         self._roots: dict[str, str] = {}
+        """Of sub-agents only: everybody else is his own root."""
         self._foreign: tuple[str, bytes] = ("", b"")
         """The root and the words of the last transcript that belongs to another session than the newest."""
         self._newest: tuple[str, bytes] = ("", b"")
@@ -192,8 +206,9 @@ class _Together:
         """Return a transcript's summary rows with provider, root session and chance rate."""
         assert rows.provider is not None
         name = tables.summary[0].transcript
-        root = self._roots.get(rows.parent, rows.parent) if rows.parent else name
-        self._roots[name] = root
+        root = name
+        if rows.parent:
+            root = self._roots[name] = self._roots.get(rows.parent, rows.parent)
         key = msgspec.json.encode(rows.provider)
         self._providers.setdefault(key, rows.provider)
         number = list(self._providers).index(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -74,6 +74,28 @@ def item_rows(transcript: Transcript, references: References, counter: Counter) 
     ]
 
 
+class Lost(msgspec.Struct, frozen=True):
+    """One need, by its number among the transcript's, that a call no longer had, and how its newest source went."""
+
+    call: int
+    need: int
+    form: str
+
+
+def loss_rows(policy: str, lost: Iterable[Lost], needs: Sequence[NeedRow]) -> list[LossRow]:
+    """Return a row for each need that one policy lost, given all needs of the transcript."""
+    rows = []
+    for one in lost:
+        need = needs[one.need]
+        rows.append(
+            LossRow(
+                need.transcript, policy, one.call, one.need, one.form,
+                need.detector, need.kind, need.age, need.depth, need.tool, need.item,
+            )
+        )  # fmt: skip
+    return rows
+
+
 class Refetch(msgspec.Struct, frozen=True):
     """Fetching one result again: tokens of the result and of the call that asks, and dollars, if prices are known."""
 
@@ -96,7 +118,7 @@ class Losses:
         self._number = 0
         self._told: dict[int, set[int]] = {}
         """By a summary's place, the recorded places that it stands for, through summaries of summaries."""
-        self.rows: list[LossRow] = []
+        self.lost: list[Lost] = []
         self.edited: dict[int, Refetch] = {}
         """By place, each result that was ever cut or removed."""
         self.missed: set[int] = set()
@@ -121,7 +143,7 @@ class Losses:
             for need in counts.lost:
                 row = where[need.detector, need.atom]
                 form = self._form(need.sources[-1])
-                self.rows.append(LossRow(self._transcript.name, self._policy, sent.call, row, form))
+                self.lost.append(Lost(sent.call, row, form))
                 if need.detector == "strict" and need.sources[-1] in self.edited:
                     self.missed.add(need.sources[-1])
         self._number += len(needs)

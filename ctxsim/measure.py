@@ -156,7 +156,7 @@ def summarize_calls(measured: Measured, keep_all: Measured | None, bounds: Mappi
     A compaction makes no progress if it removed no tokens.
     """
     rows, losses = measured.calls, measured.losses
-    forms = Counted(row.form for row in losses.rows)
+    forms = Counted(row.form for row in losses.lost)
     missed = [losses.edited[place] for place in sorted(losses.missed)]
     survival = _survival(rows, "strict")
     # Without any aged need nothing has to be kept.

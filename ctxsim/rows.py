@@ -126,7 +126,8 @@ class NeedRow(msgspec.Struct, frozen=True, array_like=True):
 class LossRow(msgspec.Struct, frozen=True, array_like=True):
     """One need that a policy's view no longer held; `need` is its row in needs, from 0 in each transcript.
 
-    `form`: `truncated`, `dropped` or `summarised`, of the newest source.
+    `form`: `truncated`, `dropped` or `summarised`, of the newest source. The others are the need's own, so that losses
+    can be added up by themselves.
     """
 
     transcript: Annotated[str, Fact]
@@ -134,6 +135,12 @@ class LossRow(msgspec.Struct, frozen=True, array_like=True):
     call: Annotated[int, Number]
     need: Annotated[int, Number]
     form: Annotated[str, Fact]
+    detector: Annotated[str, Fact]
+    kind: Annotated[str, Fact]
+    age: Annotated[int, _column("fact", "calls")]
+    depth: Annotated[str, Fact]
+    tool: Annotated[str, Fact]
+    item: Annotated[int, Number]
 
 
 class FrontierRow(msgspec.Struct, frozen=True, array_like=True):

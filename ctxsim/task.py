@@ -11,7 +11,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, NotATranscript
 from ctxsim.estimators import open_estimator
-from ctxsim.losses import item_rows, need_rows
+from ctxsim.losses import item_rows, loss_rows, need_rows
 from ctxsim.measure import KEEP_ALL, Measured, frontier_rows
 from ctxsim.policies import Spec, open_policy
 from ctxsim.provider import Provider
@@ -103,7 +103,7 @@ def _replay_one(transcript: Transcript, specs: list[Spec], provider: Provider) -
         measured = keep_all if spec == KEEP_ALL else Measured(transcript, spec, provider, counter, references, keep_all)
         tables.calls.extend(measured.calls)
         tables.events.extend(measured.events)
-        tables.losses.extend(measured.losses.rows)
+        tables.losses.extend(loss_rows(spec.label, measured.losses.lost, tables.needs))
         tables.needles.extend(measured.losses.needles)
         tables.summary.append(measured.summary(keep_all, bounds))
     return Rows(provider, parent=transcript.parent, words=references.words, tables=tables)
@@ -122,6 +122,7 @@ def without_text(rows: Rows) -> Rows:
         items=[replace(item, text="", tool=tools[item.tool]) for item in rows.tables.items],
         events=[replace(event, text="") for event in rows.tables.events],
         needs=[replace(need, atom="", tool=tools[need.tool]) for need in rows.tables.needs],
+        losses=[replace(loss, tool=tools[loss.tool]) for loss in rows.tables.losses],
     )
     return replace(rows, words=b"", tables=tables)
 

@@ -40,8 +40,8 @@ def test_bench_without_arguments_runs_both_scenarios(bench: tuple[Path, str]) ->
         files = {file.name for file in (results / name).iterdir()}
         assert files == {
             "run.json", "calls.parquet", "calls.csv", "events.parquet", "items.parquet", "needs.parquet",
-            "losses.parquet", "frontier.csv", "needles.csv", "summary.csv", "token-growth.png", "estimates.png",
-            "survival-tokens.png", "survival-dollars.png",
+            "losses.parquet", "frontier.csv", "frontier.parquet", "needles.csv", "needles.parquet", "summary.csv",
+            "summary.parquet", "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png",
         }  # fmt: skip
         assert (results / name / "token-growth.png").read_bytes().startswith(b"\x89PNG")
     assert re.search(r"call 7: [^\n]*\n +rate limit", printed)

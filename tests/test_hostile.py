@@ -167,6 +167,35 @@ def test_mutated_recordings_are_read_or_refused(tmp_path: Path) -> None:
     assert tried > 100
 
 
+FOUND = Path(__file__).parent / "found"
+"""Odd files that once gave, or could give, more than a line of complaint; the fuzzer starts from them."""
+
+
+@pytest.mark.parametrize("file", sorted(FOUND.iterdir()), ids=lambda file: file.name)
+def test_what_was_found_once_is_read_or_refused(file: Path) -> None:
+    assert outcome(file)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "seconds"), [("readers", 20), ("labels", 5), ("scenarios", 5), ("overrides", 5)])
+def test_fuzzing_finds_nothing_quickly(target: str, seconds: int, tmp_path: Path) -> None:
+    pytest.importorskip("atheris")
+    seeds = tmp_path / "seeds"
+    seeds.mkdir()
+    if target == "readers":
+        for number, file in enumerate(sorted(FOUND.iterdir())):
+            (seeds / f"{number}").write_bytes(b"\x00" + file.read_bytes())
+    else:
+        for number, file in enumerate(sorted((Path(__file__).parents[1] / "scenarios").glob("*.toml"))):
+            (seeds / f"{number}").write_bytes(file.read_bytes())
+    done = subprocess.run(
+        [sys.executable, Path(__file__).parent / "fuzz.py", target, "--seconds", str(seconds), "--seeds", seeds],
+        capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "cov:" in done.stderr
+
+
 # labels, scenarios, overrides
 
 

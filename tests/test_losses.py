@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas
 import pytest
 from samples import run
@@ -17,9 +18,9 @@ from ctxsim.provider.prices import Prices
 from ctxsim.readers.ctxsim_jsonl import lines
 from ctxsim.references import prepare
 from ctxsim.references.depth import depth
-from ctxsim.report.intervals import bootstrap_mean, paired_difference, rank_ranges
+from ctxsim.report.intervals import bootstrap_mean, rank_ranges, survival_interval
 from ctxsim.report.losses import breakdown, needle_rows, survival_rows
-from ctxsim.report.tradeoff import advise, points, scope
+from ctxsim.report.tradeoff import Scope, advise, points
 from ctxsim.results import Run, read_run
 from ctxsim.rows import NeedleRow
 from ctxsim.sweep import expand
@@ -58,15 +59,15 @@ def losses(transcript: Transcript, label: str, **provider: object) -> Losses:
 )
 def test_forms_of_loss(label: str, expected: list[tuple[str, int]]) -> None:
     found = losses(LOST_ONE, label)
-    assert [(row.form, row.need) for row in found.rows] == expected
-    assert {row.call for row in found.rows} <= {3}
+    assert [(row.form, row.need) for row in found.lost] == expected
+    assert {row.call for row in found.lost} <= {3}
 
 
 def test_what_a_summary_replaced_is_summarised_also_by_a_summary_of_it() -> None:
     turns = [part for _ in range(8) for part in (ASK, ("tool_result", "word " * 300))]
     transcript = chat(TASK, ASK, ("tool_result", "zebra_one " * 300), *turns, ("assistant", "zebra_one"))
     found = losses(transcript, "summary:at=0.5,keep_last=2,max_tokens=20", window=3_000, summaries="empty")
-    assert [row.form for row in found.rows] == ["summarised"]
+    assert [row.form for row in found.lost] == ["summarised"]
     sent = run(transcript, "summary:at=0.5,keep_last=2,max_tokens=20", window=3_000, summaries="empty")
     assert sum(one.row.summary_calls for one in sent) > 1
 
@@ -204,9 +205,9 @@ def ranked(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_ranks_say_what_cannot_be_told_apart(ranked: Run) -> None:
     cut, late, masked = ranked.info.policies[1:]
     # Both cuts keep the first name only, in every transcript; mask keeps nothing.
-    assert paired_difference(ranked.summary, cut, late) == (0, 0, 0)
-    assert paired_difference(ranked.summary, cut, masked) == (0.5, 0.5, 0.5)
-    assert rank_ranges(ranked.summary, [cut, late, masked]) == {cut: (1, 2), late: (1, 2), masked: (3, 3)}
+    parts = {label: ranked.of(label) for label in (cut, late, masked)}
+    assert [survival_interval(part) for part in parts.values()] == [(0.5, 0.5, 0.5), (0.5, 0.5, 0.5), (0, 0, 0)]
+    assert rank_ranges(parts) == {cut: (1, 2), late: (1, 2), masked: (3, 3)}
     rows = {row["policy"]: row for row in survival_rows(ranked)}
     assert [rows[label]["rank"] for label in (cut, late, masked)] == ["1-2", "1-2", "3"]
     assert rows["keep-all (bound)"]["rank"] == "-"
@@ -236,6 +237,20 @@ def test_intervals_resample_sessions_not_transcripts() -> None:
     assert apart is not None and together is not None
     assert together[0] == apart[0] == 0.75 and together[1:] == (0.0, 1.0) and apart[1] > 0
     assert bootstrap_mean([1.0, 0.0], ["a", "a"]) is None
+
+
+def test_of_many_sessions_the_normal_interval_and_ranks_are_the_resampled_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    roots = [f"s{n // 3}" for n in range(900)]
+    parts = {
+        name: pandas.DataFrame({"transcript": range(900), "root": roots, "survival": rng.random(900) * top})
+        for name, top in (("a", 1.0), ("b", 1.0), ("c", 0.8))
+    }
+    resampled, ranks = survival_interval(parts["a"]), rank_ranges(parts)
+    monkeypatch.setattr("ctxsim.report.intervals.MANY_SESSIONS", 100)
+    normal = survival_interval(parts["a"])
+    assert resampled is not None and normal is not None and normal == pytest.approx(resampled, rel=0.01)
+    assert rank_ranges(parts) == ranks == {"a": (1, 2), "b": (1, 2), "c": (3, 3)}
 
 
 def test_summaries_carry_an_interval() -> None:
@@ -287,7 +302,7 @@ def test_bad_grids_say_why(grid: str, message: str) -> None:
 
 def test_advice_takes_the_cheapest_of_the_best(ranked: Run) -> None:
     cut, late, masked = ranked.info.policies[1:]
-    found = {point.policy: point for point in points(ranked, scope(ranked))}
+    found = {point.policy: point for point in points(ranked, Scope(ranked).of)}
     assert found[masked].survival == 0 and found[cut].survival == found[late].survival == 0.5
     # Cut on arrival is sent short from the first request on, so it is cheaper than cutting after use.
     assert found[cut].tokens < found[late].tokens

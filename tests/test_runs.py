@@ -178,7 +178,7 @@ def test_a_full_disk_loses_nothing_that_was_done(logs: Path, tmp_path: Path, mon
 
     with monkeypatch.context() as patched:
         patched.setattr("ctxsim.bench.write_part", full)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(CtxsimError, match="No space left on device; what is finished is kept, make room and go on"):
             bench(setting, tmp_path / "out", paths=[str(logs)])
     parts = [file for file in (tmp_path / "out" / FOLDER).iterdir() if file.name.isdigit()]
     assert len(parts) == 7 and all(list(read_part(part)) for part in parts)

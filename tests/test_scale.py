@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -14,10 +17,15 @@ from test_references import ASK, chat
 from test_runs import POLICIES, command, content, logs, undisturbed
 
 from ctxsim.bench import bench
+from ctxsim.cli.losses import BY
 from ctxsim.errors import CtxsimError, InputError
+from ctxsim.parts import FOLDER
 from ctxsim.readers import sources
 from ctxsim.readers.ctxsim_jsonl import lines
-from ctxsim.report.page import write_page
+from ctxsim.report.comparison import compare
+from ctxsim.report.losses import breakdown
+from ctxsim.report.page import page_data, write_page
+from ctxsim.report.tables import formatted
 from ctxsim.results import read_run
 from ctxsim.task import Setting
 
@@ -54,6 +62,80 @@ def test_a_cluster_gives_the_same_bytes(logs: Path, undisturbed: Path, tmp_path:
             cwd=tmp_path,
         )  # fmt: skip
     assert content(tmp_path / "out") == content(undisturbed)
+
+
+@pytest.mark.slow
+def test_a_lost_worker_takes_nothing_with_it(logs: Path, undisturbed: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    out = tmp_path / "out"
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        running = subprocess.Popen(
+            command(logs, out, "--cluster", cluster.scheduler_address), stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, cwd=tmp_path,
+        )  # fmt: skip
+        with distributed.Client(cluster) as client:
+            first = next(iter(client.run(os.getpid).values()))
+            while not list(out.glob(f"{FOLDER}/[0-9]*")) and running.poll() is None:
+                time.sleep(0.01)
+            os.kill(first, signal.SIGKILL)
+        assert running.poll() is None, "killed too late to matter"
+        assert running.wait(timeout=120) == 0
+    assert content(out) == content(undisturbed)
+
+
+def test_a_full_disk_keeps_what_is_finished(logs: Path, undisturbed: Path, tmp_path: Path) -> None:
+    """A run in a tmpfs too small for it stops in one line; with more room it goes on to the same bytes."""
+    small = tmp_path / "small"
+    small.mkdir()
+    bench_here = " ".join(shlex.quote(part) for part in command(logs, small / "out", "--resume"))
+    mounted = f"mount -t tmpfs -o size=60k tmpfs {small}"
+    steps = (
+        f"{mounted} || exit 97; {bench_here}; echo status $?; test ! -e {small}/out/run.json; echo absent $?; "
+        f"ls {small}/out/{FOLDER} | grep -cv tmp; "
+        f"mount -o remount,size=60m {small}; {bench_here} && cp -r {small}/out {tmp_path}/kept"
+    )
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", steps], capture_output=True, text=True,
+        env={**os.environ, "MPLCONFIGDIR": str(tmp_path)},
+    )  # fmt: skip
+    if done.returncode == 97 or "unshare" in done.stderr:
+        pytest.skip("this machine lets nobody mount a tmpfs")
+    assert "status 1" in done.stdout and "absent 0" in done.stdout, done.stdout + done.stderr
+    assert "No space left on device" in done.stderr and "Traceback" not in done.stderr
+    kept = int(done.stdout.split("absent 0\n")[1].split("\n")[0])
+    assert kept >= 2, "the setting and at least one finished task"
+    assert content(tmp_path / "kept") == content(undisturbed)
+
+
+def test_a_run_in_many_files_reads_like_one(logs: Path, undisturbed: Path, tmp_path: Path,
+                                            monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.setattr("ctxsim.writer.ROW_GROUP", 20)
+    monkeypatch.setattr("ctxsim.writer.PART_ROWS", 100)
+    monkeypatch.setattr("ctxsim.results.HELD_ROWS", 10)
+    out = tmp_path / "out"
+    setting = Setting("logs", f"Recorded transcripts in {logs}", POLICIES)
+    bench(setting, out, paths=[str(logs)])
+    parts = sorted(out.glob("calls.parquet/part-*.parquet"))
+    assert len(parts) > 5 and not list(out.rglob("*.part"))
+    whole = pandas.read_parquet(undisturbed / "calls.parquet")
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    for read in (
+        pandas.read_parquet(out / "calls.parquet"),
+        duckdb.sql(f"from read_parquet('{out}/calls.parquet/*.parquet')").df(),
+        polars.read_parquet(out / "calls.parquet").to_pandas(),
+    ):
+        assert read.astype(str).equals(whole.astype(str))
+    many, one = read_run(out), read_run(undisturbed)
+    assert page_data(many) == page_data(one)
+    assert formatted(many, "csv") == formatted(one, "csv")
+    assert {change.verdict for change in compare(one, many)} == {"same"}
+    assert [breakdown(many, by) for by in BY] == [breakdown(one, by) for by in BY]
+    # Another run in the same folder is one file again, and nothing of the many is left.
+    monkeypatch.undo()
+    bench(setting, out, paths=[str(logs)])
+    assert content(out) == content(undisturbed)
 
 
 @pytest.mark.slow

@@ -50,9 +50,9 @@ def test_rows_are_the_same_with_and_without_the_shortcut(
         slow = Measured(transcript, spec, provider, counter, references)
         fast = Measured(transcript, spec, provider, counter, references, keep_all)
         assert fast.calls == slow.calls, label
-        assert (fast.events, fast.losses.rows, fast.losses.edited) == (
+        assert (fast.events, fast.losses.lost, fast.losses.edited) == (
             slow.events,
-            slow.losses.rows,
+            slow.losses.lost,
             slow.losses.edited,
         )
         assert fast.summary(keep_all) == slow.summary(keep_all), label

@@ -169,7 +169,7 @@ def replayed(
     run = read_run(folder)
     if not quiet:
         _print_providers(info)
-    if not len(run.summary):
+    if not run.labels:
         raise CtxsimError(
             f"{', '.join(paths)}: no call to replay" + "".join(f"; {i.error}" for i in info.inputs if i.error)
         )

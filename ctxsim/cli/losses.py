@@ -19,7 +19,7 @@ def command(run: Path, by: tuple[str, ...]) -> None:
     """Show what the policies of RUN (a folder that bench wrote) lost: by age, depth, kind, tool and form of loss."""
     from rich.text import Text
 
-    from ctxsim.report.losses import basis, breakdown
+    from ctxsim.report.losses import basis, breakdown, pooled
     from ctxsim.report.tables import print_needles, print_survival, rich_table
 
     found = read_run(run)
@@ -27,7 +27,7 @@ def command(run: Path, by: tuple[str, ...]) -> None:
     if not by:
         print_survival(found, out.print)
         print_needles(found, out.print)
-    if not len(found.needs[(found.needs.detector == "strict") & (found.needs.age >= 1)]):
+    if not len(pooled(found, "needs", "detector")):
         return
     for one in by or BY:
         title = "Lost identifiers by form of loss" if one == "form" else f"Kept identifiers by {one}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ctxsim.report.plots import new_figure, save
-from ctxsim.report.style import COLORS, plain_axes, spread
+from ctxsim.report.style import COLORS, direct_label, plain_axes, spread
 from ctxsim.report.tables import compact
 
 Request = tuple[int, tuple[int, ...]]
@@ -42,11 +42,7 @@ def _per_call(labels: Sequence[str], run: Sequence[Request], tokenizer: str, pat
     axes.set_ylim(0, top)
     axes.set_xlim(1, max(2, len(run)))
     for (text, value, color), height in zip(ends, spread([end[1] for end in ends], top * 0.042), strict=True):
-        axes.annotate(
-            text, (len(run), value), xytext=(1.03, height / top), textcoords=axes.transAxes, color=color, va="center",
-            fontsize=9, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 2},
-        )  # fmt: skip
+        direct_label(axes, text, (len(run), value), height / top, color)
     axes.yaxis.set_major_formatter(lambda value, _: compact(value))
     axes.set_xlabel("call of the largest transcript")
     axes.set_ylabel("tokens of the request")

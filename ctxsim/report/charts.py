@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+import pandas
 
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.plots import estimates, growth, new_figure, save, shown_transcript
-from ctxsim.report.style import color_of, plain_axes, second_time, short, spread
+from ctxsim.report.style import color_of, direct_label, plain_axes, second_time, short, spread
 from ctxsim.report.tables import compact, wrap_label
 from ctxsim.report.tradeoff import priced
 from ctxsim.report.tradeoff_plots import tradeoff
@@ -20,27 +23,27 @@ def plot_all(run: Run, folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write all charts that this run has data for, in each format, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     charts: dict[str, Callable[[Run, Path], Path]] = {"token-growth": growth, "estimates": estimates}
-    if run.summary.survival.notna().any():
+    if run.knows("survival"):
         charts["survival-tokens"] = lambda one, path: tradeoff(one, path, dollars=False)
         charts["survival-age"] = by_age
         if priced(run):
             charts["survival-dollars"] = lambda one, path: tradeoff(one, path, dollars=True)
-    if run.summary.cost_usd.notna().any():
+    if run.knows("cost_usd"):
         charts["dollars"] = dollars
-    if run.summary.cache_hit_ratio.notna().any():
+    if run.knows("cache_hit_ratio"):
         charts["cache"] = cache
     return [draw(run, folder / f"{name}.{form}") for name, draw in charts.items() for form in formats]
 
 
 def dollars(run: Run, path: Path) -> Path:
     """Dollars per transcript by class, one bar per policy, cheapest first, with the total at its end."""
-    known = run.summary[run.summary.cost_usd.notna()]
-    totals = known.groupby("policy").cost_usd.mean().sort_values()
+    means = {label: _mean_dollars(run.of(label)) for label in run.labels}
+    totals = pandas.Series({label: mean["total"] for label, mean in means.items()}).dropna().sort_values()
     figure, axes = new_figure(9.5, 1.4 + 0.36 * len(totals))
     labels = [wrap_label(run.shown(label), 44) for label in totals.index]
     left = [0.0] * len(totals)
     for name, color in CLASSES:
-        widths = [float(known[known.policy == label][f"cost_{name}_usd"].mean()) for label in totals.index]
+        widths = [means[label][name] for label in totals.index]
         if any(widths):
             axes.barh(range(len(totals)), widths, left=left, color=color, label=name, height=0.7)
         left = [start + width for start, width in zip(left, widths, strict=True)]
@@ -57,6 +60,13 @@ def dollars(run: Run, path: Path) -> Path:
     return save(figure, path)
 
 
+def _mean_dollars(part: Any) -> dict[str, float]:
+    part = part[part.cost_usd.notna()]
+    return {name: float(part[f"cost_{name}_usd"].mean()) for name, _ in CLASSES} | {
+        "total": float(part.cost_usd.mean())
+    }
+
+
 def by_age(run: Run, path: Path) -> Path:
     """Kept identifiers by their age in calls, one line per policy."""
     groups, rows = survival_by_age(run)
@@ -70,11 +80,7 @@ def by_age(run: Run, path: Path) -> Path:
         ends.append((short(run.info.shown.get(label, label)), kept[-1], color))
     heights = spread([end[1] for end in ends], 4.6, -4, 104)
     for (text, value, color), height in zip(ends, heights, strict=True):
-        axes.annotate(
-            text, (len(groups) - 1, value), xytext=(1.03, (height + 5) / 111), textcoords=axes.transAxes, color=color,
-            va="center", fontsize=9, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": color, "lw": 0.4, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 2},
-        )  # fmt: skip
+        direct_label(axes, text, (len(groups) - 1, value), (height + 5) / 111, color)
     axes.set_xticks(range(len(groups)), groups)
     axes.set_ylim(-5, 106)
     axes.set_xlabel("age: calls since the source was first sent (n needs)")
@@ -87,7 +93,7 @@ def by_age(run: Run, path: Path) -> Path:
 def cache(run: Run, path: Path) -> Path:
     """Each request of the largest transcript under its policies: read, written, uncached; one panel per policy."""
     transcript = shown_transcript(run)
-    calls = run.calls[run.calls.transcript == transcript]
+    calls = run.table("calls", transcript=[transcript])
     labels = [label for label in run.info.policies if (calls.policy == label).any()]
     columns = 3
     rows = -(-len(labels) // columns)

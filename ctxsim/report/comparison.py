@@ -89,16 +89,16 @@ def compare(before: Run, after: Run) -> list[Change]:
     shared = [label for label in before.info.policies if label in after.info.policies]
     if not shared:
         raise CtxsimError(f"{before.folder} and {after.folder} have no policy in common")
-    tables = [run.summary.assign(refused=refused(run.summary)) for run in (before, after)]
     changes = []
     for label in shared:
-        first, second = (table[table.policy == label].set_index("transcript") for table in tables)
-        names = [name for name in first.index if name in second.index]
+        parts = [run.of(label) for run in (before, after)]
+        first, second = (part.assign(refused=refused(part)).set_index("transcript") for part in parts)
+        names = first.index[first.index.isin(second.index)]
         for column in COLUMNS:
             pairs = first.loc[names, column].to_frame("a").assign(b=second.loc[names, column]).dropna()
             if not len(pairs):
                 continue
-            interval = bootstrap_mean((pairs.b - pairs.a).to_numpy(), [first.root[name] for name in pairs.index])
+            interval = bootstrap_mean((pairs.b - pairs.a).to_numpy(), first.root[pairs.index].to_numpy())
             changes.append(
                 Change(
                     label,

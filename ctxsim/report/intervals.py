@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,12 @@ import numpy.typing as npt
 RESAMPLES = 2_000
 FINE_RESAMPLES = 20_000
 """Where far tails are asked for."""
+
+MANY_SESSIONS = 5_000
+"""With more sessions means are normally distributed, and nothing is resampled."""
+
+DRAWN_AT_ONCE = 20_000_000
+"""Numbers in memory while resampling."""
 
 Interval = tuple[float, float, float]
 """Mean, low, high."""
@@ -29,22 +36,24 @@ def bootstrap_mean(
     sums, counts = np.bincount(session, weights=data), np.bincount(session)
     if len(sums) < 2:
         return None
+    if len(sums) > MANY_SESSIONS:
+        mean, reach = data.mean(), NormalDist().inv_cdf(0.975) * float(_error(sums[:, None].astype(float), counts)[0])
+        return float(mean), float(mean - reach), float(mean + reach)
     picks = np.random.default_rng(seed).integers(0, len(sums), (RESAMPLES, len(sums)))
     means = sums[picks].sum(axis=1) / counts[picks].sum(axis=1)
     low, high = np.percentile(means, [2.5, 97.5])
     return float(data.mean()), float(low), float(high)
 
 
-def survival_of(summary: Any, label: str) -> Any:
-    """One policy's survival by transcript, of those that have aged needs."""
-    return summary[summary.policy == label].set_index("transcript").survival.dropna()
+def survival_of(part: Any) -> Any:
+    """One policy's survival by transcript, of those that have aged needs, given its summary rows."""
+    return part.set_index("transcript").survival.dropna()
 
 
-def survival_interval(summary: Any, label: str) -> Interval | None:
+def survival_interval(part: Any) -> Interval | None:
     """Return one policy's mean survival and its interval; None for fewer than two sessions."""
-    found = survival_of(summary, label)
-    roots = summary.drop_duplicates("transcript").set_index("transcript").root
-    return bootstrap_mean(found.to_numpy(), [roots[name] for name in found.index])
+    known = part[part.survival.notna()]
+    return bootstrap_mean(known.survival.to_numpy(), known.root.to_numpy())
 
 
 def refused(summary: Any) -> Any:
@@ -52,32 +61,51 @@ def refused(summary: Any) -> Any:
     return summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped
 
 
-def paired_difference(summary: Any, label: str, other: str) -> Interval | None:
-    """Return by how much more one policy keeps than another, transcript by transcript, with its interval."""
-    first, second = survival_of(summary, label), survival_of(summary, other)
-    roots = summary.drop_duplicates("transcript").set_index("transcript").root
-    return bootstrap_mean((first - second).to_numpy(), [roots[name] for name in first.index])
-
-
-def rank_ranges(summary: Any, labels: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return each policy's best and worst possible rank by survival; empty for one session.
+def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return each policy's best and worst possible rank by survival, given its summary rows; empty for one session.
 
     Two policies are ranked against each other only if the bootstrap interval of their paired difference excludes 0, at
-    a level that leaves 5 % for one wrong order among all pairs (Bonferroni).
+    a level that leaves 5 % for one wrong order among all pairs (Bonferroni). Of many sessions the interval is normal.
     """
-    table = {label: survival_of(summary, label) for label in labels}
-    names = list(next(iter(table.values())).index) if table else []
-    roots = summary.drop_duplicates("transcript").set_index("transcript").root
-    session = np.unique(np.asarray([roots[name] for name in names]), return_inverse=True)[1]
-    count = int(session.max()) + 1 if len(session) else 0
-    if count < 2 or len(labels) < 2:
+    first = next((part[part.survival.notna()] for part in parts.values()), None)
+    if first is None or len(parts) < 2:
         return {}
-    sums = np.stack([np.bincount(session, weights=table[label][names].to_numpy()) for label in labels], axis=1)
-    drawn = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), size=FINE_RESAMPLES)
-    means = (drawn @ sums) / (drawn @ np.bincount(session))[:, None]
-    tail = 100 * 0.05 / 2 / (len(labels) * (len(labels) - 1) / 2)
+    names, session = first.transcript, np.unique(first.root.to_numpy(), return_inverse=True)[1]
+    count = int(session.max()) + 1 if len(session) else 0
+    if count < 2:
+        return {}
+    sums: npt.NDArray[np.float64] = np.stack(
+        [np.bincount(session, weights=survival_of(part)[names].to_numpy()) for part in parts.values()], axis=1
+    )
+    counts = np.bincount(session)
+    tail = 0.05 / 2 / (len(parts) * (len(parts) - 1) / 2)
+    few = count <= MANY_SESSIONS
+    means = np.concatenate(
+        [(drawn @ sums) / (drawn @ counts)[:, None] for drawn in (_resampled(count, FINE_RESAMPLES) if few else ())]
+        or [sums.sum(axis=0, keepdims=True) / counts.sum()]
+    )
     ranges = {}
-    for n, label in enumerate(labels):
-        low, high = np.percentile(means - means[:, [n]], [tail, 100 - tail], axis=0)
-        ranges[label] = (int((low > 0).sum()) + 1, len(labels) - int((high < 0).sum()))
+    for n, label in enumerate(parts):
+        low, high = np.percentile(means - means[:, [n]], [100 * tail, 100 - 100 * tail], axis=0)
+        if not few:
+            reach = NormalDist().inv_cdf(1 - tail) * _error(sums - sums[:, [n]], counts)
+            low, high = low - reach, high + reach
+        ranges[label] = (int((low > 0).sum()) + 1, len(parts) - int((high < 0).sum()))
     return ranges
+
+
+def _error(sums: npt.NDArray[np.float64], counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """The standard error of each column's mean, sessions independent (delta method for a ratio of sums)."""
+    total, sessions = counts.sum(), len(counts)
+    rest = sums - counts[:, None] * (sums.sum(axis=0) / total)
+    error: npt.NDArray[np.float64] = np.sqrt((rest**2).sum(axis=0) * sessions / (sessions - 1)) / total
+    return error
+
+
+def _resampled(sessions: int, times: int, seed: int = 0) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield how often each session is drawn in each resample, some resamples at a time to bound memory."""
+    rng = np.random.default_rng(seed)
+    at_once = max(1, DRAWN_AT_ONCE // sessions)
+    for start in range(0, times, at_once):
+        size = min(at_once, times - start)
+        yield rng.multinomial(sessions, np.full(sessions, 1 / sessions), size=size)

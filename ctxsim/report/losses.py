@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pandas
+
 from ctxsim.report.intervals import Interval, rank_ranges, survival_interval
 from ctxsim.results import Run
 
 AGES = ((1, "1-2"), (3, "3-9"), (10, "10-29"), (30, "30+"))
 TOOLS_SHOWN = 4
-
-
-def age_group(age: int) -> str:
-    """The group of an age in calls; `0` is fresh."""
-    return next((name for start, name in reversed(AGES) if age >= start), "0")
 
 
 def percent(interval: Interval) -> str:
@@ -44,14 +42,14 @@ def survival_rows(run: Run) -> list[dict[str, str]]:
     held something lost, of all edited ones. `sent`, `results`, `any`: tokens sent, and the least at the same survival
     by removing whole results and by any means, as shares of keep-all's.
     """
-    summary = run.summary
-    if not summary.survival.notna().any():
+    if not run.knows("survival"):
         return []
-    ranks = rank_ranges(summary, [label for label in run.info.policies if label not in run.info.bounds])
+    columns = ["transcript", "root", "survival"]
+    ranks = rank_ranges({label: run.of(label)[columns] for label in run.labels if label not in run.info.bounds})
     rows = []
-    for label in run.info.policies:
-        part = summary[summary.policy == label]
-        interval = survival_interval(summary, label)
+    for label in run.labels:
+        part = run.of(label)
+        interval = survival_interval(part)
         row = {
             "policy": run.shown(label),
             "kept": kept(part) if interval is None or ".." in kept(part) else percent(interval),
@@ -76,7 +74,7 @@ def survival_rows(run: Run) -> list[dict[str, str]]:
 
 def basis(run: Run) -> str:
     """On how much the survival figures stand, and how much of it chance would give."""
-    one = run.summary[run.summary.policy == run.info.policies[0]]
+    one = run.of(run.info.policies[0])
     having = one[one.survival.notna()]
     chance = one.chance_rate.dropna()
     by_chance = f"; by chance: {chance.mean():.0%}" if len(chance) else ""
@@ -86,9 +84,20 @@ def basis(run: Run) -> str:
     )
 
 
-def numbered_needs(run: Run) -> Any:
-    """The needs with the number that losses name them by, and their group of ages."""
-    return run.needs.assign(need=run.needs.groupby("transcript").cumcount(), group=run.needs.age.map(age_group))
+def pooled(run: Run, table: str, *by: str, fresh: bool = False) -> Any:
+    """Count the strict needs, or losses, of a run by some columns, piece by piece; `group` is the group of ages.
+
+    Aged ones only, unless `fresh`.
+    """
+    starts, names = [start for start, _ in AGES], np.array(["0", *(name for _, name in AGES)])
+    columns = dict.fromkeys(["detector", "age", *(name for name in by if name != "group")])
+    found = []
+    for batch in run.batches(table, list(columns)):
+        strict = batch[(batch.detector == "strict") & (batch.age >= (0 if fresh else 1))]
+        group = names[np.searchsorted(starts, strict.age, side="right")]
+        found.append(strict.assign(group=group).groupby(list(by)).size())
+    sizes = pandas.concat(found) if found else pandas.Series(dtype=int)
+    return sizes.groupby(level=list(range(len(by)))).sum() if len(sizes) else sizes
 
 
 def breakdown(run: Run, by: str) -> list[dict[str, str]]:
@@ -96,25 +105,20 @@ def breakdown(run: Run, by: str) -> list[dict[str, str]]:
 
     By `form` it is how each policy's lost ones went.
     """
-    needs = numbered_needs(run)
-    lost = run.losses.merge(needs.drop(columns="call"), on=["transcript", "need"])
-    counted = {"needs": needs, "losses": lost}
-    strict = {name: table[(table.detector == "strict") & (table.age >= 1)] for name, table in counted.items()}
+    name = "group" if by == "age" else by
+    lost = pooled(run, "losses", "policy", name)
     if by == "form":
         columns = ["truncated", "dropped", "summarised"]
         totals = None
     else:
-        name = "group" if by == "age" else by
-        totals = strict["needs"].groupby(name).size()
+        totals = pooled(run, "needs", name)
         order = {"age": [group for _, group in AGES], "depth": ["head", "middle", "tail"]}.get(by)
         columns = [c for c in order if c in totals] if order else list(totals.nlargest(TOOLS_SHOWN).index)
     rows = []
     for label in run.info.policies:
-        part = strict["losses"][strict["losses"].policy == label]
-        gone = part.groupby("form" if totals is None else name).size()
         row = {"policy": run.shown(label)}
         for column in columns:
-            missing = int(gone.get(column, 0))
+            missing = int(lost.get((label, column), 0))
             if totals is None:
                 row[column] = str(missing)
             else:
@@ -125,21 +129,19 @@ def breakdown(run: Run, by: str) -> list[dict[str, str]]:
 
 def survival_by_age(run: Run) -> tuple[list[str], dict[str, list[float]]]:
     """Return age groups with their number of needs, and what each policy kept of each, in per cent; fresh ones too."""
-    needs = numbered_needs(run)
-    strict = needs[needs.detector == "strict"]
-    groups = [name for name in ("0", *(name for _, name in AGES)) if (strict.group == name).any()]
-    totals = strict.groupby("group").size()
-    lost = run.losses.merge(strict[["transcript", "need", "group"]], on=["transcript", "need"])
-    kept = {}
-    for label in run.info.policies:
-        gone = lost[lost.policy == label].groupby("group").size()
-        kept[label] = [100.0 * (1 - gone.get(name, 0) / totals[name]) for name in groups]
+    totals = pooled(run, "needs", "group", fresh=True)
+    lost = pooled(run, "losses", "policy", "group", fresh=True)
+    groups = [name for name in ("0", *(name for _, name in AGES)) if name in totals]
+    kept = {
+        label: [100.0 * (1 - lost.get((label, name), 0) / totals[name]) for name in groups]
+        for label in run.info.policies
+    }
     return [f"{name} (n={totals[name]})" for name in groups], kept
 
 
 def needle_rows(run: Run) -> list[dict[str, str]]:
     """Return which share of planted facts each policy kept: rules, then facts by depth and by age; empty if none."""
-    needles = run.needles
+    needles = run.table("needles")
     if not len(needles):
         return []
     facts = needles[needles.kind != "rule"]

@@ -14,13 +14,13 @@ import pandas
 
 from ctxsim.errors import CtxsimError
 from ctxsim.report.intervals import bootstrap_mean, refused, survival_interval, survival_of
-from ctxsim.report.losses import basis, numbered_needs, percent, survival_by_age
+from ctxsim.report.losses import basis, percent, survival_by_age
 from ctxsim.report.losses import kept as kept_of
 from ctxsim.report.plots import limits_of
 from ctxsim.report.style import color_of, second_time
 from ctxsim.report.tables import compact
-from ctxsim.report.tradeoff import amount, dominated, frontier_line, points, priced, scope
-from ctxsim.results import Run, read_table
+from ctxsim.report.tradeoff import Scope, amount, dominated, frontier_line, points, priced
+from ctxsim.results import Run
 
 MOST_TRANSCRIPTS = 8
 """Those with the most tokens can be looked at call by call."""
@@ -66,14 +66,14 @@ def write_page(run: Run, path: Path) -> Path:
 
 def page_data(run: Run) -> dict[str, Any]:
     """Return all that the page shows."""
-    labels = [label for label in run.info.policies if (run.summary.policy == label).any()]
+    labels = run.labels
     number = {label: n for n, label in enumerate(labels)}
-    count = run.summary.transcript.nunique()
+    count = run.transcripts
     columns, rows = _overview(run, labels)
     first = next((n for n, label in enumerate(labels) if label not in run.info.bounds), 0)
     strings = _Strings()
     transcripts = _transcripts(run, number, strings)
-    calls = int(run.summary[run.summary.policy == labels[0]].calls.sum())
+    calls = int(run.of(labels[0]).calls.sum())
     providers = "; ".join(sorted({_provider(values) for values in run.info.providers})[:5])
     return {
         "title": run.info.title,
@@ -124,11 +124,11 @@ def _overview(run: Run, labels: list[str]) -> tuple[list[dict[str, str]], list[d
     ]
     rows = []
     for n, label in enumerate(labels):
-        part = run.summary[run.summary.policy == label]
-        found = survival_of(run.summary, label)
-        interval = survival_interval(run.summary, label)
+        part = run.of(label)
+        found = survival_of(part)
+        interval = survival_interval(part)
         shares = (part.tokens_sum / part.tokens_full_sum.where(part.tokens_full_sum > 0)).dropna()
-        spread = bootstrap_mean(shares.to_numpy(), list(part.root[shares.index]))
+        spread = bootstrap_mean(shares.to_numpy(), part.root[shares.index].to_numpy())
         kept = None if not len(found) else float(found.mean())
         kept_text = "none" if kept is None else (percent(interval) if interval else f"{kept:.0%}")
         if ".." in (bracket := kept_of(part)):
@@ -163,7 +163,8 @@ def _percent_cell(value: float, text: str | None = None) -> tuple[float | None, 
 def _dollars(run: Run, number: dict[str, int]) -> list[dict[str, Any]]:
     found = []
     for label, n in number.items():
-        part = run.summary[(run.summary.policy == label) & run.summary.cost_usd.notna()]
+        part = run.of(label)
+        part = part[part.cost_usd.notna()]
         if len(part):
             classes = ("read", "write", "uncached", "output", "summary")
             found.append({"policy": n, **{name: float(part[f"cost_{name}_usd"].mean()) for name in classes}})
@@ -173,7 +174,7 @@ def _dollars(run: Run, number: dict[str, int]) -> list[dict[str, Any]]:
 def _tradeoff(run: Run, number: dict[str, int], dollars: bool) -> dict[str, Any] | None:
     if dollars and not priced(run):
         return None
-    found = [point for point in points(run, scope(run, dollars)) if point.survival is not None]
+    found = [point for point in points(run, Scope(run, dollars).of) if point.survival is not None]
     beaten = dominated(found, dollars)
     lines = [("results", "cost_usd" if dollars else "tokens", "solid", "whole results")]
     if dollars:
@@ -216,20 +217,19 @@ class _Strings:
 
 def _transcripts(run: Run, number: dict[str, int], strings: _Strings) -> list[dict[str, Any]]:
     """The transcripts with the most tokens: their calls, items and edits per policy."""
-    sizes = run.summary.groupby("transcript", sort=False).tokens_full_sum.first()
+    sizes = run.of(run.labels[0]).set_index("transcript").tokens_full_sum
     chosen = list(sizes.sort_values(ascending=False, kind="stable").index[:MOST_TRANSCRIPTS])
-    items, events = (read_table(run.folder, name, chosen) for name in ("items", "events"))
+    items, events, calls, lost = (run.table(name, transcript=chosen) for name in ("items", "events", "calls", "losses"))
     events = events[events.policy.isin(number)]
     events = events.assign(rank=events.groupby(["transcript", "policy"]).cumcount())
     dropped = events[events["rank"] >= MOST_EDITS].groupby(["transcript", "policy"]).size()
     events = events[events["rank"] < MOST_EDITS]
     room = max(200, _longest([*set(items.text), *set(events.text)]))
-    lost = run.losses.merge(numbered_needs(run)[["transcript", "need", "item"]], on=["transcript", "need"])
     return [
         {
             "name": name,
             "limits": limits_of(run, name),
-            "calls": {number[label]: _calls(part) for label, part in _by_policy(run.calls, name) if label in number},
+            "calls": {number[label]: _calls(part) for label, part in _by_policy(calls, name) if label in number},
             "items": [
                 {
                     "item": int(row.item), "kind": row.kind, "tool": row.tool, "tokens": int(row.tokens),

@@ -5,9 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ctxsim.report.style import COLORS, LIMIT_COLOR, color_of, plain_axes, second_time, short, spread
+import numpy as np
+import pandas
+
+from ctxsim.report.style import COLORS, LIMIT_COLOR, color_of, direct_label, plain_axes, second_time, short, spread
 from ctxsim.report.tables import compact
 from ctxsim.results import Run
+
+DOTS = 20_000
+"""Requests in the picture of estimates, at most."""
 
 
 def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
@@ -45,13 +51,13 @@ def plot_run(run: Run) -> list[Path]:
 
 def shown_transcript(run: Run) -> str:
     """The transcript with the most tokens: pictures over calls show one."""
-    return str(run.summary.sort_values("tokens_full_sum", kind="stable").transcript.iloc[-1])
+    return str(run.of(run.labels[-1]).sort_values("tokens_full_sum", kind="stable").transcript.iloc[-1])
 
 
 def growth(run: Run, path: Path) -> Path:
     """Input tokens of every call, one line per policy, with the limits; crosses mark first failures."""
     transcript = shown_transcript(run)
-    calls = run.calls[run.calls.transcript == transcript]
+    calls = run.table("calls", transcript=[transcript])
     figure, axes = new_figure()
     last = calls.call.max()
     ends: list[tuple[str, float, str]] = []
@@ -91,11 +97,7 @@ def growth(run: Run, path: Path) -> Path:
     for (text, value, color), height in zip(
         ends, spread([end[1] for end in ends], top * 0.042, 0.02 * top, 0.985 * top), strict=True
     ):
-        axes.annotate(
-            text, (last, value), xytext=(1.03, height / top), textcoords=axes.transAxes, color=color, va="center",
-            fontsize=9, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 2},
-        )  # fmt: skip
+        direct_label(axes, text, (last, value), height / top, color)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:,.0f}K")
     axes.set_xlabel("call")
     axes.set_ylabel("input tokens sent (counted)")
@@ -112,7 +114,8 @@ def growth(run: Run, path: Path) -> Path:
 
 def limits_of(run: Run, transcript: str) -> list[tuple[int, str]]:
     """Return what a request of this transcript must stay under, with names: window, rate limit, budgets."""
-    number = int(run.summary[run.summary.transcript == transcript].provider.iloc[0])
+    part = run.of(run.labels[0])
+    number = int(part[part.transcript == transcript].provider.iloc[0])
     provider = run.info.providers[number]
     window = int(provider.get("window", 200_000))
     reserved = int(provider.get("reserved_output", 0))
@@ -128,12 +131,23 @@ def limits_of(run: Run, transcript: str) -> list[tuple[int, str]]:
     return limits + [(budget, "budget") for budget in sorted(budgets) if budget]
 
 
+def _sample(run: Run, most: int) -> Any:
+    """Estimates and counts of that many requests, spread over the run by chance."""
+    total = run.rows("calls")
+    chosen = np.sort(np.random.default_rng(0).choice(total, min(most, total), replace=False))
+    found, start = [], 0
+    for batch in run.batches("calls", ["tokens_sent", "tokens_estimated"]):
+        first, last = np.searchsorted(chosen, [start, start + len(batch)])
+        found.append(batch.iloc[chosen[first:last] - start])
+        start += len(batch)
+    calls = pandas.concat(found)
+    return calls[calls.tokens_sent > 0]
+
+
 def estimates(run: Run, path: Path) -> Path:
     """How far the policies' estimates are from the count, for every request of the run, against its size."""
     figure, axes = new_figure(9, 5.5)
-    calls = run.calls[run.calls.tokens_sent > 0]
-    if len(calls) > 20_000:
-        calls = calls.sample(20_000, random_state=0)
+    calls = _sample(run, DOTS)
     error = 100 * (calls.tokens_estimated - calls.tokens_sent) / calls.tokens_sent
     axes.axhspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
     axes.axhline(0, color="#333333", linewidth=1)
@@ -153,7 +167,7 @@ def estimates(run: Run, path: Path) -> Path:
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:+.0f} %" if value else "exact")
     axes.set_xlabel(f"input tokens of the request, counted by {' and '.join(run.info.tokenizers)} (log scale)")
     axes.set_ylabel("estimate against count")
-    mean = run.summary.estimate_mape.mean()
+    mean = pandas.concat([run.of(label).estimate_mape for label in run.labels]).mean()
     axes.set_title(
         f"{run.info.title}:\nwhat policies believe is off by {mean:.0%} on average (one dot per request; band ±20 %)",
         fontsize=12,

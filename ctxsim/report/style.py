@@ -69,3 +69,13 @@ def plain_axes(axes: Any) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
+
+
+def direct_label(axes: Any, text: str, at: tuple[float, float], height: float, color: str) -> None:
+    """Write a label right of the axes, `height` of them up, and join it to its point by a thin line."""
+    # patchA: the line starts beside the text; matplotlib need not cut it there, which takes longer than drawing it.
+    line = {"arrowstyle": "-", "patchA": None, "color": color, "lw": 0.5, "alpha": 0.6, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 2}  # fmt: skip # noqa: E501
+    axes.annotate(
+        text, at, xytext=(1.03, height), textcoords=axes.transAxes, color=color, va="center", fontsize=9,
+        annotation_clip=False, arrowprops=line,
+    )  # fmt: skip

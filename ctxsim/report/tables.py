@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxsim.report.intervals import bootstrap_mean, refused
 from ctxsim.report.losses import basis, kept, needle_rows, percent, survival_rows
-from ctxsim.report.tradeoff import STABLE, advise, amount, dominated, points, priced, scope
+from ctxsim.report.tradeoff import STABLE, Scope, advise, amount, dominated, points, priced
 from ctxsim.results import Run
 
 FAILURES = {
@@ -47,11 +47,10 @@ SORTS = {
 def sorted_labels(run: Run, sort: str = "run") -> list[str]:
     """Return the run's policies, bounds first, the others best first by a key of SORTS; what isn't known comes last."""
     key = SORTS[sort]
-    present = [label for label in run.info.policies if (run.summary.policy == label).any()]
     if key is None:
-        return present
-    worth = {label: float(key(run.summary[run.summary.policy == label])) for label in present}
-    return sorted(present, key=lambda one: (one not in run.info.bounds, worth[one] != worth[one], worth[one]))
+        return run.labels
+    worth = {label: float(key(run.of(label))) for label in run.labels}
+    return sorted(run.labels, key=lambda one: (one not in run.info.bounds, worth[one] != worth[one], worth[one]))
 
 
 def policy_rows(run: Run, sort: str = "run") -> list[dict[str, str]]:
@@ -60,14 +59,14 @@ def policy_rows(run: Run, sort: str = "run") -> list[dict[str, str]]:
     With several transcripts peak and sum are means, and figures against keep-all carry a bootstrap interval over
     transcripts.
     """
-    return [_row(run.shown(label), run.summary[run.summary.policy == label]) for label in sorted_labels(run, sort)]
+    return [_row(run.shown(label), run.of(label)) for label in sorted_labels(run, sort)]
 
 
 def _row(label: str, part: Any) -> dict[str, str]:
     many = len(part) > 1
     # A transcript of no tokens at all saves nothing.
     share = (part.tokens_sum / part.tokens_full_sum).fillna(1.0)
-    interval = bootstrap_mean(share.to_numpy(), list(part.root))
+    interval = bootstrap_mean(share.to_numpy(), part.root.to_numpy())
     return {
         "policy": label,
         "peak": compact(part.tokens_peak.mean()),
@@ -87,7 +86,7 @@ def _dollars(part: Any) -> dict[str, str]:
         return {}
     known = part[part.cost_usd.notna()]
     ratio = known.cost_vs_keep_all.dropna()
-    interval = bootstrap_mean(ratio.to_numpy(), list(known.root[ratio.index]))
+    interval = bootstrap_mean(ratio.to_numpy(), known.root[ratio.index].to_numpy())
     against = percent(interval) if interval else (f"{ratio.iloc[0]:.0%}" if len(ratio) else "unknown")
     hits = part.cache_hit_ratio.mean()
     return {
@@ -122,7 +121,7 @@ def machine_rows(run: Run, sort: str = "run") -> list[dict[str, Any]]:
     """Return one row of numbers per policy: means over transcripts, for programs. None is not known."""
     rows = []
     for label in sorted_labels(run, sort):
-        part = run.summary[run.summary.policy == label]
+        part = run.of(label)
         numbers = part.select_dtypes("number").drop(columns=["provider"]).mean()
         values = {name: None if value != value else round(float(value), 8) for name, value in numbers.items()}
         rows.append({"policy": label, "bound": label in run.info.bounds, "transcripts": len(part), **values})
@@ -165,12 +164,12 @@ def cost_rows(run: Run) -> list[dict[str, str]]:
     until a compaction has paid for itself; `refetch`: share of removed results that may be fetched again before the
     policy loses money; `quota`: the largest of the smallest tokens per minute without any wait.
     """
-    summary = run.summary
-    if summary.cache_hit_ratio.isna().all() or summary.cost_usd.isna().all():
+    if not run.knows("cache_hit_ratio"):
         return []
     rows = []
-    for label in run.info.policies:
-        part = summary[(summary.policy == label) & summary.cost_usd.notna()]
+    for label in run.labels:
+        part = run.of(label)
+        part = part[part.cost_usd.notna()]
         if not len(part):
             continue
         usd = {name: part[f"cost_{name}_usd"].mean() for name in ("read", "write", "uncached", "output", "summary")}
@@ -202,7 +201,7 @@ def print_run(run: Run, write: Callable[[Any], None], sort: str = "run") -> None
     from rich.text import Text
 
     rows = policy_rows(run, sort)
-    transcripts = run.summary.transcript.nunique()
+    transcripts = run.transcripts
     means = f" (means over {transcripts} transcripts)" if transcripts > 1 else ""
     names = list(dict.fromkeys(name for row in rows for name in row))
     rows = [{name: row.get(name, "unknown") for name in names} for row in rows]
@@ -248,7 +247,7 @@ def print_survival(run: Run, write: Callable[[Any], None]) -> None:
     if "rank" in rows[0]:
         lines.append("overlapping ranks can't be told apart on these transcripts (paired bootstrap, 95 % over all)")
     lines.append("kept: identifiers at least a call old; loose: quotations; fresh: of the newest results")
-    if run.summary.survival_low.notna().any():
+    if run.knows("survival_low"):
         lines.append("a..b: if summaries kept nothing .. if they kept what was needed; touched: transcripts edited")
     lines += [
         "refetch: results that were edited and needed later, of all edited ones; sent: share of keep-all's",
@@ -260,7 +259,7 @@ def print_survival(run: Run, write: Callable[[Any], None]) -> None:
 def sweep_rows(run: Run) -> list[dict[str, str]]:
     """Return each setting of a sweep as text cells, those worth having first, by amount."""
     dollars = priced(run)
-    found = points(run, scope(run, dollars))
+    found = points(run, Scope(run, dollars).of)
     worse = dominated(found, dollars)
     order = sorted(found, key=lambda point: (not point.bound, point.policy in worse, amount(point, dollars)))
     return [

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
+import pandas
 
 from ctxsim.report.intervals import bootstrap_mean, refused
 from ctxsim.results import Run
+
+USED = [
+    "transcript", "root", "survival", "tokens_sum", "tokens_full_sum", "cost_vs_keep_all", "calls", "overflows",
+    "rate_limited", "invalid_pairs", "stopped",
+]  # fmt: skip
+"""Columns that advice is made from."""
+
+MOST_LEFT_OUT = 200
+"""Sessions that are left out one at a time; of more than these a sample."""
 
 STABLE = 0.8
 """A recommendation that fewer sessions than this share agree with, when each is left out, comes with a warning."""
@@ -29,20 +39,35 @@ class Point(msgspec.Struct, frozen=True):
     rejected: float
 
 
-def scope(run: Run, dollars: bool = False) -> Any:
-    """The summary rows of the transcripts that have aged needs (all, if none has), and, for dollars, known prices."""
-    rows = run.summary
-    if dollars:
-        rows = rows[rows.cost_vs_keep_all.notna()]
-    needed = rows[rows.calls_with_aged_needs > 0]
-    return needed if len(needed) else rows
+class Scope:
+    """The transcripts that have aged needs (all, if none has), and, for dollars, known prices."""
+
+    def __init__(self, run: Run, dollars: bool = False) -> None:
+        self._run = run
+        self._dollars = dollars
+        part = self._priced(run.labels[0]) if run.labels else None
+        self.needed = part is not None and bool((part.calls_with_aged_needs > 0).any())
+        """Whether anything old was needed at all."""
+
+    def _priced(self, label: str) -> Any:
+        part = self._run.of(label)
+        return part[part.cost_vs_keep_all.notna()] if self._dollars else part
+
+    def of(self, label: str) -> Any:
+        """Return one policy's summary rows of these transcripts."""
+        part = self._priced(label)
+        return part[part.calls_with_aged_needs > 0] if self.needed else part
+
+    def transcripts(self) -> Any:
+        """Return a row for each of them."""
+        return self.of(self._run.labels[0])
 
 
-def points(run: Run, rows: Any) -> list[Point]:
-    """Return each policy's point over these summary rows, in the order of the run."""
+def points(run: Run, of: Callable[[str], Any]) -> list[Point]:
+    """Return each policy's point over its summary rows, which `of` gives, in the order of the run."""
     found = []
-    for label in run.info.policies:
-        part = rows[rows.policy == label]
+    for label in run.labels:
+        part = of(label)
         if not len(part):
             continue
         known = part.survival.notna().any()
@@ -62,7 +87,9 @@ def points(run: Run, rows: Any) -> list[Point]:
 
 def priced(run: Run) -> bool:
     """Whether dollars are known for most of the transcripts that tell something about survival."""
-    return len(scope(run, dollars=True)) * 2 >= len(scope(run)) > 0
+    if not run.labels:
+        return False
+    return len(Scope(run, dollars=True).transcripts()) * 2 >= len(Scope(run).transcripts()) > 0
 
 
 def amount(point: Point, dollars: bool) -> float:
@@ -88,13 +115,24 @@ def frontier_line(run: Run, family: str, column: str) -> tuple[list[float], list
     `column` is `tokens`, `cost_usd` or `scheduled_usd`; empty where it isn't known or nothing aged is needed.
     """
     dollars = column != "tokens"
-    rows = scope(run, dollars).drop_duplicates("transcript").set_index("transcript")
-    whole = rows.cost_usd / rows.cost_vs_keep_all if dollars else rows.tokens_full_sum
-    line = run.frontier[(run.frontier.family == family) & run.frontier.transcript.isin(whole.index)]
-    line = line[line.transcript.isin(line[line.survival >= 1.0].transcript)]
-    if not len(line) or line[column].isna().any():
+    scope = Scope(run, dollars)
+    if not scope.needed:
         return [], []
-    means = (line[column] / line.transcript.map(whole)).groupby(line.survival).mean()
+    rows = scope.transcripts().set_index("transcript")
+    whole = rows.cost_usd / rows.cost_vs_keep_all if dollars else rows.tokens_full_sum
+    whole.index = whole.index.astype(object)
+    sums, counts = pandas.Series(dtype=float), pandas.Series(dtype=float)
+    for batch in run.batches("frontier", ["transcript", "family", "survival", column]):
+        line = batch[batch.family == family]
+        of_keep_all = whole.reindex(line.transcript.astype(object)).to_numpy()
+        # Other transcripts are out of scope.
+        line, of_keep_all = line[of_keep_all == of_keep_all], of_keep_all[of_keep_all == of_keep_all]
+        if line[column].isna().any():
+            return [], []
+        shares = (line[column] / of_keep_all).groupby(line.survival)
+        sums, counts = sums.add(shares.sum(), fill_value=0), counts.add(shares.size(), fill_value=0)
+    # Sums depend a little on how the table came in pieces.
+    means = (sums / counts).round(9)
     return list(means.to_numpy()), list(means.index)
 
 
@@ -116,30 +154,33 @@ def advise(run: Run) -> Advice | None:
     cheapest. None if there is no policy but bounds.
     """
     dollars = priced(run)
-    rows = scope(run, dollars)
-    chosen = _choose(run, rows, dollars)
+    scope = Scope(run, dollars)
+    parts = {label: scope.of(label)[USED] for label in run.labels}
+    chosen = _choose(run, parts, dollars)
     if chosen is None:
         return None
-    roots = list(dict.fromkeys(rows.root))
+    roots = list(dict.fromkeys(next(iter(parts.values())).root))
     if len(roots) < 2:
         return Advice(chosen[0], chosen[1], None, {})
+    if len(roots) > MOST_LEFT_OUT:
+        roots = [roots[n] for n in sorted(np.random.default_rng(0).choice(len(roots), MOST_LEFT_OUT, replace=False))]
     others: dict[str, int] = {}
     for root in roots:
-        without = _choose(run, rows[rows.root != root], dollars)
+        without = _choose(run, {label: part[part.root != root] for label, part in parts.items()}, dollars)
         if without is not None and without[0] != chosen[0]:
             others[without[0]] = others.get(without[0], 0) + 1
     return Advice(chosen[0], chosen[1], 1 - sum(others.values()) / len(roots), others)
 
 
-def _choose(run: Run, rows: Any, dollars: bool) -> tuple[str, str] | None:
-    found = [point for point in points(run, rows) if not point.bound]
+def _choose(run: Run, parts: Mapping[str, Any], dollars: bool) -> tuple[str, str] | None:
+    found = [point for point in points(run, parts.__getitem__) if not point.bound]
     if not found:
         return None
     fewest = min(point.rejected for point in found)
     passing = [point for point in found if point.rejected == fewest]
     refused = f"{fewest:.1%} of calls refused, the fewest" if fewest else "no call refused"
     best = max(passing, key=lambda point: (point.survival or 0.0, -amount(point, dollars)))
-    near = [point for point in passing if point is best or _level(rows, point, best)]
+    near = [point for point in passing if point is best or _level(parts[point.policy], parts[best.policy])]
     cheapest = min(near, key=lambda point: amount(point, dollars))
     unit = f"{amount(cheapest, dollars):.0%} of keep-all's {'dollars' if dollars else 'tokens'}"
     if cheapest.survival is None:
@@ -152,11 +193,11 @@ def _choose(run: Run, rows: Any, dollars: bool) -> tuple[str, str] | None:
     return cheapest.policy, f"{refused}; {kept}; cheapest of {len(near)} such settings ({unit})"
 
 
-def _level(rows: Any, point: Point, best: Point) -> bool:
+def _level(part: Any, best: Any) -> bool:
     """Whether the paired difference to the best can be 0; of one session, whether it is."""
-    pair = [rows[rows.policy == label].set_index("transcript") for label in (best.policy, point.policy)]
+    pair = [one.set_index("transcript") for one in (best, part)]
     difference = (pair[0].survival - pair[1].survival).dropna()
     if not len(difference) or not np.any(difference.to_numpy()):
         return True
-    interval = bootstrap_mean(difference.to_numpy(), list(pair[0].root[difference.index]))
+    interval = bootstrap_mean(difference.to_numpy(), pair[0].root[difference.index].to_numpy())
     return interval is not None and interval[1] <= 0

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.report.plots import new_figure, save
-from ctxsim.report.style import BOUND_COLOR, COLORS, color_of, plain_axes, second_time, short, spread
-from ctxsim.report.tradeoff import Point, amount, dominated, frontier_line, points, priced, scope
+from ctxsim.report.style import BOUND_COLOR, COLORS, color_of, direct_label, plain_axes, second_time, short, spread
+from ctxsim.report.tradeoff import Point, Scope, amount, dominated, frontier_line, points, priced
 from ctxsim.results import Run
 
 DIRECT_LABELS = 16
@@ -21,7 +21,7 @@ def plot_sweep(run: Run) -> list[Path]:
 
 def tradeoffs(run: Run) -> list[Path]:
     """Write survival against tokens, and against dollars where prices are known; none if nothing old was needed."""
-    if not run.summary.survival.notna().any():
+    if not run.knows("survival"):
         return []
     drawn = [tradeoff(run, run.folder / "survival-tokens.png", dollars=False)]
     if priced(run):
@@ -31,7 +31,7 @@ def tradeoffs(run: Run) -> list[Path]:
 
 def tradeoff(run: Run, path: Path, dollars: bool) -> Path:
     """One chart: each policy a point, a policy's settings joined, what another one beats pale, the frontier drawn."""
-    found = [point for point in points(run, scope(run, dollars)) if point.survival is not None]
+    found = [point for point in points(run, Scope(run, dollars).of) if point.survival is not None]
     figure, axes = new_figure(10.5, 6)
     pale = dominated(found, dollars)
 
@@ -72,11 +72,7 @@ def tradeoff(run: Run, path: Path, dollars: bool) -> Path:
     axes.set_xlim(0, right)
     placed = spread([y for _, _, y, _ in labels], 4.2, -3, 104)
     for (text, x, y, color), height in zip(labels, placed, strict=True):
-        axes.annotate(
-            text, (x, y), xytext=(1.02, (height + 4) / (top + 4)), textcoords=axes.transAxes, color=color, va="center",
-            fontsize=9, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": color, "lw": 0.4, "alpha": 0.5, "relpos": (0, 0.5)},
-        )  # fmt: skip
+        direct_label(axes, text, (x, y), (height + 4) / (top + 4), color)
     axes.set_xlabel(
         "dollars, % of keep-all's (modelled)" if dollars else "input tokens sent, % of keep-all's (counted)"
     )

@@ -1,0 +1,170 @@
+"""A run's folder, written as rows come: every file whole under its name, or not there."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import types
+import typing
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.results import TABLES, RunInfo, Tables, columns
+
+ROW_GROUP = 10_000
+"""Rows that wait in memory until they are written to Parquet."""
+
+PART_ROWS = 1_000_000
+"""Rows of one Parquet file, about: whole row groups."""
+
+
+def _arrow_schema(row: type[msgspec.Struct]) -> Any:
+    import pyarrow
+
+    arrow = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
+    fields = []
+    for name, annotation in typing.get_type_hints(row).items():
+        options = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+        kind = next(option for option in options if option is not type(None))
+        fields.append(pyarrow.field(name, arrow[kind], nullable=type(None) in options))
+    return pyarrow.schema(fields)
+
+
+class _Csv:
+    """One growing CSV file, under a temporary name until `finish`."""
+
+    def __init__(self, folder: Path, name: str, row: type[msgspec.Struct]) -> None:
+        self._path = folder / f"{name}.csv"
+        self._part = folder / f"{name}.csv.part"
+        self._file = self._part.open("w", encoding="utf-8", newline="")
+        self._csv = csv.writer(self._file, lineterminator="\n")
+        self._csv.writerow(row.__struct_fields__)
+
+    def write(self, rows: Sequence[msgspec.Struct]) -> None:
+        self._csv.writerows(map(msgspec.structs.astuple, rows))
+
+    def abandon(self) -> None:
+        with suppress(OSError):
+            self._file.close()
+        self._part.unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        self._file.close()
+        self._part.replace(self._path)
+
+
+class _Parquet:
+    """One growing Parquet table, under a temporary name until `finish`: a file, or a folder of them."""
+
+    def __init__(self, folder: Path, name: str, row: type[msgspec.Struct]) -> None:
+        self._path = folder / f"{name}.parquet"
+        self._part = folder / f"{name}.parquet.part"
+        self._fields = row.__struct_fields__
+        self._schema = _arrow_schema(row)
+        self._waiting: list[msgspec.Struct] = []
+        _remove(self._part)
+        self._part.mkdir()
+        self._files: list[Path] = []
+        self._next_file()
+
+    def _next_file(self) -> None:
+        import pyarrow.parquet
+
+        self._files.append(self._part / f"part-{len(self._files):05}.parquet")
+        self._rows = 0
+        self._writer = pyarrow.parquet.ParquetWriter(self._files[-1], self._schema, compression="zstd")
+
+    def write(self, rows: Sequence[msgspec.Struct]) -> None:
+        self._waiting += rows
+        if len(self._waiting) >= ROW_GROUP:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        """Parquet wants many rows at once."""
+        import pyarrow
+
+        if self._rows >= PART_ROWS:
+            self._writer.close()
+            self._next_file()
+        rows, self._waiting = self._waiting, []
+        batch = {name: [getattr(row, name) for row in rows] for name in self._fields}
+        self._writer.write_table(pyarrow.table(batch, schema=self._schema))
+        self._rows += len(rows)
+
+    def abandon(self) -> None:
+        with suppress(OSError):
+            self._writer.close()
+        # On a full disk that fails; the writer would try again, loudly, when it is collected.
+        self._writer.is_open = False
+        _remove(self._part)
+
+    def finish(self) -> None:
+        if self._waiting:
+            self._write_group()
+        self._writer.close()
+        if self._path.is_dir() or len(self._files) > 1:
+            _remove(self._path)
+        if len(self._files) == 1:
+            self._files[0].replace(self._path)
+            self._part.rmdir()
+        else:
+            self._part.replace(self._path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+class RunWriter:
+    """Writes a run's tables as rows come; `finish` gives the files their names, `run.json` last."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._files: list[_Csv | _Parquet] = []
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if error is not None and self._files:
+            for file in self._files:
+                file.abandon()
+            if not any(self.folder.iterdir()):
+                self.folder.rmdir()
+
+    @cached_property
+    def _tables(self) -> dict[str, list[_Csv | _Parquet]]:
+        """Made when the first row comes: a bench that fails before that leaves nothing behind."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        tables: dict[str, list[_Csv | _Parquet]] = {}
+        for name, (row, csv_too) in TABLES.items():
+            for form in (_Parquet, _Csv) if csv_too else (_Parquet,):
+                self._files.append(form(self.folder, name, row))
+                tables.setdefault(name, []).append(self._files[-1])
+        return tables
+
+    def write(self, tables: Tables) -> None:
+        """Append the rows of one transcript under all policies."""
+        for name, files in self._tables.items():
+            for file in files:
+                file.write(getattr(tables, name))
+
+    def finish(self, info: RunInfo) -> None:
+        """Complete the run. Killed here, it leaves no run.json, and so no run: never tables of two runs."""
+        self.folder.joinpath("run.json").unlink(missing_ok=True)
+        for files in self._tables.values():
+            for file in files:
+                file.finish()
+        described = {name: columns(row) for name, (row, _) in TABLES.items()}
+        text = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(info, columns=described)), indent=2)
+        part = self.folder / "run.json.part"
+        part.write_bytes(text + b"\n")
+        part.replace(self.folder / "run.json")
