@@ -40,12 +40,13 @@ class View(Sequence[Item]):
     `size` is the sum of `measure` over the items, kept up to date by every edit, so asking for it costs nothing.
     """
 
-    __slots__ = ("_items", "_length", "_measure", "edits", "lineage", "next_place", "size")
+    __slots__ = ("_items", "_length", "_measure", "_results", "edits", "lineage", "next_place", "size")
 
     def __init__(self, measure: Callable[[Item], int]) -> None:
         """Return an empty view. Only replay makes one; policies edit the one they are given."""
         self._items: list[Item] = []
         self._length = 0
+        self._results: tuple[list[Item], int] | None = None
         self._measure = measure
         self.edits: tuple[Edit, ...] = ()
         self.size = 0
@@ -75,7 +76,11 @@ class View(Sequence[Item]):
     @property
     def results(self) -> list[Item]:
         """All tool results, oldest first."""
-        return [item for item in self if item.kind == "tool_result"]
+        if self._results is None:
+            found = [item for item in self if item.kind == "tool_result"]
+            self._results = found, len(found)
+        found, length = self._results
+        return found[:length]
 
     def messages(self) -> list[list[Item]]:
         """Return the items grouped into messages."""
@@ -115,6 +120,13 @@ class View(Sequence[Item]):
                 return position
             position += 1
         raise ContractError(f"item {place} is not in the view: it was dropped, or has not been sent yet")
+
+    def find(self, place: int) -> Item | None:
+        """Return the item of that place; None if it isn't in the view."""
+        try:
+            return self[self.position(place)]
+        except ContractError:
+            return None
 
     def partners(self, places: Iterable[int]) -> set[int]:
         """Return these places together with the calls and results that they must stay with.
@@ -190,6 +202,7 @@ class View(Sequence[Item]):
         view = View.__new__(View)
         view._items = items
         view._length = len(items)
+        view._results = None
         view._measure = self._measure
         view.edits = self.edits + edits
         view.size = size
@@ -206,6 +219,14 @@ class View(Sequence[Item]):
             items = items[: self._length]
         items.append(item)
         view = self._with(items, self.size + self._measure(item), ())
+        if self._results is not None:
+            results, length = self._results
+            if item.kind == "tool_result":
+                if len(results) != length:
+                    results = results[:length]
+                results.append(item)
+                length += 1
+            view._results = results, length
         return view
 
     def settled(self) -> View:
@@ -214,5 +235,6 @@ class View(Sequence[Item]):
             return self
         view = self._with(self._items, self.size, ())
         view._length = self._length
+        view._results = self._results
         view.edits = ()
         return view

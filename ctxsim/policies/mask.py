@@ -1,5 +1,6 @@
 """Observation masking: old tool results become one line."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from ctxsim.policies.policy import Count, Policy, Positive
@@ -18,11 +19,18 @@ class Mask(Policy):
     keep: Count = 10
     batch: Positive = 1
 
+    _masked = -1  # the newest place that was
+
     def before_call(self, view: View) -> View:
         results = view.results
+        # What was old before is masked already: only the others are looked at.
+        start = bisect_right(results, self._masked, key=lambda item: item.place)
         old = {
             item.place: f"{PREFIX}({len(item.text.splitlines())} lines omitted)"
-            for item in results[: max(0, len(results) - self.keep)]
+            for item in results[start : max(start, len(results) - self.keep)]
             if not item.text.startswith(PREFIX)
         }
-        return view.rewrite(old, f"older than the newest {self.keep} results") if len(old) >= self.batch else view
+        if len(old) < self.batch:
+            return view
+        self._masked = max(old)
+        return view.rewrite(old, f"older than the newest {self.keep} results")

@@ -1,5 +1,6 @@
 """The lossless oracle: every result leaves as soon as no later call needs it, or when that costs least."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -18,11 +19,16 @@ class OracleLossless(Oracle):
 
     stub: ClassVar[str] = "[no longer needed]"
 
+    _call = 0
+
+    def foresee(self, clear_at: Mapping[int, int]) -> None:
+        super().foresee(clear_at)
+        self._due: dict[int, list[int]] = {}
+        for place, call in clear_at.items():
+            self._due.setdefault(call, []).append(place)
+
     def before_call(self, view: View) -> View:
-        call = self.__dict__["_call"] = self.__dict__.get("_call", 0) + 1
-        due = {
-            item.place: self.stub
-            for item in view.results
-            if self.clear_at.get(item.place, call + 1) <= call and item.text != self.stub and not item.media
-        }
+        self._call += 1
+        found = (view.find(place) for place in self._due.get(self._call, ()))
+        due = {item.place: self.stub for item in found if item and item.text != self.stub and not item.media}
         return view.rewrite(due, "no later call needs it")

@@ -21,8 +21,7 @@ class TokenBudget(Policy):
     retain: Count = 500
 
     def after_call(self, view: View, usage: Usage) -> View:
-        results = view.results
-        if not 0 < self.budget < usage.input_tokens or not results:
+        if not 0 < self.budget < usage.input_tokens or not (results := view.results):
             return view
         newest = results[-1].message
         # Equal to the limit counts as short enough: cutting it would only add the marker.
