@@ -78,7 +78,7 @@ def bench(
         resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
         names, tasks = [scenario.name], [(scenario_rows, (scenario, setting))]
     else:
-        found = [source for path in paths for source in sources_of(path)]
+        found = list(sources_of(*paths))
         for source in found if cluster else ():
             # Workers have another working directory; names stay as they were given.
             source.path = source.path and source.path.absolute()

@@ -134,7 +134,11 @@ class _Replay(Moments):
         llm, tally = self.llm, self.tally
         tokens = llm.rendering.follow(request, self.changed_from)
         # Who gives up sends nothing: nothing is refused, waited for or taken from the bucket.
-        verdict = llm.judge(request, tokens, self.changed_from) if stop is None else Verdict("stopped", stop.reason)
+        if stop is None:
+            verdict = llm.judge(request, tokens, self.changed_from)
+        else:
+            verdict = Verdict("stopped", stop.reason)
+            llm.not_asked(self.changed_from)
         attempts = 1
         while verdict.status == "overflow" and stop is None and attempts <= self.retries:
             smaller = self._shrink(request, tokens, verdict.reason)

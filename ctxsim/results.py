@@ -185,7 +185,7 @@ HELD_ROWS = 1_000_000
 
 
 def read_run(folder: str | Path) -> Run:
-    """Return a finished run. Raises InputError if the folder holds none or another version's."""
+    """Return a finished run. Raises InputError if the folder holds none, an empty one or another version's."""
     folder = Path(folder)
     try:
         info = msgspec.json.decode((folder / "run.json").read_bytes(), type=RunInfo)
@@ -198,4 +198,7 @@ def read_run(folder: str | Path) -> Run:
     for name in TABLES:
         if not (folder / f"{name}.parquet").exists():
             raise InputError(folder, f"is no finished run: {name}.parquet is missing")
-    return Run(folder, info)
+    run = Run(folder, info)
+    if not run.labels:
+        raise InputError(folder, "holds no replayed call")
+    return run

@@ -36,7 +36,7 @@ def _arrow_schema(row: type[msgspec.Struct]) -> Any:
 
 
 class _Csv:
-    """One growing CSV file, under a temporary name until `finish`."""
+    """One growing CSV file, under a temporary name until `rename`."""
 
     def __init__(self, folder: Path, name: str, row: type[msgspec.Struct]) -> None:
         self._path = folder / f"{name}.csv"
@@ -53,13 +53,15 @@ class _Csv:
             self._file.close()
         self._part.unlink(missing_ok=True)
 
-    def finish(self) -> None:
+    def close(self) -> None:
         self._file.close()
+
+    def rename(self) -> None:
         self._part.replace(self._path)
 
 
 class _Parquet:
-    """One growing Parquet table, under a temporary name until `finish`: a file, or a folder of them."""
+    """One growing Parquet table, under a temporary name until `rename`: a file, or a folder of them."""
 
     def __init__(self, folder: Path, name: str, row: type[msgspec.Struct]) -> None:
         self._path = folder / f"{name}.parquet"
@@ -103,10 +105,12 @@ class _Parquet:
         self._writer.is_open = False
         _remove(self._part)
 
-    def finish(self) -> None:
+    def close(self) -> None:
         if self._waiting:
             self._write_group()
         self._writer.close()
+
+    def rename(self) -> None:
         if self._path.is_dir() or len(self._files) > 1:
             _remove(self._path)
         if len(self._files) == 1:
@@ -128,6 +132,7 @@ class RunWriter:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._info = folder / "run.json.part"
         self._files: list[_Csv | _Parquet] = []
 
     def __enter__(self) -> RunWriter:
@@ -137,6 +142,7 @@ class RunWriter:
         if error is not None and self._files:
             for file in self._files:
                 file.abandon()
+            self._info.unlink(missing_ok=True)
             if not any(self.folder.iterdir()):
                 self.folder.rmdir()
 
@@ -158,13 +164,19 @@ class RunWriter:
                 file.write(getattr(tables, name))
 
     def finish(self, info: RunInfo) -> None:
-        """Complete the run. Killed here, it leaves no run.json, and so no run: never tables of two runs."""
-        self.folder.joinpath("run.json").unlink(missing_ok=True)
-        for files in self._tables.values():
-            for file in files:
-                file.finish()
+        """Complete the run: first everything is on disk, then names change, `run.json` last.
+
+        A full disk leaves the run that was there before; killed among the names, it leaves no run.json, and so no run:
+        never tables of two runs.
+        """
+        files = [file for files in self._tables.values() for file in files]
+        for file in files:
+            file.close()
         described = {name: columns(row) for name, (row, _) in TABLES.items()}
         text = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(info, columns=described)), indent=2)
-        part = self.folder / "run.json.part"
-        part.write_bytes(text + b"\n")
-        part.replace(self.folder / "run.json")
+        whole = self.folder / "run.json"
+        self._info.write_bytes(text + b"\n")
+        whole.unlink(missing_ok=True)
+        for file in files:
+            file.rename()
+        self._info.replace(whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import dataclass
 from pathlib import Path
 from zipfile import ZipFile
@@ -11,22 +12,29 @@ import pytest
 from samples import conversation, run
 from test_cli import ctxsim
 
+from ctxsim.bench import bench
+from ctxsim.bounds.programme import Goal, Keeping, Programme
 from ctxsim.economics import payback_calls
-from ctxsim.errors import ContractError, InputError, LabelError
+from ctxsim.errors import ContractError, CtxsimError, InputError, LabelError
 from ctxsim.estimators import open_estimator
 from ctxsim.measure import Measured
 from ctxsim.policies import Policy, Spec, Stop, open_policy
 from ctxsim.provider import Provider, RateLimit
 from ctxsim.provider.models import find_model, read_overrides
 from ctxsim.provider.prices import Prices
+from ctxsim.provider.rate_limit import Bucket, smallest_quota
 from ctxsim.readers import read, read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.ctxsim_jsonl import lines
 from ctxsim.replay import replay
+from ctxsim.results import read_run
 from ctxsim.tally import Sent
+from ctxsim.task import Setting
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
 from ctxsim.view import View
+from ctxsim.writer import _Parquet
 
 WORDS = "word " * 400
 PRICES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75, cache_write_long=6.0)
@@ -304,3 +312,108 @@ def test_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     assert ctxsim("bench", "documented-53k.json", *arguments, cwd=tmp_path).returncode == 0
     found = {folder.name for folder in (tmp_path / "results").iterdir()}
     assert found == {"claude-4.5-a", "claude-4.5-b", "documented-53k", "documented-53k-recorded"}
+
+
+def test_the_smallest_quota_of_a_session_with_pauses_of_weeks() -> None:
+    for seed in range(60):
+        chance = random.Random(seed)
+        at_s, requests = 0.0, []
+        for _ in range(60):
+            at_s += chance.expovariate(1 / (14 * 86_400)) if chance.random() < 0.05 else chance.uniform(5, 25)
+            requests.append((at_s, chance.randrange(20_000, 150_000)))
+
+        def waits(quota: int, requests: list[tuple[float, int]] = requests) -> bool:
+            bucket = Bucket(quota)
+            for second, need in requests:
+                wait_s = bucket.wait_s(need, second)
+                # Of weeks in seconds a double holds a ten-thousandth of a microsecond.
+                if wait_s is None or wait_s > 1e-6:
+                    return True
+                bucket.take(need, second)
+            return False
+
+        quota = smallest_quota(requests)
+        assert not waits(quota + 1) and waits(quota - 1)
+
+
+def test_a_cache_without_known_prices(tmp_path: Path) -> None:
+    setting = Setting("a", "a", ("keep-all", "mask:keep=1"), overrides={"cache": "anthropic"})
+    (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines(conversation(WORDS, WORDS, "c", "d"))))
+    bench(setting, tmp_path / "out", paths=[str(tmp_path / "a.jsonl")])
+    assert read_run(tmp_path / "out").summary.cost_usd.isna().all()
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines(conversation("one", "two"))))
+    given = [str(tmp_path), str(tmp_path / "a.jsonl"), f"{tmp_path}/../{tmp_path.name}/a.jsonl"]
+    assert [source.name for source in sources(*given)] == [str(tmp_path / "a.jsonl")]
+    assert bench(Setting("a", "a", ("keep-all",)), tmp_path / "out", paths=given).inputs[0].transcripts == 1
+    assert read_run(tmp_path / "out").transcripts == 1
+
+
+def test_a_disk_that_is_full_at_the_end_leaves_the_run_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines(conversation("one", "two"))))
+    out, given = tmp_path / "out", [str(tmp_path / "a.jsonl")]
+    bench(Setting("a", "a", ("keep-all",)), out, paths=given)
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    closed = 0
+    close = _Parquet.close
+
+    def full(self: _Parquet) -> None:
+        nonlocal closed
+        closed += 1
+        if closed == 3:
+            raise OSError(28, "No space left on device")
+        close(self)
+
+    monkeypatch.setattr(_Parquet, "close", full)
+    with pytest.raises(CtxsimError, match="No space left on device"):
+        bench(Setting("a", "a", ("drop-all",)), out, paths=given)
+    assert {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()} == before
+    assert read_run(out).labels == ["keep-all"]
+
+
+def test_the_frontier_does_not_depend_on_the_order_of_questions() -> None:
+    for seed in range(25):
+        chance = random.Random(seed)
+        keepings = [
+            Keeping(
+                source, tuple((call, chance.randrange(1, 9_000)) for call in sorted(chance.sample(range(1, 30), 5)))
+            )
+            for source in range(9)
+        ]
+        calls = {one.source: [call for call, _ in one.steps] for one in keepings}
+        goals = []
+        for source, of_source in calls.items():
+            for call in of_source:
+                others = [other for other in calls if call in calls[other] and chance.random() < 0.7]
+                goals.append(Goal(call, 1 / 45, tuple(sorted({source, *others}))))
+        questions = [level / 17 for level in range(18)]
+        in_order, shuffled = Programme(keepings, goals), Programme(keepings, goals)
+        answers = {level: in_order.least(level) for level in questions}
+        for level in chance.sample(questions, len(questions)):
+            assert shuffled.least(level) == answers[level]
+
+
+def test_a_stopped_call_hides_no_edit_from_the_pair_rule() -> None:
+    @dataclass
+    class DropsAndStops(Policy):
+        """Drops the task after call 2 and gives up once, at call 3."""
+
+        def before_call(self, view: View) -> View | Stop:
+            return Stop("enough") if sum(item.kind == "tool_call" for item in view) == 2 else view
+
+        def after_call(self, view: View, usage: object) -> View:
+            asked = sum(item.kind == "tool_call" for item in view)
+            return view.drop([view[0].place], "r") if asked == 2 and view[0].kind == "user" else view
+
+    sent = mine(DropsAndStops, conversation("a", "b", "c", "d"))
+    assert [one.row.status for one in sent] == ["ok", "ok", "stopped", "ok", "ok"]
+
+
+def test_a_report_of_an_empty_run_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text('{"messages": [')
+    assert "no call to replay" in ctxsim("bench", "bad.json", "--out", "out", cwd=tmp_path).stderr
+    for command in ("report", "plot", "losses"):
+        done = ctxsim(command, "out", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (1, "ctxsim: out: holds no replayed call\n")

@@ -138,7 +138,8 @@ class Scheduled:
     """Schedules near one transcript's `results` frontier: results are sent once, edits come at the best times."""
 
     def __init__(self, transcript: Transcript, provider: Provider, counter: Counter) -> None:
-        self._prices = None if provider.cache == "none" else cache_prices(transcript, provider, counter)
+        known = provider.prices is not None and provider.cache != "none"
+        self._prices = cache_prices(transcript, provider, counter) if known else None
         self._token_usd = _cheapest(provider)
         sent = first_sent(transcript)
         results = (item for item in transcript.items if item.kind == "tool_result")

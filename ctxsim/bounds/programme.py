@@ -101,10 +101,10 @@ class Programme:
         """Return the share of each step and the bound; None if the solver fails."""
         # From the solution of the next level above, whatever was asked before: the same answer in any order.
         start = min((level for level in LEVELS if level > survival), default=None)
+        basis = None if start is None else self._basis(start)
         solver = self._solver
-        if start is None:
-            solver.clearSolver()
-        elif (basis := self._basis(start)) is not None:
+        solver.clearSolver()
+        if basis is not None:
             solver.setBasis(basis)
         if not self._solve(survival):
             return None

@@ -166,14 +166,13 @@ def replayed(
         info = bench(setting, folder, scenario, given, where.jobs, step, stopped, where.resume, where.cluster)
     if not info.complete:
         click.echo(f"Stopped: {len(info.inputs)} source(s) done and written; go on with --resume", err=True)
-    run = read_run(folder)
-    if not quiet:
-        _print_providers(info)
-    if not run.labels:
+    if not any(one.calls for one in info.inputs):
         raise CtxsimError(
             f"{', '.join(paths)}: no call to replay" + "".join(f"; {i.error}" for i in info.inputs if i.error)
         )
-    return info, run
+    if not quiet:
+        _print_providers(info)
+    return info, read_run(folder)
 
 
 def console() -> Any:

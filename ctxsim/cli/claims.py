@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
@@ -33,7 +33,7 @@ def command(paths: tuple[str, ...], seeds: tuple[str, ...], only_criteria: bool,
             out.print(Text(f"{'met    ' if one.met else 'not met'}  {one.name} ({one.metric})", style="bold"))
             out.print(Text(f"         {one.got}", style="dim"))
         return
-    recorded = [transcript for path in paths for transcript in _readable(path)]
+    recorded = list(_readable(paths))
     found = [(claim, finding) for claim, finding in check(Evidence(recorded)) if not seeds or claim.seed in seeds]
     if form == "markdown":
         click.echo(markdown(found), nl=False)
@@ -49,9 +49,9 @@ def command(paths: tuple[str, ...], seeds: tuple[str, ...], only_criteria: bool,
     out.print(Text(f"\n{len(found)} claims: " + ", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items()))))
 
 
-def _readable(path: str) -> Iterator[Transcript]:
-    """The transcripts under a path; a file in a folder that can't be read is told of and left out."""
-    for source in sources(path):
+def _readable(paths: Iterable[str]) -> Iterator[Transcript]:
+    """The transcripts under some paths; a file in a folder that can't be read is told of and left out."""
+    for source in sources(*paths):
         try:
             yield from read_source(source)
         except InputError as error:

@@ -32,14 +32,13 @@ class Reading:
         self.left_out: list[str] = []
 
     def __iter__(self) -> Iterator[Transcript]:
-        for path in self.paths:
-            for source in sources(path):
-                try:
-                    yield from read_source(source)
-                except NotATranscript as error:
-                    (self.errors if source.named else self.left_out).append(str(error))
-                except InputError as error:
-                    self.errors.append(str(error))
+        for source in sources(*self.paths):
+            try:
+                yield from read_source(source)
+            except NotATranscript as error:
+                (self.errors if source.named else self.left_out).append(str(error))
+            except InputError as error:
+                self.errors.append(str(error))
 
     def finish(self) -> None:
         for text in dict.fromkeys(self.left_out):

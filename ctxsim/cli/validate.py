@@ -28,13 +28,12 @@ def command(paths: tuple[str, ...], show_fit: bool, worst: int) -> None:
     """
     calls: list[Compared] = []
     errors = []
-    for path in paths:
-        for source in sources(path):
-            try:
-                for transcript in read_source(source):
-                    calls += compare(transcript, resolve({}, None, transcript))
-            except InputError as error:
-                errors.append(str(error))
+    for source in sources(*paths):
+        try:
+            for transcript in read_source(source):
+                calls += compare(transcript, resolve({}, None, transcript))
+        except InputError as error:
+            errors.append(str(error))
     predictions: list[Predicted] = []
     ordered = sorted(calls, key=lambda call: (call.format, call.model, call.transcript, call.call))
     click.echo(_line(HEADER))

@@ -105,6 +105,10 @@ class MockLLM:
             return Verdict("invalid_pairs", "; ".join(errors[:3]) + (" ..." if len(errors) > 3 else ""))
         return self._admit(self.rendering, tokens, self.provider.reserved_output)
 
+    def not_asked(self, changed_from: int) -> None:
+        """A request that was rendered but not judged: the next one is checked from there on, or whole."""
+        self._pairs.passed_by(changed_from)
+
     def _admit(self, rendering: Rendering, tokens: int, output: int) -> Verdict:
         window = self.provider.window
         if tokens + output > window:

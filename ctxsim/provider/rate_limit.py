@@ -79,7 +79,9 @@ def smallest_quota(requests: Sequence[tuple[float, int]]) -> int:
         since = np.minimum.accumulate(before - quota * minutes)
         taken = through - quota * minutes - since
         last = int(np.argmax(taken))
-        if taken[last] <= quota * (1 + 1e-12):
-            return max(1, math.ceil(quota * (1 - 1e-12)))
         first = int(np.argmin((before - quota * minutes)[: last + 1]))
-        quota = float((through[last] - before[first]) / (1 + minutes[last] - minutes[first]))
+        better = float((through[last] - before[first]) / (1 + minutes[last] - minutes[first]))
+        # Over pauses of weeks the differences above lose digits: what counts is whether the quota still rises.
+        if better <= quota * (1 + 1e-12):
+            return max(1, math.ceil(quota * (1 - 1e-12)))
+        quota = better

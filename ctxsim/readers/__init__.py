@@ -102,12 +102,22 @@ def _walk(folder: Path) -> Iterator[Path]:
             yield entry
 
 
-def sources(path: str) -> Iterator[Source]:
-    """Return what a path on the command line means: `-`, a file, an archive, or a folder, walked in sorted order.
+def sources(*paths: str) -> Iterator[Source]:
+    """Return what paths on the command line mean: `-`, a file, an archive, or a folder, walked in sorted order.
 
-    `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a pattern. Raises
-    InputError if there is nothing.
+    `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a pattern. What several
+    of them mean comes once. Raises InputError if one means nothing.
     """
+    seen = set()
+    for path in paths:
+        for source in _sources(path):
+            key = (source.path.resolve() if source.path else source.name, source.member)
+            if key not in seen:
+                seen.add(key)
+                yield source
+
+
+def _sources(path: str) -> Iterator[Source]:
     if path == "-":
         yield standard_input()
         return
@@ -121,7 +131,7 @@ def sources(path: str) -> Iterator[Source]:
         if not matching:
             raise InputError(path, "matches nothing")
         for one in matching:
-            yield from sources(one)
+            yield from _sources(one)
         return
     if not root.exists():
         raise InputError(path, "does not exist")
@@ -148,7 +158,7 @@ def _listed(path: str) -> Iterator[Source]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"@{path}", f"is no list of paths: {error}") from None
     for name in filter(None, map(str.strip, names)):
-        yield from sources(name)
+        yield from _sources(name)
 
 
 def read(path: str) -> Iterator[Transcript]:
