@@ -65,10 +65,10 @@ def write(folder: Path, transcript: Transcript, name: str) -> None:
     (folder / f"{name}.jsonl").write_bytes(b"\n".join(lines(named)) + b"\n")
 
 
-def corpus(folder: Path, megabytes: int) -> Path:
+def corpus(folder: Path, megabytes: int, turns: int = 50) -> Path:
     """A folder of generated transcripts of about this size; five different ones, over and over."""
     folder.mkdir()
-    base = [generated(50, seed) for seed in range(5)]
+    base = [generated(turns, seed) for seed in range(5)]
     size = number = 0
     while size < megabytes * 1_000_000:
         write(folder, base[number % 5], f"t{number:05}")
@@ -222,7 +222,7 @@ def main() -> None:
             base = base or taken
             say(f"| sweep of {count} settings | {taken / base:.1f} | of one |")
         base = None
-        forty = corpus(root / "forty", 40)
+        forty = corpus(root / "forty", 40, 20)
         for jobs in (1, 2, 4):
             taken = seconds(lambda jobs=jobs: run(forty, DEFAULT_POLICIES, root / "out", jobs), 1)  # type: ignore[misc]
             base = base or taken

@@ -177,7 +177,7 @@ def test_what_was_found_once_is_read_or_refused(file: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("target", "seconds"), [("readers", 20), ("labels", 5), ("scenarios", 5), ("overrides", 5)])
+@pytest.mark.parametrize(("target", "seconds"), [("readers", 12), ("labels", 3), ("scenarios", 3), ("overrides", 3)])
 def test_fuzzing_finds_nothing_quickly(target: str, seconds: int, tmp_path: Path) -> None:
     pytest.importorskip("atheris")
     seeds = tmp_path / "seeds"

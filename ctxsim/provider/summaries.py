@@ -15,14 +15,20 @@ PROMPT = (
 EMPTY = "The earlier part of the conversation was summarized."
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
-_IDENTIFIER = re.compile(
-    r"https?://\S+|[\w.+-]+@[\w-]+\.[\w.]+|(?:[\w.-]*/)+[\w.-]+|\b[\w-]*\d[\w-]{3,}\b|\b\w+[._]\w+\b"
-)
+_LINK, _ADDRESS, _PATH = r"https?://\S+", r"[\w.+-]+@[\w-]+\.[\w.]+", r"(?:[\w.-]*/)+[\w.-]+"
+_REST = r"\b[\w-]*\d[\w-]{3,}\b|\b\w+[._]\w+\b"
+# Links and paths need a slash, addresses an at sign: most lines are searched for neither.
+_IDENTIFIERS = {
+    (False, False): re.compile(_REST),
+    (True, False): re.compile(f"{_ADDRESS}|{_REST}"),
+    (False, True): re.compile(f"{_LINK}|{_PATH}|{_REST}"),
+    (True, True): re.compile(f"{_LINK}|{_ADDRESS}|{_PATH}|{_REST}"),
+}
 
 
 def identifiers(text: str) -> list[str]:
     """Return the links, addresses, paths, numbers and dotted names in a text, in order."""
-    return _IDENTIFIER.findall(text)
+    return _IDENTIFIERS["@" in text, "/" in text].findall(text)
 
 
 def empty(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
@@ -46,7 +52,7 @@ def extractive(items: Sequence[Item], max_tokens: int, count: Callable[[str], in
                 room -= cost
     seen: set[str] = set()
     for _, sentence in lines:
-        seen.update(_IDENTIFIER.findall(sentence))
+        seen.update(identifiers(sentence))
     lines += _richest_lines(items, seen, room, count)
     return "\n".join(text for _, text in sorted(lines, key=lambda line: line[0])) or EMPTY
 
@@ -61,7 +67,7 @@ def _richest_lines(
             continue
         for row, line in enumerate(item.text.split("\n")):
             line = line.strip()[:300]
-            found = frozenset(_IDENTIFIER.findall(line)) - seen
+            found = frozenset(identifiers(line)) - seen
             if found:
                 queue.append((-len(found), number, row, line, found))
     heapq.heapify(queue)
