@@ -77,7 +77,7 @@ def main() -> None:
             for found, sent in zip(references, views, strict=True):
                 survival = Survival(found)
                 for one in sent:
-                    survival.call(one.call, one.view)  # type: ignore[attr-defined]
+                    survival.call(one.call, one.view, one.changed_from)  # type: ignore[attr-defined]
 
         print(f"| survival under {label} | {seconds(survive) / floor:.2f} |")
     keep_all = [
