@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 
 import corpus
@@ -38,13 +37,11 @@ PRICES = price_list.Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3
 def prices_of(sizes: list[int], born: list[int], dies: dict[int, int], calls: int) -> Prices:
     """The price of a break: what earlier requests had cached behind the cut, dead ones gone."""
 
-    def break_at(call: int, positions: Sequence[int], behind: Sequence[float], dead: float) -> np.ndarray:  # type: ignore[type-arg]
+    def break_at(call: int, position: int, behind: float, dead: float) -> float:
         gone = [size if dies.get(p, calls + 9) <= call else 0 for p, size in enumerate(sizes)]
-        assert dead == sum(gone)
         cached = [size if born[p] < call else 0 for p, size in enumerate(sizes)]
-        for p, beyond in zip(positions, behind, strict=True):
-            assert p >= len(sizes) or beyond == sum(gone[p + 1 :])
-        return np.array([(WRITE - READ) * (sum(cached[p + 1 :]) - sum(gone[p + 1 :])) for p in positions])
+        assert dead == sum(gone) and behind == sum(gone[position + 1 :])
+        return (WRITE - READ) * (sum(cached[position + 1 :]) - behind)
 
     return Prices(np.array([0.0] + [READ] * calls), frozenset(), break_at)
 

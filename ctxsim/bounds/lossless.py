@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.bounds.schedule import Dead, Floats, Ints, Prices, best_times
+from ctxsim.bounds.schedule import Dead, Prices, best_times
 from ctxsim.provider import Provider
 from ctxsim.provider.vendor import load_vendor
 from ctxsim.references import References, first_sent
@@ -71,19 +71,17 @@ def cache_prices(transcript: Transcript, provider: Provider, counter: Counter) -
     break_price = [write - read for read, write in rates]
     cheaper = frozenset(n for n in range(1, len(rates)) if n in cold or break_price[n] < break_price[n - 1])
     # What an earlier request had: items that were first sent before a call.
-    had = np.searchsorted(first_sent(transcript), np.arange(len(calls) + 1))
-    runs = _runs(transcript)
+    had = before[np.searchsorted(first_sent(transcript), np.arange(len(calls) + 1))].tolist()
+    ends = before[1:].tolist()
+    runs = _runs(transcript).tolist()
 
-    def break_at(number: int, positions: Ints, behind: Floats, dead: float) -> Floats:
+    def break_at(number: int, position: int, behind: float, dead: float) -> float:
         if number in cold:
-            return np.zeros(len(positions))
-        cached = before[had[number]]
-        after = cached - before[positions + 1] - behind
-        if rule.kind == "breakpoints":
-            # No entry is found beyond the lookback: the request is written from its first item on.
-            far = runs[calls[number - 1].start - 1] - runs[positions] > rule.lookback
-            after = np.where(far, cached - dead, after)
-        paid: Floats = after * break_price[number]
+            return 0.0
+        # No entry is found beyond the lookback: the request is written from its first item on.
+        far = rule.kind == "breakpoints" and runs[calls[number - 1].start - 1] - runs[position] > rule.lookback
+        after = had[number] - (dead if far else ends[position] + behind)
+        paid: float = after * break_price[number]
         return paid
 
     return Prices(keep, cheaper, break_at)

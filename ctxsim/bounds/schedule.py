@@ -7,6 +7,7 @@ the cut is cleared with it for nothing. Source of the recurrence: docs/reference
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 EXACT_STEPS = 40_000_000
 """Above this many steps (items x moments cubed / 6) every edit clears all that is dead: one state instead of two."""
@@ -32,14 +32,14 @@ class Dead(msgspec.Struct, frozen=True):
 class Prices(msgspec.Struct, frozen=True):
     """What edits cost. `keep[c]`: one dead token sent with call c of 1..T; index 0 is unused.
 
-    `break_at(c, positions, behind, dead)`: edits of the items at these positions before call c, each without the tokens
-    `behind` it that are dead by then and go too; `dead` are all such tokens, wherever they stand. Before a call of
-    `cheaper` that may be less than before the call ahead of it, before others only if something has died in between.
+    `break_at(c, position, behind, dead)`: an edit of the item at a position before call c, without the tokens `behind`
+    it that are dead by then and go too; `dead` are all such tokens, wherever they stand. Before a call of `cheaper` it
+    may cost less than before the call ahead of it, before others only if something has died in between.
     """
 
     keep: Floats
     cheaper: frozenset[int]
-    break_at: Callable[[int, Ints, Floats, float], Floats]
+    break_at: Callable[[int, int, float, float], float]
 
 
 class Schedule(NamedTuple):
@@ -66,12 +66,14 @@ def best_times(items: Sequence[Dead], prices: Prices, steps: int = EXACT_STEPS) 
     return _exact(useful, prices, moments) if exact else _all_dead(useful, prices, moments)
 
 
-def _break_of(items: Sequence[Dead], prices: Prices, call: int, positions: Sequence[int]) -> Floats:
-    """What edits at these positions before a call cost. The items are in order of position."""
-    dead = [item for item in items if item.dies <= call]
-    gone = np.concatenate((np.cumsum([item.saved for item in reversed(dead)])[::-1], [0.0])) if dead else np.zeros(1)
-    behind = gone[np.searchsorted([item.position for item in dead], positions, side="right")]
-    return prices.break_at(call, np.asarray(positions), behind, float(gone[0]))
+def _breaks(items: Sequence[Dead], prices: Prices, call: int) -> list[float]:
+    """What an edit of each item before a call costs. The items are in order of position."""
+    dead = sum(item.saved for item in items if item.dies <= call)
+    behind, found = dead, []
+    for item in items:
+        behind -= item.saved if item.dies <= call else 0
+        found.append(prices.break_at(call, item.position, behind, dead))
+    return found
 
 
 def _upto(prices: Prices) -> Floats:
@@ -87,8 +89,7 @@ def _exact(items: list[Dead], prices: Prices, moments: Sequence[int]) -> Schedul
     end = len(moments) - 1
     number = {moment: at for at, moment in enumerate(moments)}
     upto = _upto(prices)[np.array(moments[1:]) - 1]
-    positions = [item.position for item in items]
-    broken = np.array([_break_of(items, prices, moment, positions) for moment in moments[1:-1]])
+    broken = np.array([_breaks(items, prices, moment) for moment in moments[1:-1]])
     best: Any = np.zeros((end + 1, end + 1))
     choices = []
     for column, item in reversed(list(enumerate(items))):
@@ -120,53 +121,65 @@ def _exact(items: list[Dead], prices: Prices, moments: Sequence[int]) -> Schedul
     return Schedule(times, float(best[0, end]))
 
 
+class _Before:
+    """An edit that can be the one before: its call, what led to it, and what dies after it."""
+
+    __slots__ = ("behind", "call", "cost", "cut", "died")
+
+    def __init__(self, call: int, cost: float, died: float, cut: int) -> None:
+        self.call = call
+        self.cost = cost
+        """Of all edits up to it, and what has waited by then for any."""
+        self.died = died
+        self.cut = cut
+        """The number of the first item that dies after it."""
+        self.behind = 0.0
+        """Dead tokens behind that."""
+
+
 def _all_dead(items: list[Dead], prices: Prices, moments: Sequence[int]) -> Schedule:
     """The best edit calls if each edit clears all that is dead by then.
 
     An edit at e looks back to the edit before it, at a: what dies in (a, e] waits for e, and the first of it is where e
-    cuts. An earlier a waits for more and cuts further ahead: once it waits dearer than a later one, it always will.
+    cuts. An earlier a waits for more and cuts further ahead: once it waits no cheaper than a later one, it never will.
     """
-    end = moments[-1]
-    upto = _upto(prices)
+    end, nothing = moments[-1], len(items)
+    upto = _upto(prices).tolist()
     dying: dict[int, list[int]] = {}
     for number, item in enumerate(items):
         dying.setdefault(item.dies, []).append(number)
-    positions = np.array([item.position for item in items])
-    gone = np.zeros(len(items) + 1)
-    died = waited = 0.0
+    gone = np.zeros(nothing + 1)
+    died = waited = total = 0.0
     came_from: dict[int, int] = {}
-    # Of each edit that can be the one before: its call, its cost less what died before it, the place in `items` of
-    # the first that dies after it, and the dead tokens behind that.
-    starts, least, cuts, behind = np.zeros(1, np.int64), np.zeros(1), np.full(1, len(items)), np.zeros(1)
-    paid_for = np.zeros(1)
+    earlier = [_Before(0, 0.0, 0.0, nothing)]
     for e in moments[1:]:
+        price = upto[e - 1]
         for number in dying.get(e, ()):
             saved = items[number].saved
             gone[number] += saved
             died += saved
-            waited += saved * upto[e - 1]
-            behind[cuts < number] += saved
-            later = cuts > number
-            if later.any():
-                cuts[later], behind[later] = number, gone[number + 1 :].sum()
-        waits = least + upto[e - 1] * (died - paid_for) - waited
-        options = waits.copy()
-        cutting = cuts < len(items)
-        if e < end and cutting.any():
-            options[cutting] += prices.break_at(e, positions[cuts[cutting]], behind[cutting], died)
-        best = int(np.argmin(options))
-        came_from[e] = int(starts[best])
-        total = options[best]
-        useful = np.append(waits[:-1] <= np.minimum.accumulate(waits[::-1])[::-1][1:], True)
-        starts = np.append(starts[useful], e)
-        least = np.append(least[useful], total + waited)
-        paid_for = np.append(paid_for[useful], died)
-        cuts = np.append(cuts[useful], len(items))
-        behind = np.append(behind[useful], 0.0)
+            waited += saved * price
+            behind = float(gone[number + 1 :].sum())
+            for a in earlier:
+                if a.cut < number:
+                    a.behind += saved
+                else:
+                    a.cut, a.behind = number, behind
+        total, cheapest, useful = math.inf, math.inf, []
+        for a in reversed(earlier):
+            waits = a.cost + price * (died - a.died) - waited
+            if waits < cheapest:
+                cheapest = waits
+                useful.append(a)
+            if a.cut < nothing and e < end:
+                waits += prices.break_at(e, items[a.cut].position, a.behind, died)
+            if waits < total:
+                total, came_from[e] = waits, a.call
+        earlier = [*reversed(useful), _Before(e, total + waited, died, nothing)]
     edits, at = [end], end
     while at > 0:
         at = came_from[at]
         edits.append(at)
     edits.sort()
     times = {item.position: edits[int(np.searchsorted(edits, item.dies))] for item in items}
-    return Schedule(times, float(total))
+    return Schedule(times, total)
