@@ -94,7 +94,8 @@ class _Parquet:
             self._writer.close()
             self._next_file()
         rows, self._waiting = self._waiting, []
-        batch = {name: [getattr(row, name) for row in rows] for name in self._fields}
+        values = zip(*map(msgspec.structs.astuple, rows), strict=True)
+        batch = dict(zip(self._fields, map(list, values), strict=True))
         self._writer.write_table(pyarrow.table(batch, schema=self._schema))
         self._rows += len(rows)
 

@@ -37,7 +37,9 @@ class Estimator:
 
     def item(self, item: Item) -> int:
         """Estimated tokens of one item. Non-text content counts as the vendor's rule says."""
-        total = sum(self.text(text) for text in item.texts)
+        total = self.text(item.text)
+        if item.kind == "tool_call":
+            total += self.text(item.tool)
         return total + sum(media.tokens for media in item.media) if item.media else total
 
     def head(self, head: Head) -> int:
