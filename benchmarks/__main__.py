@@ -202,18 +202,17 @@ def main() -> None:
         mine = hand["ctxsim, one policy, all columns"]
         for title, taken in hand.items():
             say(f"| one policy on six transcripts: {title} | {taken / mine:.1f} | of ctxsim |")
-        base = None
-        for turns in (17, 167) if quick else (17, 167, 1_667):
-            one = root / f"turns{turns}"
-            one.mkdir()
-            write(one, generated(turns, 3), "t")
-            taken = seconds(
-                lambda one=one: run(one, ("keep-all", "token-budget", "mask:keep=10,batch=20"), root / "out"), 1
-            )  # type: ignore[misc]
-            say(
-                f"| {turns * 6:,} calls, three policies | {taken / base if base else 1:.1f} | of a tenth of the calls |"
-            )
-            base = taken
+        few = ("keep-all", "token-budget", "mask:keep=10,batch=20")
+        for title, policies in (("three policies", few), ("default policies", DEFAULT_POLICIES)):
+            base = None
+            for turns in (17, 167) if quick else (17, 167, 1_667):
+                one = root / f"turns{turns}"
+                if not one.exists():
+                    one.mkdir()
+                    write(one, generated(turns, 3), "t")
+                taken = seconds(lambda one=one, policies=policies: run(one, policies, root / "out"), 1)  # type: ignore[misc]
+                say(f"| {turns * 6:,} calls, {title} | {taken / base if base else 1:.1f} | of a tenth of the calls |")
+                base = taken
         small = corpus(root / "small", 5)
         base = None
         for count in (1, 10, 100):
