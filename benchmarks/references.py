@@ -8,11 +8,9 @@ prints ratios in Markdown: preparation, survival of one policy, and the frontier
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 
+from benchmarks.__main__ import seconds
 from ctxsim.errors import InputError
 from ctxsim.measure import Measured
 from ctxsim.policies import open_policy
@@ -39,16 +37,6 @@ def recordings(folder: Path) -> list[Transcript]:
     return found
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Return how long work takes: the median of some rounds."""
-    taken = []
-    for _ in range(ROUNDS):
-        started = perf_counter()
-        work()
-        taken.append(perf_counter() - started)
-    return median(taken)
-
-
 def main() -> None:
     """Print the ratios."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("../shared/transcripts")
@@ -62,10 +50,12 @@ def main() -> None:
             for text in {text for item in transcript.items for text in item.texts}:
                 tokenizer.count_many([text])
 
-    floor = seconds(count)
+    floor = seconds(count, ROUNDS)
     print(f"{len(transcripts)} transcripts; counting each distinct text once: 1.00\n")
     print("| | x tokenizing |\n|---|--:|")
-    print(f"| preparation, once per transcript | {seconds(lambda: [prepare(t) for t in transcripts]) / floor:.2f} |")
+    print(
+        f"| preparation, once per transcript | {seconds(lambda: [prepare(t) for t in transcripts], ROUNDS) / floor:.2f} |"
+    )
     references = [prepare(transcript) for transcript in transcripts]
     for label in POLICIES:
         views = [
@@ -79,7 +69,7 @@ def main() -> None:
                 for one in sent:
                     survival.call(one.call, one.view, one.changed_from)  # type: ignore[attr-defined]
 
-        print(f"| survival under {label} | {seconds(survive) / floor:.2f} |")
+        print(f"| survival under {label} | {seconds(survive, ROUNDS) / floor:.2f} |")
     keep_all = [
         Measured(t, open_policy("keep-all"), provider, Counter(tokenizer), found)
         for t, found in zip(transcripts, references, strict=True)

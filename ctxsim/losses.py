@@ -139,9 +139,9 @@ class Losses:
         counts = self._survival.call(sent.call, sent.view, sent.changed_from)
         needs = self._references.needs(sent.call)
         if counts.lost:
-            where = {(need.detector, need.atom): self._number + n for n, need in enumerate(needs)}
+            where = {need.key: self._number + n for n, need in enumerate(needs)}
             for need in counts.lost:
-                row = where[need.detector, need.atom]
+                row = where[need.key]
                 form = self._form(need.sources[-1])
                 self.lost.append(Lost(sent.call, row, form))
                 if need.detector == "strict" and need.sources[-1] in self.edited:

@@ -272,18 +272,8 @@ class _Replay(Moments):
 class Replayed:
     """One replay, call by call as it is iterated; `needs` then says what the rate limit was asked for, and when."""
 
-    def __init__(
-        self,
-        transcript: Transcript,
-        spec: Spec,
-        provider: Provider,
-        counter: Counter,
-        references: References | None = None,
-        like: Sequence[Sent] | None = None,
-    ) -> None:
-        self._transcript = transcript
-        counter.learn_transcript(transcript)
-        self._state = _Replay(transcript, spec, provider, counter, references, like)
+    def __init__(self, state: _Replay) -> None:
+        self._state = state
 
     @property
     def threshold(self) -> float | None:
@@ -301,9 +291,9 @@ class Replayed:
         return self._state.llm.needs
 
     def __iter__(self) -> Iterator[Sent]:
-        joined = 0
-        for number, call in enumerate(self._transcript.calls, 1):
-            self._state.join(self._transcript.items[joined : call.start])
+        joined, transcript = 0, self._state.transcript
+        for number, call in enumerate(transcript.calls, 1):
+            self._state.join(transcript.items[joined : call.start])
             yield self._state.call(number, call)
             joined = call.end
         # The policy's ways to ask and to speak lead back here: cut, or only the garbage collector frees a replay.
@@ -325,4 +315,5 @@ def replay(
     Teacher-forced: the recorded response joins the view whatever the provider said. Raises ContractError where the
     policy breaks its contract.
     """
-    return Replayed(transcript, spec, provider, counter, references, like)
+    counter.learn_transcript(transcript)
+    return Replayed(_Replay(transcript, spec, provider, counter, references, like))

@@ -8,7 +8,7 @@ import types
 import typing
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -134,32 +134,32 @@ class RunWriter:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._info = folder / "run.json.part"
-        self._files: list[_Csv | _Parquet] = []
+        self._tables: dict[str, list[_Csv | _Parquet]] = {}
 
     def __enter__(self) -> RunWriter:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if error is not None and self._files:
-            for file in self._files:
+        if error is not None and self._tables:
+            for file in chain.from_iterable(self._tables.values()):
                 file.abandon()
             self._info.unlink(missing_ok=True)
             if not any(self.folder.iterdir()):
                 self.folder.rmdir()
 
-    @cached_property
-    def _tables(self) -> dict[str, list[_Csv | _Parquet]]:
-        """Made when the first row comes: a bench that fails before that leaves nothing behind."""
+    def _open(self) -> None:
+        """Make the files when the first row comes: a bench that fails before that leaves nothing behind."""
+        if self._tables:
+            return
         self.folder.mkdir(parents=True, exist_ok=True)
-        tables: dict[str, list[_Csv | _Parquet]] = {}
         for name, (row, csv_too) in TABLES.items():
+            files = self._tables[name] = []
             for form in (_Parquet, _Csv) if csv_too else (_Parquet,):
-                self._files.append(form(self.folder, name, row))
-                tables.setdefault(name, []).append(self._files[-1])
-        return tables
+                files.append(form(self.folder, name, row))
 
     def write(self, tables: Tables) -> None:
         """Append the rows of one transcript under all policies."""
+        self._open()
         for name, files in self._tables.items():
             for file in files:
                 file.write(getattr(tables, name))
@@ -170,7 +170,8 @@ class RunWriter:
         A full disk leaves the run that was there before; killed among the names, it leaves no run.json, and so no run:
         never tables of two runs.
         """
-        files = [file for files in self._tables.values() for file in files]
+        self._open()
+        files = list(chain.from_iterable(self._tables.values()))
         for file in files:
             file.close()
         described = {name: columns(row) for name, (row, _) in TABLES.items()}

@@ -8,6 +8,7 @@ that was found is made small and kept in tests/found, which the suite reads each
 from __future__ import annotations
 
 import argparse
+import gzip
 import importlib
 import json
 import pkgutil
@@ -53,6 +54,9 @@ STRANGE: list[Any] = [
     {"": None},
     "a" * 99,
 ]
+LONGEST = 20_000
+"""Bytes of an input."""
+
 WORK = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
 
 
@@ -77,27 +81,26 @@ def labels(data: bytes) -> None:
             assert str(error)
 
 
-def scenarios(data: bytes) -> None:
-    path = WORK / "x.toml"
-    path.write_bytes(data)
-    try:
-        load_scenario(str(path))
-    except CtxsimError as error:
-        assert str(error)
+def toml(read: Callable[[Path], object]) -> Callable[[bytes], None]:
+    """A target that reads one TOML file."""
 
+    def target(data: bytes) -> None:
+        path = WORK / "x.toml"
+        path.write_bytes(data)
+        try:
+            read(path)
+        except CtxsimError as error:
+            assert str(error)
 
-def overrides(data: bytes) -> None:
-    path = WORK / "x.toml"
-    path.write_bytes(data)
-    try:
-        read_overrides(path)
-    except CtxsimError as error:
-        assert str(error)
+    return target
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    "readers": readers, "labels": labels, "scenarios": scenarios, "overrides": overrides,
-}  # fmt: skip
+    "readers": readers,
+    "labels": labels,
+    "scenarios": toml(lambda path: load_scenario(str(path))),
+    "overrides": toml(read_overrides),
+}
 
 
 def mutator(data: bytes, size: int, seed: int) -> bytes:
@@ -131,6 +134,22 @@ def _changed(value: Any, chance: random.Random) -> Any:
     return chance.choice(STRANGE)
 
 
+def seed_of(file: Path) -> bytes:
+    """A recording as `readers` wants it: how its name ends, then its documents, made short."""
+    data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    suffix = Path(file.name.removesuffix(".gz")).suffix
+    start = bytes([SUFFIXES.index(suffix) if suffix in SUFFIXES else 1])
+    try:
+        return start + json.dumps(shortened(json.loads(data))).encode()
+    except (ValueError, RecursionError):
+        pass
+    lines = data.split(b"\n")[:14]
+    try:
+        return start + b"\n".join(json.dumps(shortened(json.loads(line))).encode() for line in lines if line.strip())
+    except (ValueError, RecursionError):
+        return start + data[:LONGEST]
+
+
 def shortened(value: Any) -> Any:
     """A document small enough to be a seed: few elements, short texts."""
     if isinstance(value, dict):
@@ -151,12 +170,12 @@ def main() -> None:
     seeds.mkdir()
     for number, file in enumerate(sorted(Path(asked.seeds).rglob("*")) if asked.seeds else ()):
         if file.is_file():
-            (seeds / str(number)).write_bytes(file.read_bytes())
+            (seeds / str(number)).write_bytes(seed_of(file) if asked.target == "readers" else file.read_bytes())
     options = [
         sys.argv[0],
         str(seeds),
         f"-max_total_time={asked.seconds}",
-        "-max_len=20000",
+        f"-max_len={LONGEST}",
         "-timeout=20",
         "-rss_limit_mb=2000",
     ]

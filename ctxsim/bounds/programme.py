@@ -119,13 +119,15 @@ class Programme:
         return self._bases[level]
 
     def _solve(self, survival: float) -> bool:
+        from highspy import HighsModelStatus
+
         solver = self._solver
         solver.changeRowBounds(solver.getNumRow() - 1, survival - SLACK, math.inf)
         # HiGHS fails on some programmes in its presolve; they are solved without it.
         for presolve in ("choose", "off"):
             solver.setOptionValue("presolve", presolve)
             solver.run()
-            if solver.getModelStatus() == solver.getModelStatus().kOptimal:
+            if solver.getModelStatus() == HighsModelStatus.kOptimal:
                 return True
             solver.clearSolver()
         return False
@@ -172,7 +174,7 @@ class Programme:
         solver.passModel(programme)
         return solver
 
-    @property
+    @cached_property
     def _scale(self) -> float:
         return max([*self._prices.values(), 1e-300])
 

@@ -37,9 +37,7 @@ class Estimator:
 
     def item(self, item: Item) -> int:
         """Estimated tokens of one item. Non-text content counts as the vendor's rule says."""
-        total = self.text(item.text)
-        if item.kind == "tool_call":
-            total += self.text(item.tool)
+        total = sum(map(self.text, item.texts))
         return total + sum(media.tokens for media in item.media) if item.media else total
 
     def head(self, head: Head) -> int:

@@ -17,16 +17,15 @@ class Ahead:
         self._keys: dict[int, list[Key]] = {}
         for number, needs in enumerate(references.needs_by_call, 1):
             for need in needs:
-                key = (need.detector, need.atom)
-                self._calls.setdefault(key, []).append(number)
+                self._calls.setdefault(need.key, []).append(number)
                 for place in need.sources:
-                    self._keys.setdefault(place, []).append(key)
+                    self._keys.setdefault(place, []).append(need.key)
 
     def wanted(self, number: int, items: Iterable[Item]) -> list[str]:
         """Return what calls from this one on, counted from 1, need and these items hold: identifiers, soonest first."""
         held: set[Key] = set()
         for item in items:
-            if not item.synthetic and item.text == self._references.texts[item.place]:
+            if self._references.intact(item):
                 held.update(self._keys.get(item.place, ()))
             else:
                 held |= self._references.vocabulary.held_by(item) & self._calls.keys()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
+from itertools import chain
 from typing import Literal
 from zlib import crc32
 
@@ -40,6 +41,11 @@ class Need(msgspec.Struct, frozen=True):
     sources: tuple[int, ...]
     age: int
 
+    @property
+    def key(self) -> Key:
+        """What it is looked for by."""
+        return self.detector, self.atom
+
 
 class Carried(msgspec.Struct, frozen=True):
     """A carried need; its sources are the first `stop` of its atom's holders."""
@@ -52,17 +58,17 @@ class Carried(msgspec.Struct, frozen=True):
 class Vocabulary:
     """Atoms to look for in texts. Remembers what edited items hold, for all policies on its transcript."""
 
-    def __init__(self, strict_atoms: set[str], loose_atoms: set[str]) -> None:
-        self._atoms = (strict_atoms, loose_atoms)
-        self._strict = strict_atoms
-        self._loose = loose.Quotations(loose_atoms)
+    def __init__(self, keys: Iterable[Key]) -> None:
+        self._keys = frozenset(keys)
+        self._strict = {atom for detector, atom in self._keys if detector == "strict"}
+        self._loose = loose.Quotations({atom for detector, atom in self._keys if detector == "loose"})
         self._known: dict[tuple[bool, str], set[Key]] = {}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and self._atoms == other._atoms
+        return isinstance(other, Vocabulary) and self._keys == other._keys
 
     def __hash__(self) -> int:
-        return id(self)
+        return hash(self._keys)
 
     def held(self, text: str, tokens: set[str] | None = None) -> set[Key]:
         """Return those that a canonical text holds whole; its strict tokens need not be found twice."""
@@ -96,6 +102,10 @@ class References(msgspec.Struct, frozen=True):
     """All atoms that any call needed or carried."""
     asked_again: dict[int, tuple[int, ...]]
     """Calls that repeat earlier tool calls exactly, with the results those had had."""
+
+    def intact(self, item: Item) -> bool:
+        """Whether an item of a view is as recorded."""
+        return not item.synthetic and item.text == self.texts[item.place]
 
     def last_needed(self) -> dict[int, int]:
         """Return, for each tool result that is some need's most recent source, the last call that needs it, from 1."""
@@ -136,10 +146,13 @@ class _Seen:
             self.barred = True
 
 
-def used(items: Iterable[Item]) -> tuple[set[str], set[str]]:
-    """Return the strict and the loose atoms of a response: of its text and arguments, not its reasoning."""
+def used(items: Iterable[Item]) -> list[Key]:
+    """Return the atoms of a response: of its text and arguments, not its reasoning; sorted, identifiers first."""
     texts = [content(item) for item in items if item.kind in OUTPUT_KINDS]
-    return set().union(*map(strict.atoms, texts)), set().union(*map(loose.atoms, texts))
+    return [
+        *(("strict", atom) for atom in sorted(set().union(*map(strict.atoms, texts)))),
+        *(("loose", atom) for atom in sorted(set().union(*map(loose.atoms, texts)))),
+    ]
 
 
 def word_hash(word: str) -> int:
@@ -155,14 +168,6 @@ def first_sent(transcript: Transcript) -> list[int]:
     return numbers + [len(transcript.calls) + 1] * (len(transcript.items) - len(numbers))
 
 
-def _vocabulary(needs_by_call: Iterable[Iterable[Need]], carried: set[str]) -> Vocabulary:
-    needs = [need for needs in needs_by_call for need in needs]
-    return Vocabulary(
-        {need.atom for need in needs if need.detector == "strict"} | carried,
-        {need.atom for need in needs if need.detector == "loose"},
-    )
-
-
 def prepare(transcript: Transcript) -> References:
     """Return what each call of a transcript needed, in one pass over its texts."""
     return _Preparation(transcript).run()
@@ -173,9 +178,7 @@ class _Preparation:
         self._transcript = transcript
         self._sent = first_sent(transcript)
         used_by_call = [used(transcript.items[call.start : call.end]) for call in transcript.calls]
-        everything = Vocabulary(
-            set().union(*(atoms for atoms, _ in used_by_call)), set().union(*(atoms for _, atoms in used_by_call))
-        )
+        everything = Vocabulary(chain.from_iterable(used_by_call))
         tokens: set[str] = set()
         self._results: dict[int, set[Key]] = {}
         """By place, what each result holds of what any call used."""
@@ -188,11 +191,8 @@ class _Preparation:
         self._words = array("I", sorted({word_hash(token) for token in tokens if len(token) >= SHORTEST_ATOM}))
         # Most of what agents write is in no result: it is needed by nobody, and looked for no further.
         found = set().union(*self._results.values())
-        self._vocabulary = Vocabulary(*({atom for kind, atom in found if kind == side} for side in ("strict", "loose")))
-        self._used: list[list[Key]] = [
-            [key for key in _keys(strict_atoms, loose_atoms) if key in found]
-            for strict_atoms, loose_atoms in used_by_call
-        ]
+        self._vocabulary = Vocabulary(found)
+        self._used = [[key for key in keys if key in found] for keys in used_by_call]
         self._seen = {key: _Seen() for key in found}
 
     def run(self) -> References:
@@ -218,7 +218,7 @@ class _Preparation:
             holders,
             tuple(item.text for item in items),
             self._words.tobytes(),
-            _vocabulary(needs, atoms),
+            Vocabulary({need.key for need in chain.from_iterable(needs)} | {("strict", atom) for atom in atoms}),
             asked_again(self._transcript),
         )
 
@@ -251,8 +251,3 @@ class _Preparation:
                     # What joins later stands behind in the list that all calls share.
                     stop = bisect_left(seen.holders, self._transcript.calls[number - 1].start)
                     yield Carried(key[1], stop, age)
-
-
-def _keys(strict_atoms: set[str], loose_atoms: set[str]) -> Iterable[Key]:
-    yield from (("strict", atom) for atom in sorted(strict_atoms))
-    yield from (("loose", atom) for atom in sorted(loose_atoms))

@@ -86,7 +86,7 @@ class Survival:
         if not needs and not carried:
             return NOTHING
         holders = self._references.holders
-        alive = [self._alive((need.detector, need.atom), need.sources, len(need.sources)) for need in needs]
+        alive = [self._alive(need.key, need.sources, len(need.sources)) for need in needs]
         carried_alive = [self._alive(("strict", one.atom), holders[one.atom], one.stop) for one in carried]
         return counted(needs, alive, carried_alive)
 
@@ -98,7 +98,7 @@ class Survival:
             self.intact.discard(item.place)
         del self._items[keep:]
         for item in view[keep:]:
-            if not item.synthetic and item.text == self._references.texts[item.place]:
+            if self._references.intact(item):
                 self.intact.add(item.place)
             else:
                 self.changed[item.place] = item

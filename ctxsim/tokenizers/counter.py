@@ -38,9 +38,7 @@ class Counter:
 
     def item(self, item: Item) -> int:
         """Tokens of an item: its texts, plus its non-text content by the vendor's rule. Framing is not in it."""
-        total = self.text(item.text)
-        if item.kind == "tool_call":
-            total += self.text(item.tool)
+        total = sum(map(self.text, item.texts))
         return total + sum(media.tokens for media in item.media) if item.media else total
 
     def head(self, head: Head) -> int:
