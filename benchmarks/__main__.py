@@ -23,12 +23,12 @@ from time import perf_counter
 import msgspec
 
 from ctxsim.bench import DEFAULT_POLICIES, bench
+from ctxsim.bench.grid import expand
+from ctxsim.bench.task import Setting
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
-from ctxsim.readers.ctxsim_jsonl import lines
-from ctxsim.sweep import expand
+from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.synthesis import load_scenario, synthesize
-from ctxsim.task import Setting
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.transcript import Transcript
 

@@ -2,17 +2,17 @@
 
     python -m benchmarks.content_kinds
 
-prints a confusion table in Markdown: rows are labels, columns what `ctxsim.content` says.
+prints a confusion table in Markdown: rows are labels, columns what `ctxsim.studies.content` says.
 """
 
 from __future__ import annotations
 
 import sys
 import sysconfig
-from collections import Counter
+from collections import Counter as Frequencies
 from pathlib import Path
 
-from ctxsim.content import content_kind
+from ctxsim.studies.content import content_kind
 
 LABELS = {
     ".py": "code", ".js": "code", ".c": "code", ".h": "code", ".pyi": "code", ".css": "code", ".rs": "code",
@@ -45,7 +45,7 @@ def labelled(folder: Path) -> dict[str, list[str]]:
 def main() -> None:
     """Print the table and the share that is right."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(sysconfig.get_paths()["purelib"]).parent
-    rows = {label: Counter(map(content_kind, texts)) for label, texts in labelled(folder).items()}
+    rows = {label: Frequencies(map(content_kind, texts)) for label, texts in labelled(folder).items()}
     columns = sorted({kind for row in rows.values() for kind in row})
     print("| label | n | right | " + " | ".join(columns) + " |")
     print("|---|--:|--:|" + "--:|" * len(columns))

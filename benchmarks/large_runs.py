@@ -18,10 +18,10 @@ import pyarrow.parquet
 
 from benchmarks.__main__ import child, generated, write
 from ctxsim.bench import bench
+from ctxsim.bench.task import Setting
 from ctxsim.results import TABLES, read_run
-from ctxsim.task import Setting
+from ctxsim.results.writer import PART_ROWS
 from ctxsim.transcript import Transcript
-from ctxsim.writer import PART_ROWS
 
 POLICIES = ("keep-all", "drop-all", "mask:keep=3", "token-budget", "head-tail")
 COMMANDS = (("report",), ("plot", "--format", "png"), ("losses",))

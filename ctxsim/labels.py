@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Hashable, Mapping
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
@@ -78,6 +79,16 @@ def of(name: str, value: Any, defaults: bool = True) -> str:
             shown = str(int(parameter)) if whole else str(parameter)
             parts.append(f"{field.name}={shown}")
     return f"{name}:{','.join(parts)}" if parts else name
+
+
+def kebab(class_name: str) -> str:
+    """Return the name that a label has for a class that states none: `TokenBudget` is `token-budget`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", class_name).lower()
+
+
+def required(cls: type[Any]) -> list[str]:
+    """Return the parameters that a label of this class must give."""
+    return [field.name for field in dataclasses.fields(cls) if field.init and field.default is dataclasses.MISSING]
 
 
 def signature(name: str, cls: type[Any]) -> str:

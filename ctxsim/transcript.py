@@ -8,11 +8,18 @@ import msgspec
 
 Kind = Literal["user", "assistant", "reasoning", "tool_call", "tool_result", "summary", "note"]
 
+StartedBy = Literal["auto", "manual", "overflow", ""]
+"""What started a recorded compaction; '' where the log doesn't say."""
+
 RESPONSE_KINDS = frozenset({"assistant", "reasoning", "tool_call"})
 SYNTHETIC_KINDS = frozenset({"summary", "note"})
 
 NO_RESULT = "[no result recorded]"
 """Stands for the result of a tool call that the recording leaves unanswered."""
+
+
+UNLOGGED = "unlogged"
+"""Kind of media that stand for tokens which were sent and are in no log: known by their number only."""
 
 
 class Media(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,11 +69,15 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Head(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What goes with every request. `recorded` is false where the source does not store it."""
+    """What goes with every request. `recorded` is false where the source does not store it.
+
+    `hidden` are the provider's tokens of what isn't in the texts: fitted to recorded usage, or a prior.
+    """
 
     system: str = ""
     tools: tuple[str, ...] = ()
     recorded: bool = True
+    hidden: int = 0
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -75,13 +86,21 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens as a provider reports them. `input_tokens` is the whole prompt: uncached + cache write + read."""
+    """Tokens as a provider reports them. `input_tokens` is the whole prompt: uncached + cache write + read.
+
+    `cost_usd` is what the log says this call cost, all of it, in dollars.
+    """
 
     input_tokens: int
     output_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cost_usd: float | None = None
+
+    def costing(self, usd: float | None) -> Usage:
+        """Return the same with what the log says the call cost."""
+        return msgspec.structs.replace(self, cost_usd=usd)
 
 
 class Call(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -93,9 +112,32 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
     time_s: float | None = None
     model: str = ""
     comparable: bool = True
-    """False where the recorded request was not the whole history, e.g. after the agent's own compaction."""
+    """False where the recorded request was not the history of its segment, e.g. after a clearing of old results."""
     head: Head | None = None
     """What went with this request, where that differs from the transcript's head: a waste of any prompt cache."""
+    window: int | None = None
+    """The model's window in tokens, only where the log states it for this call."""
+    cold: bool = False
+    """True where recorded reads say that the provider's cache held nothing, though it should have: whoever sent it."""
+
+
+class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The recorded agent's own compaction: requests from `call` on begin with `summary`, not with the history before.
+
+    `call` counts from 1 and is one past the last where no call follows. Recorded items before the place `at` left the
+    request, except those at the places `kept`. `summary` holds the texts that the log says were sent in place of the
+    history, in order; empty where the log doesn't keep them.
+    """
+
+    call: int
+    at: int
+    # In our own format as in the logs that record it: a trigger.
+    started_by: StartedBy = msgspec.field(default="", name="trigger")
+    summary: tuple[str, ...] = ()
+    kept: tuple[int, ...] = ()
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    seconds: float | None = None
 
 
 class Needle(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -109,7 +151,13 @@ class Needle(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One conversation. `name` is unique in a run; `parent` names the transcript that started a sub-agent."""
+    """One conversation. `name` is unique in a run; `parent` names the transcript that started a sub-agent.
+
+    `compactions` are the recorded agent's own, in order; the items are the whole history all the same. `cleared` are
+    pairs (call, place): requests from that call on, from 1, went without the text of the tool result at that place.
+    A segment after a compaction begins with `carried` items from before it: the summary, then what was kept.
+    `cost_usd` is a session's cost in dollars where the log states only the total.
+    """
 
     name: str
     head: Head
@@ -119,6 +167,10 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     parent: str | None = None
     notes: tuple[str, ...] = ()
     needles: tuple[Needle, ...] = ()
+    compactions: tuple[Compaction, ...] = ()
+    cleared: tuple[tuple[int, int], ...] = ()
+    carried: int = 0
+    cost_usd: float | None = None
 
     @property
     def model(self) -> str:
@@ -146,7 +198,32 @@ def problems(transcript: Transcript) -> list[str]:
             if item.kind not in RESPONSE_KINDS:
                 found.append(f"call {number} has a {item.kind} in its response")
         for item in transcript.items[end : call.start]:
-            if item.kind in RESPONSE_KINDS:
+            if item.kind in RESPONSE_KINDS and item.place >= transcript.carried:
                 found.append(f"item {item.place} is a {item.kind} outside any response")
         end = call.end
+    return found + _problems_of_edits(transcript)
+
+
+def _problems_of_edits(transcript: Transcript) -> list[str]:
+    """What is wrong with a transcript's compactions, clearings and carried items."""
+    found: list[str] = []
+    calls, size = transcript.calls, len(transcript.items)
+    first = calls[0].start if calls else size
+    if not 0 <= transcript.carried <= first:
+        found.append(f"{transcript.carried} items are carried over, but the first request has {first}")
+    before = 0
+    for number, compaction in enumerate(transcript.compactions, 1):
+        call, at, kept = compaction.call, compaction.at, compaction.kept
+        if not max(2, before) <= call <= len(calls) + 1:
+            found.append(f"compaction {number} is before call {call}, which doesn't follow an earlier call")
+            continue
+        before = call
+        start = calls[call - 1].start if call <= len(calls) else size
+        if not calls[call - 2].end <= at <= start:
+            found.append(f"compaction {number} before call {call} is at place {at}, not between its neighbours")
+        if list(kept) != sorted(set(kept)) or any(not 0 <= place < at for place in kept):
+            found.append(f"compaction {number} keeps places that are not earlier ones in order")
+    for call, place in transcript.cleared:
+        if not 1 <= call <= len(calls) + 1 or not 0 <= place < size or transcript.items[place].kind != "tool_result":
+            found.append(f"place {place}, cleared from call {call} on, is no tool result of an earlier request")
     return found

@@ -1,11 +1,28 @@
-"""What holds for every test: no network but this machine's own."""
+"""What holds for every test: no network but this machine's own. And the runs that tests of several rooms look at."""
 
 from __future__ import annotations
 
+import random
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
+from bench_runs import POLICIES, SOURCES, arguments, write
+from command_line import ctxsim
+from hypothesis import HealthCheck, settings
+from samples import ASK, TASK, chat
+
+from ctxsim.bench import bench
+from ctxsim.bench.parts import FOLDER
+from ctxsim.bench.task import Setting
+from ctxsim.results import Run, read_run
+
+# A slow machine is no failure: neither a slow example nor slow generation says anything about the code.
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("patient")
 
 LOCAL = ("127.0.0.1", "::1", "localhost")
 
@@ -21,3 +38,41 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect)
+
+
+@pytest.fixture(scope="session")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of small invented logs. Nobody writes into it."""
+    folder = tmp_path_factory.mktemp("logs") / "logs"
+    for n in range(SOURCES):
+        chance = random.Random(n)
+        turns = [
+            part
+            for m in range(chance.randrange(3, 12))
+            for part in (ASK, ("tool_result", f"zebra_{n}{m}00 " + "word " * chance.randrange(400)))
+        ]
+        write(folder, chat(TASK, *turns, ("assistant", f"zebra_{n}000 zebra_{n}100")), f"log{n:02}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def undisturbed(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a bench of them leaves when nobody disturbs it."""
+    out = tmp_path_factory.mktemp("undisturbed") / "out"
+    done = ctxsim(*arguments(logs, out), cwd=logs)
+    assert done.returncode == 0, done.stderr
+    assert not (out / FOLDER).exists()
+    return out
+
+
+@pytest.fixture(scope="session")
+def pair(logs: Path, undisturbed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run]:
+    """The same run again, once as it was and once where a few transcripts are longer."""
+    other = tmp_path_factory.mktemp("other")
+    folder = other / "logs"
+    for file in sorted(logs.iterdir()):
+        folder.mkdir(exist_ok=True)
+        text = file.read_text()
+        (folder / file.name).write_text(text.replace("word word", "word word word word"))
+    bench(Setting("b", "b", POLICIES), other / "out", paths=[str(folder)])
+    return read_run(undisturbed), read_run(other / "out")

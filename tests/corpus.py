@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read_source, sources
+from ctxsim.transcript import Transcript
 
 BESIDE = Path(__file__).parents[2] / "shared" / "transcripts"
 FOLDER = Path(os.environ.get("CTXSIM_CORPUS") or BESIDE)
 here = pytest.mark.skipif(not FOLDER.is_dir(), reason="no recordings here: set CTXSIM_CORPUS to a folder of them")
 """Marks a test that needs them; elsewhere it is skipped, and says so."""
+
+
+def recorded(folder: Path = FOLDER) -> Iterator[Transcript]:
+    """Every recording of a folder that is read to its end, one source after another."""
+    for source in sources(str(folder)):
+        try:
+            found = list(read_source(source))
+        except InputError:
+            continue
+        yield from found

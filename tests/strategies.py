@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import strategies as st
+from samples import chat
 
 from ctxsim.transcript import Call, Head, Item, Media, Transcript, Usage
 
@@ -48,3 +51,45 @@ def transcripts(draw: st.DrawFn, max_calls: int = 8) -> Transcript:
             add("user", draw(texts))
     head = Head(draw(texts), tuple(draw(st.lists(texts, max_size=2))))
     return Transcript("generated", head, tuple(items), tuple(calls))
+
+
+QUOTE = "the quick brown fox jumps"
+
+
+WORDS = [
+    "order_12",
+    "src/Zebra.py",
+    "5678",
+    "getUserId",
+    "ab-12",
+    QUOTE,
+    QUOTE.upper(),
+    "\\n",
+    "\\\\n",
+    '"',
+    "\n",
+    "fox",
+]
+
+
+planted = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> Transcript:
+    """Conversations whose results, user texts and outputs share a few identifiers and one quotation."""
+    turns: list[tuple[str, str]] = [("user", draw(planted) if draw(st.integers(0, 3)) == 0 else "")]
+    for _ in range(draw(st.integers(1, 7))):
+        for kind in draw(st.lists(st.sampled_from(["reasoning", "assistant"]), max_size=2)):
+            turns.append((kind, draw(planted) if draw(st.booleans()) else "ok"))
+        asked = draw(st.integers(1, 2))
+        for _ in range(asked):
+            text = draw(planted) if draw(st.booleans()) else ""
+            turns.append(("tool_call", draw(st.sampled_from([text, json.dumps({"order_12": text})]))))
+        for _ in range(asked):
+            text = draw(planted)
+            turns.append(("tool_result", json.dumps({"out": text}) if draw(st.booleans()) else text))
+        if draw(st.integers(0, 4)) == 0:
+            turns.append(("user", draw(planted)))
+    head = Head(draw(st.sampled_from(["", "", "5678"])))
+    return chat(*turns, ("assistant", draw(planted)), head=head)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from pathlib import Path
+
+import pytest
+from importlinter.cli import lint_imports
+from project import ROOT
 
 from ctxsim.policies import registered_policies
 
-ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "ctxsim").rglob("*.py"))
 
 
-def test_rooms_import_only_from_rooms_above_them() -> None:
-    done = subprocess.run([Path(sys.executable).parent / "lint-imports"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+def test_rooms_import_only_from_rooms_above_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert lint_imports(str(ROOT / "pyproject.toml"), no_cache=True) == 0, capsys.readouterr().out
 
 
 def test_one_policy_one_file() -> None:

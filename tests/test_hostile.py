@@ -16,12 +16,13 @@ import corpus
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from project import ROOT
 
+from ctxsim.bench.grid import expand
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.policies import open_policy
 from ctxsim.provider.models import read_overrides
 from ctxsim.readers import read_source, sources
-from ctxsim.sweep import expand
 from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import problems
 
@@ -168,6 +169,8 @@ def test_mutated_recordings_are_read_or_refused(tmp_path: Path) -> None:
 
 
 FOUND = Path(__file__).parent / "found"
+
+
 """Odd files that once gave, or could give, more than a line of complaint; the fuzzer starts from them."""
 
 
@@ -180,7 +183,7 @@ def test_what_was_found_once_is_read_or_refused(file: Path) -> None:
 @pytest.mark.parametrize(("target", "seconds"), [("readers", 12), ("labels", 3), ("scenarios", 3), ("overrides", 3)])
 def test_fuzzing_finds_nothing_quickly(target: str, seconds: int, tmp_path: Path) -> None:
     pytest.importorskip("atheris")
-    seeds = FOUND if target == "readers" else Path(__file__).parents[1] / "scenarios"
+    seeds = FOUND if target == "readers" else ROOT / "scenarios"
     done = subprocess.run(
         [sys.executable, Path(__file__).parent / "fuzz.py", target, "--seconds", str(seconds), "--seeds", seeds],
         capture_output=True, text=True, cwd=tmp_path,
@@ -202,13 +205,13 @@ def test_labels_are_opened_or_refused(label: str) -> None:
             assert str(error)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_scenarios_and_overrides_are_read_or_refused(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
-    good = (Path(__file__).parents[1] / "scenarios" / "twenty-iterations.toml").read_text()
+    good = (ROOT / "scenarios" / "twenty-iterations.toml").read_text()
     chance = random.Random(data.draw(st.integers(0, 10**6)))
     text = mutated(good.encode(), chance)
     (folder / "s.toml").write_bytes(text)
@@ -226,7 +229,7 @@ def test_scenarios_and_overrides_are_read_or_refused(
 
 
 def test_a_scenario_that_asks_for_too_much_is_refused_or_made(tmp_path: Path) -> None:
-    good = (Path(__file__).parents[1] / "scenarios" / "twenty-iterations.toml").read_text()
+    good = (ROOT / "scenarios" / "twenty-iterations.toml").read_text()
     for right, wrong in (
         ("turns = 1\n", "turns = -3\n"), ("turns = 1\n", 'turns = "x"\n'), ("median_chars = 6000", "median_chars = 0"),
         ("head_tokens = 1500", "head_tokens = -5"),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import conversation, run_class
 from strategies import transcripts
 
 from ctxsim.errors import ContractError
+from ctxsim.policies import Policy
 from ctxsim.transcript import Transcript
 from ctxsim.view import View
 
@@ -19,7 +23,7 @@ def grown(transcript: Transcript) -> View:
     return view
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(transcripts(), st.data())
 def test_any_edits_keep_size_order_and_the_old_view(transcript: Transcript, data: st.DataObject) -> None:
     view = grown(transcript)
@@ -82,3 +86,13 @@ def test_inserts_at_the_end_leave_room_for_what_comes() -> None:
     view = View(lambda item: 1).grow(items[0]).insert("a", 1, "r").insert("b", 9, "r").grow(items[1])
     assert [item.text for item in view] == ["Do the task.", "a", "b", "{}"]
     assert [item.text for item in view.drop([1], "r")] == ["Do the task.", "a", "b"]
+
+
+def test_an_insert_beyond_the_end_stands_at_the_end() -> None:
+    @dataclass
+    class Far(Policy):
+        def before_call(self, view: View) -> View:
+            texts = {item.place: item.text + "!" for item in view.results[-1:]}
+            return view.insert("note", 10_000, "far").rewrite(texts, "and a rewrite")
+
+    assert len(run_class(Far, conversation("a", "b", "c"))) == 4

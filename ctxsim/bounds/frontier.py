@@ -14,8 +14,10 @@ from typing import Literal
 from ctxsim.bounds.lossless import cache_prices, leaving
 from ctxsim.bounds.programme import Goal, Keeping, Point, Programme, cheapest_alone
 from ctxsim.bounds.schedule import best_times
+from ctxsim.bounds.walk import Walk
 from ctxsim.provider import MockLLM, Provider
 from ctxsim.provider.prices import Prices, Rate
+from ctxsim.provider.vendor import load_vendor
 from ctxsim.references import References, first_sent
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
@@ -70,11 +72,14 @@ def frontiers(
     for number, tokens in enumerate(tokens_full, 1):
         results += arrived[number]
         dialogue.append(tokens - results)
+    answers = load_vendor(provider.cache).cache.keeps_responses(provider.model)
     alone = cache(lambda head: MockLLM(provider, counter, head).rendering.total)
     heads = [alone(call.head or transcript.head) for call in transcript.calls]
 
     def base(requests: Sequence[int]) -> tuple[float, float | None]:
-        new = sum(max(0, this - last) for last, this in zip([0, *requests], requests, strict=False))
+        grown = [max(0, this - last) for last, this in zip([0, *requests], requests, strict=False)]
+        # Where the cache keeps answers, all that a request adds may be read.
+        new = sum(grown[:1] if answers else grown)
         total = sum(requests)
         return total, None if output_usd is None else output_usd + new * first + (total - new) * again
 
@@ -139,7 +144,8 @@ class Scheduled:
 
     def __init__(self, transcript: Transcript, provider: Provider, counter: Counter) -> None:
         known = provider.prices is not None and provider.cache != "none"
-        self._prices = cache_prices(transcript, provider, counter) if known else None
+        kept = list(Walk(transcript, provider, counter, "").steps({})) if known else []
+        self._prices = cache_prices(transcript, provider, counter, kept) if known else None
         self._token_usd = _cheapest(provider)
         sent = first_sent(transcript)
         results = (item for item in transcript.items if item.kind == "tool_result")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.bounds.schedule import Dead, Prices, best_times
+from ctxsim.bounds.schedule import Dead, KeepOrBreak, best_times
+from ctxsim.bounds.search import Search
+from ctxsim.bounds.walk import Step, Walk
 from ctxsim.provider import Provider
 from ctxsim.provider.vendor import load_vendor
 from ctxsim.references import References, first_sent
@@ -18,20 +20,47 @@ from ctxsim.transcript import Transcript
 
 Aim = Literal["tokens", "dollars"]
 
+MANY_CALLS = 40
+"""Above so many calls the cheapest start is taken: moves save 1 % there at most, and each walks all requests again."""
+
+FEW_REQUESTS = 40_000
+"""Where all schedules together have no more requests than this, the plan is the best there is; pruned, it takes few."""
+
+TRIED_REQUESTS = 500
+"""Requests walked in search of a better schedule elsewhere."""
+
 
 def plan(
     transcript: Transcript, references: References, provider: Provider, counter: Counter, aim: Aim, stub: str
 ) -> dict[int, int]:
     """Return the first call, from 1, that is sent a stub instead of the result of each place.
 
-    For tokens, that is the call after a result's last reader; for dollars, the best call from there on under the
-    provider's cache prices, which for a provider without cache or prices is the same.
+    For tokens, that is the call after a result's last reader. For dollars, the cheapest of that, of no clearing at all
+    and of the best times by cache prices, each walked through the provider; then what a search finds beyond them: the
+    cheapest of all schedules where they are few, and nothing above `MANY_CALLS`. Without cache or prices both aims are
+    one. Other policies of a chain are not foreseen.
     """
     dead = leaving(transcript, counter, counter.text(stub))(references.last_needed())
-    times = {item.position: item.dies for item in dead}
-    if aim == "dollars" and provider.prices is not None and provider.cache != "none":
-        times.update(best_times(dead, cache_prices(transcript, provider, counter)).times)
-    return times
+    at_once = {item.position: item.dies for item in dead}
+    if aim == "tokens" or provider.prices is None or provider.cache == "none" or not dead:
+        return at_once
+    walk = Walk(transcript, provider, counter, stub)
+    kept = list(walk.steps({}))
+    search = Search(walk, dead, provider, kept, _limit(dead, len(kept)))
+    search.offer(at_once)
+    search.offer(best_times(dead, cache_prices(transcript, provider, counter, kept)).times)
+    search.run()
+    return search.best
+
+
+def _limit(dead: Sequence[Dead], calls: int) -> int:
+    """Requests that may be walked in search of a better schedule."""
+    requests = calls
+    for item in dead:
+        requests *= calls + 2 - item.dies
+        if requests > FEW_REQUESTS:
+            return TRIED_REQUESTS if calls <= MANY_CALLS else 0
+    return FEW_REQUESTS
 
 
 def leaving(
@@ -55,49 +84,37 @@ def leaving(
     return of
 
 
-def cache_prices(transcript: Transcript, provider: Provider, counter: Counter) -> Prices:
-    """Return what keeping and breaking costs at each call, by the prices of a request as large as the uncompacted one.
+def cache_prices(transcript: Transcript, provider: Provider, counter: Counter, kept: Sequence[Step]) -> KeepOrBreak:
+    """Return what keeping and breaking costs at each call, by the requests of no clearing at all.
 
-    After a pause longer than the cache's lifetime everything is written anyway: an edit there breaks nothing.
+    An edit breaks what such a request could read behind it: nothing after a pause, below the cache's minimum, or behind
+    the thinking that has just gone.
     """
     calls = transcript.calls
     rule = load_vendor(provider.cache).cache
-    sizes = np.array([counter.item(item) for item in transcript.items], dtype=float)
-    before = np.concatenate(([0.0], np.cumsum(sizes)))
-    head = counter.head(transcript.head)
-    rates = [(0.0, 0.0), *(provider.read_and_write_usd(int(head + before[call.start])) for call in calls)]
-    cold = _cold_calls(transcript, provider)
-    keep = np.array([write if number in cold else read for number, (read, write) in enumerate(rates)])
+    stays = provider.reasoning == "all"
+    sizes = [counter.item(item) if stays or item.kind != "reasoning" else 0 for item in transcript.items]
+    before = np.concatenate(([0.0], np.cumsum(sizes, dtype=float)))
+    rates = [(0.0, 0.0), *(provider.read_and_write_usd(step.total) for step in kept)]
+    readable = [0.0, *before[[step.unread for step in kept]].tolist()]
+    sent = [0.0, 0.0, *before[[call.start for call in calls]].tolist()]
+    cold = [readable[number] * 2 <= sent[number] for number in range(len(rates))]
+    keep = np.array([write if is_cold else read for is_cold, (read, write) in zip(cold, rates, strict=True)])
     break_price = [write - read for read, write in rates]
-    cheaper = frozenset(n for n in range(1, len(rates)) if n in cold or break_price[n] < break_price[n - 1])
-    # What an earlier request had: items that were first sent before a call.
-    had = before[np.searchsorted(first_sent(transcript), np.arange(len(calls) + 1))].tolist()
+    cheaper = frozenset(
+        n for n in range(1, len(rates)) if readable[n] < readable[n - 1] or break_price[n] < break_price[n - 1]
+    )
     ends = before[1:].tolist()
     runs = _runs(transcript).tolist()
 
     def break_at(number: int, position: int, behind: float, dead: float) -> float:
-        if number in cold:
-            return 0.0
         # No entry is found beyond the lookback: the request is written from its first item on.
         far = rule.kind == "breakpoints" and runs[calls[number - 1].start - 1] - runs[position] > rule.lookback
-        after = had[number] - (dead if far else ends[position] + behind)
-        paid: float = after * break_price[number]
+        after = readable[number] - (dead if far else ends[position] + behind)
+        paid: float = max(0.0, after) * break_price[number]
         return paid
 
-    return Prices(keep, cheaper, break_at)
-
-
-def _cold_calls(transcript: Transcript, provider: Provider) -> set[int]:
-    """The calls, from 1, that find no cache: the first, and each after a pause longer than its lifetime."""
-    rule = load_vendor(provider.cache).cache
-    lifetime_s = rule.long_lifetime_s if provider.long_cache and rule.long_lifetime_s else rule.lifetime_s
-    cold = {1}
-    for number, (last, this) in enumerate(pairwise(transcript.calls), 2):
-        timed = this.time_s is not None and last.time_s is not None
-        pause_s = this.time_s - last.time_s if timed else provider.pace_s  # type: ignore[operator]
-        if pause_s > lifetime_s:
-            cold.add(number)
-    return cold
+    return KeepOrBreak(keep, cheaper, break_at)
 
 
 def _runs(transcript: Transcript) -> npt.NDArray[np.int64]:

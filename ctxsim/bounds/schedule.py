@@ -29,8 +29,8 @@ class Dead(msgspec.Struct, frozen=True):
     dies: int
 
 
-class Prices(msgspec.Struct, frozen=True):
-    """What edits cost. `keep[c]`: one dead token sent with call c of 1..T; index 0 is unused.
+class KeepOrBreak(msgspec.Struct, frozen=True):
+    """What keeping and breaking cost. `keep[c]`: one dead token sent with call c of 1..T; index 0 is unused.
 
     `break_at(c, position, behind, dead)`: an edit of the item at a position before call c, without the tokens `behind`
     it that are dead by then and go too; `dead` are all such tokens, wherever they stand. Before a call of `cheaper` it
@@ -51,7 +51,7 @@ class Schedule(NamedTuple):
     cost: float
 
 
-def best_times(items: Sequence[Dead], prices: Prices, steps: int = EXACT_STEPS) -> Schedule:
+def best_times(items: Sequence[Dead], prices: KeepOrBreak, steps: int = EXACT_STEPS) -> Schedule:
     """Return when each item is best cleared.
 
     Exact for up to so many steps, otherwise the best among schedules whose every edit clears all that is dead.
@@ -66,7 +66,7 @@ def best_times(items: Sequence[Dead], prices: Prices, steps: int = EXACT_STEPS) 
     return _exact(useful, prices, moments) if exact else _all_dead(useful, prices, moments)
 
 
-def _breaks(items: Sequence[Dead], prices: Prices, call: int) -> list[float]:
+def _breaks(items: Sequence[Dead], prices: KeepOrBreak, call: int) -> list[float]:
     """What an edit of each item before a call costs. The items are in order of position."""
     dead = sum(item.saved for item in items if item.dies <= call)
     behind, found = dead, []
@@ -76,12 +76,12 @@ def _breaks(items: Sequence[Dead], prices: Prices, call: int) -> list[float]:
     return found
 
 
-def _upto(prices: Prices) -> Floats:
+def _upto(prices: KeepOrBreak) -> Floats:
     """The price of one token through call c: dying at d and cleared at e costs upto[e - 1] - upto[d - 1]."""
     return np.concatenate(([0.0], np.cumsum(prices.keep[1:])))
 
 
-def _exact(items: list[Dead], prices: Prices, moments: Sequence[int]) -> Schedule:
+def _exact(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) -> Schedule:
     """Least cost of the items from j on that die in (t0, t1], where everything dead is cleared at t0 and at t1.
 
     Item j waits for t1, or is cleared at some e between, which splits the rest at e. Times are numbers of moments.
@@ -137,7 +137,7 @@ class _Before:
         """Dead tokens behind that."""
 
 
-def _all_dead(items: list[Dead], prices: Prices, moments: Sequence[int]) -> Schedule:
+def _all_dead(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) -> Schedule:
     """The best edit calls if each edit clears all that is dead by then.
 
     An edit at e looks back to the edit before it, at a: what dies in (a, e] waits for e, and the first of it is where e

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -30,7 +31,10 @@ COMMANDS = {
     "models": ("models", "List models: window, prices, cache rules, tokenizer."),
     "policies": ("policies", "List the policies with their parameters."),
     "check-policy": ("check_policy", "Check a policy, yours too, against the contract."),
+    "estimators": ("estimators", "List the estimators with their parameters."),
+    "check-estimator": ("check_estimator", "Check an estimator, yours too, against the contract."),
     "scenarios": ("scenarios", "List the scenarios that come with ctxsim."),
+    "columns": ("columns", "What each column of the result files is; docs/columns.md."),
     "tokenizers": ("tokenizers", "List the tokenizers that work offline here; compare them."),
 }
 
@@ -68,16 +72,27 @@ def cli() -> None:
     """
 
 
-def main() -> None:
-    """Run the command line; errors of ours are one line and exit status 1."""
-    # Ended from outside, the command still removes its unfinished files and its worker processes.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line, by default this process's; return its exit status.
+
+    Errors of ours, and files that can't be read or written, are one line on standard error and status 1.
+    """
     try:
-        cli(standalone_mode=True)
+        cli.main(arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except CtxsimError as error:
         click.echo(f"ctxsim: {safe(str(error))}", err=True)
-        sys.exit(1)
+        return 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         click.echo(safe(f"ctxsim: {where}{error.strerror or error}"), err=True)
-        sys.exit(1)
+        return 1
+    return 0
+
+
+def main() -> None:
+    """Run this process's command line and end with its status."""
+    # Ended from outside, the command still removes its unfinished files and its worker processes.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sys.exit(run())

@@ -8,27 +8,26 @@ from pathlib import Path
 import click
 import msgspec
 
-from ctxsim.accuracy import Accuracy, Consequence, consequence, measure, table
-from ctxsim.cli.transcripts import Reading
+from ctxsim.cli import options
+from ctxsim.cli.output import tell_written
+from ctxsim.cli.reading import Reading
 from ctxsim.errors import CtxsimError
-from ctxsim.estimators import estimator_label, open_estimator
+from ctxsim.estimators import estimator_label, judged_estimators, open_estimator
+from ctxsim.results.files import replacing
+from ctxsim.studies.accuracy import Accuracy, Consequence, consequence, observe, table
 from ctxsim.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.transcript import Transcript
 
-ESTIMATORS = (
-    "chars/4", "chars/3.5", "chars/3", "bytes/4", "gemini", "serialized", "langchain", "langchain:scaling=true",
-    "words", "classes", "sampled", "tokenizer:factor=1.5", "usage-tail", "output-only", "tool-chars",
-)  # fmt: skip
-
 
 @click.command("accuracy")
-@click.argument("paths", nargs=-1, required=True)
+@options.some_paths
 @click.option("--tokenizer", "tokenizers", multiple=True, metavar="NAME", help="What is true; may be repeated.")
-@click.option("--estimator", "labels", multiple=True, metavar="LABEL", help="What to judge; default: all families.")
+@click.option("--estimator", "labels", multiple=True, metavar="LABEL", help="What to judge; default: all "
+              "families. See: ctxsim estimators")  # fmt: skip
 @click.option("--threshold", type=click.IntRange(min=1), metavar="N", help="Tokens over which a policy acts; default: "
-              "70 % of each transcript's largest request.")  # fmt: skip
+              "70 % of each segment's largest request.")  # fmt: skip
 @click.option("--by-kind", is_flag=True, help="Print texts by kind of content, not only requests.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("results/accuracy"), metavar="DIR", help="Folder.")
+@click.option("--out", type=options.PATH, default=Path("results/accuracy"), metavar="DIR", help="Folder.")
 def command(
     paths: tuple[str, ...],
     tokenizers: tuple[str, ...],
@@ -42,19 +41,19 @@ def command(
     Errors per text and per whole request; and for a policy with a threshold: how late or early it would fire, calls it
     believes safe that are not, and alarms that are false. Writes accuracy.csv, consequences.csv and pictures.
     """
-    estimators = [open_estimator(label) for label in labels or ESTIMATORS]
+    estimators = [open_estimator(label) for label in labels or judged_estimators()]
     reading = Reading(paths)
     transcripts: list[Transcript] = list(reading)
     rows: list[Accuracy] = []
     consequences: list[Consequence] = []
     pictures: list[Path] = []
     for name in tokenizers or (DEFAULT,):
-        measured = measure(transcripts, open_tokenizer(name), estimators)
-        if not measured.requests:
+        observed = observe(transcripts, open_tokenizer(name), estimators)
+        if not observed.requests:
             raise CtxsimError("no call in these transcripts")
-        rows += table(measured, name, estimators)
+        rows += table(observed, name, estimators)
         consequences += [
-            consequence(measured, number, estimator_label(estimator), name, threshold)
+            consequence(observed, number, estimator_label(estimator), name, threshold)
             for number, estimator in enumerate(estimators)
         ]
         if not pictures:
@@ -62,25 +61,23 @@ def command(
 
             out.mkdir(parents=True, exist_ok=True)
             shown = [estimator_label(estimator) for estimator in estimators]
-            points = [(p.tokens, p.estimates) for p in measured.requests]
-            texts = [(p.kind, p.tokens, p.estimates) for p in measured.texts]
-            longest = max(measured.runs, key=lambda run: run[-1].tokens)
+            points = [(p.tokens, p.estimates) for p in observed.requests]
+            texts = [(p.kind, p.tokens, p.estimates) for p in observed.texts]
+            longest = max(observed.runs, key=lambda run: run[-1].tokens)
             pictures = plot_accuracy(shown, points, texts, [(p.tokens, p.estimates) for p in longest], name, out)
     _write(out / "accuracy.csv", rows)
     _write(out / "consequences.csv", consequences)
     _print(rows, by_kind)
     _print_consequences(consequences, threshold)
-    click.echo(f"written: {out}/accuracy.csv, consequences.csv, {', '.join(picture.name for picture in pictures)}")
+    tell_written([out / "accuracy.csv", out / "consequences.csv", *pictures])
     reading.finish()
 
 
 def _write(path: Path, rows: list[Accuracy] | list[Consequence]) -> None:
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8", newline="") as stream:
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(rows[0].__struct_fields__)
         writer.writerows(msgspec.structs.astuple(row) for row in rows)
-    part.replace(path)
 
 
 def _print(rows: list[Accuracy], by_kind: bool) -> None:
@@ -90,14 +87,14 @@ def _print(rows: list[Accuracy], by_kind: bool) -> None:
     for row in rows:
         if row.scope == "text" and row.kind != "all" and not by_kind:
             continue
-        what = {"text": f"texts: {row.kind}", "request": "requests", "usage": "requests, growth"}[row.scope]
+        what = {"text": f"texts: {row.kind}", "request": "requests", "usage": "requests, recorded"}[row.scope]
         errors = (row.mape, row.p50, row.p95, row.p99)
         shown = [f"{row.bias:>+7.1%}", *(f"{error:>7.1%}" for error in errors), f"{row.worst_under:>+7.0%}"]
         click.echo(f"{row.estimator[:26]:<26} {row.tokenizer[:16]:<16} {what:<20} {row.n:>6,} " + " ".join(shown))
 
 
 def _print_consequences(rows: list[Consequence], threshold: int | None) -> None:
-    limit = f"{threshold:,} tokens" if threshold else "70 % of each transcript's largest request"
+    limit = f"{threshold:,} tokens" if threshold else "70 % of each segment's largest request"
     click.echo(f"\nA policy that acts over {limit}: first trigger by estimate against by {rows[0].tokenizer}")
     header = (
         "late",

@@ -7,21 +7,26 @@ from pathlib import Path
 import click
 import msgspec
 
-from ctxsim.calibration import MATRIX_TOKENIZERS, calibrate, collect, matrix, matrix_ratios
-from ctxsim.cli.transcripts import Reading
+from ctxsim.cli import options
+from ctxsim.cli.output import tell_written
+from ctxsim.cli.reading import Reading
+from ctxsim.estimators.calibrated import Calibration
+from ctxsim.results.files import replacing
+from ctxsim.studies.calibration import calibrate, recorded_prompts
+from ctxsim.studies.heads import holds_its_texts
+from ctxsim.studies.ratios import MATRIX_TOKENIZERS, matrix, matrix_ratios
+from ctxsim.studies.sample import Sample, collect
 from ctxsim.tokenizers import DEFAULT, open_tokenizer
 
 
 @click.command("calibrate")
-@click.argument("paths", nargs=-1, required=True)
-@click.option("--tokenizer", default=DEFAULT, metavar="NAME", help="What tokens are counted by.")
+@options.some_paths
+@options.counted_by(DEFAULT)
 @click.option("--against", type=click.Choice(["usage"]), help="Fit to the usage that providers recorded instead.")
 @click.option("--by", type=click.Choice(["kind", "tool", "model"]), default="tool", help="Groups with a ratio each.")
 @click.option("--risk", type=click.FloatRange(0, 0.5), metavar="Q", help="Divisor that under-estimates a request near "
               "the window with at most this chance.")  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), default=Path("calibration.json"), help="File to write."
-)
+@click.option("-o", "--output", type=options.PATH, default=Path("calibration.json"), help="File to write.")
 @click.option("--matrix", "show_matrix", is_flag=True, help="Only print kind x tokenizer as a Markdown table.")
 @click.option("--plots/--no-plots", default=True, help="Pictures beside the file.")
 def command(
@@ -48,27 +53,58 @@ def command(
 
             picture = plot_matrix(matrix_ratios(transcripts, tokenizers), MATRIX_TOKENIZERS, output.with_suffix(".png"))
             click.echo(f"picture: {picture}", err=True)
-        return
-    sample = collect(reading, open_tokenizer(tokenizer), by, against is not None)
+        reading.finish()
+    sample = collect(reading, open_tokenizer(tokenizer), by)
     found = calibrate(sample, tokenizer, by, risk, against is not None)
-    part = output.with_name(output.name + ".part")
-    part.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
-    part.replace(output)
+    with replacing(output) as temporary:
+        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+    _print(found, tokenizer)
+    written = [output]
+    if plots:
+        written.append(_draw(sample, found, output.with_suffix(".png")))
+    tell_written(written)
+    reading.finish()
+
+
+def _print(found: Calibration, tokenizer: str) -> None:
     click.echo(f"characters per token, against {found.tokenizer}; intervals are 95 %, by transcript")
-    click.echo(f"{by:<28} {'c/t':>6}  {'interval':<14} {'texts':>7} {'tokens':>11}")
+    if found.heads:
+        click.echo("recorded = head + characters / c: one c for all, a head for each series of calls; both are fitted")
+    number = "requests" if found.heads else "texts"
+    click.echo(f"{found.by:<28} {'c/t':>6}  {'interval':<14} {number:>8} {'tokens':>11}")
     for name, ratio in [("all", found.overall), *found.groups.items()][:25]:
         interval = f"{ratio.low:.2f} to {ratio.high:.2f}" if ratio.low is not None else "one transcript"
         click.echo(
-            f"{name[:28]:<28} {ratio.chars_per_token:>6.2f}  {interval:<14} {ratio.texts:>7,} {ratio.tokens:>11,}"
+            f"{name[:28]:<28} {ratio.chars_per_token:>6.2f}  {interval:<14} {ratio.texts:>8,} {ratio.tokens:>11,}"
+        )
+    if found.heads:
+        if found.by != "model":
+            click.echo(f"groups: texts as {tokenizer} counts them, scaled to what was recorded overall")
+        heads = found.heads
+        click.echo(
+            f"heads: median {heads.median:,} tokens, 10th to 90th percentile {heads.p10:,} to {heads.p90:,}, "
+            f"of {heads.series:,} series; {heads.left_out:,} left out: their texts don't explain their growth"
         )
     for name, error in found.errors.items():
         click.echo(f"{name}: " + (f"{error:.1%}" if error is not None else "needs 5 transcripts"))
-    at_risk = f" (at most {risk:.1%} of transcripts under-estimated near the window)" if risk is not None else ""
-    click.echo(f"formula: tokens = ceil(characters / {found.divisor:.2f}){at_risk}")
-    click.echo(f"written: {output}")
-    if plots:
-        from ctxsim.report.calibration_plots import plot_calibration
+    at_risk = ""
+    if found.risk is not None:
+        at_risk = f" (at most {found.risk:.1%} of transcripts under-estimated near the window)"
+    click.echo(f"formula: tokens = {'head + ' if found.heads else ''}ceil(characters / {found.divisor:.2f}){at_risk}")
+    click.echo(f"holds for: {found.holds_for}")
+    if not found.heads and found.risk is not None and any("recorded" in name for name in found.errors):
+        click.echo("for requests as recorded the shares above hold, not the risk; --against usage takes that into it")
 
-        points = [(text.chars, text.tokens, text.group) for text in sample.texts]
-        click.echo(f"picture: {plot_calibration(points, found.overall.chars_per_token, output.with_suffix('.png'))}")
-    reading.finish()
+
+def _draw(sample: Sample, found: Calibration, path: Path) -> Path:
+    from ctxsim.report.calibration_plots import plot_calibration
+
+    ratio = found.overall.chars_per_token
+    if not found.heads:
+        return plot_calibration([(text.chars, text.tokens, text.group) for text in sample.texts], ratio, path)
+    points = [
+        (prompt.chars, round(prompt.tokens), series.model)
+        for series in filter(holds_its_texts, sample.series)
+        for prompt in recorded_prompts([series], 1 / ratio)
+    ]
+    return plot_calibration(points, ratio, path, "a logged conversation", "tokens recorded, without the fitted head")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 import msgspec
 
-from ctxsim.contract import violations
+from ctxsim.cli.output import tell_old_names, tell_verdict
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
+from ctxsim.replay.contract import violations
 from ctxsim.synthesis import load_scenario, scenario_names, synthesize
 
 
@@ -18,6 +17,7 @@ from ctxsim.synthesis import load_scenario, scenario_names, synthesize
 def command(label: str) -> None:
     """Check a policy, yours too (path/to/file.py:Class), against the contract that makes numbers comparable."""
     spec = open_policy(label)
+    tell_old_names([label])
     found: list[str] = []
     for name in scenario_names():
         scenario = load_scenario(name)
@@ -26,7 +26,4 @@ def command(label: str) -> None:
             provider = msgspec.convert(scenario.provider, Provider)
             tight = msgspec.structs.replace(provider, window=provider.window // share)
             found += violations(spec, [synthesize(scenario)], tight)
-    for line in dict.fromkeys(found):
-        click.echo(line, err=True)
-    click.echo(f"{spec.label}: {'keeps the contract' if not found else f'{len(found)} violations'}")
-    sys.exit(1 if found else 0)
+    tell_verdict(spec.label, found)

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 
+from ctxsim.cli.options import PATH
+from ctxsim.cli.output import console, tell
 from ctxsim.results import read_run
 
 
 @click.command("compare")
-@click.argument("before", type=click.Path(path_type=Path), metavar="RUN_A")
-@click.argument("after", type=click.Path(path_type=Path), metavar="RUN_B")
+@click.argument("before", type=PATH, metavar="RUN_A")
+@click.argument("after", type=PATH, metavar="RUN_B")
 @click.option("--fail-if", "rules", multiple=True, metavar="RULE", help="As in 'cost_usd > +2%'; then exit status 1.")
 def command(before: Path, after: Path, rules: tuple[str, ...]) -> None:
     """Compare two runs policy by policy, over the transcripts that both have; tell noise from change.
@@ -22,7 +24,6 @@ def command(before: Path, after: Path, rules: tuple[str, ...]) -> None:
     """
     from rich.text import Text
 
-    from ctxsim.cli.bench import console
     from ctxsim.report.comparison import change_rows, compare, parse_rule
     from ctxsim.report.tables import rich_table
 
@@ -39,6 +40,6 @@ def command(before: Path, after: Path, rules: tuple[str, ...]) -> None:
         Text(f" {len(changes)} figures of {max(c.transcripts for c in changes)} transcripts; {same} are the same")
     )
     for change in broken:
-        click.echo(f"ctxsim: {second.shown(change.policy)}: {change.column} {change.difference:+,.4g}", err=True)
+        tell(f"{second.shown(change.policy)}: {change.column} {change.difference:+,.4g}")
     if broken:
         sys.exit(1)

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import click
 
-from ctxsim.cli.bench import console
+from ctxsim.cli.options import run_folder
+from ctxsim.cli.output import console
 from ctxsim.results import read_run
 
 BY = ("age", "depth", "kind", "tool", "form")
 
 
 @click.command("losses")
-@click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
+@run_folder
 @click.option("--by", type=click.Choice(BY), multiple=True, help="Only this breakdown; may be repeated.")
 def command(run: Path, by: tuple[str, ...]) -> None:
     """Show what the policies of RUN (a folder that bench wrote) lost: by age, depth, kind, tool and form of loss."""
@@ -28,6 +29,7 @@ def command(run: Path, by: tuple[str, ...]) -> None:
         print_survival(found, out.print)
         print_needles(found, out.print)
     if not len(pooled(found, "needs", "detector")):
+        out.print(Text(f" nothing to lose: {basis(found)}", style="dim"))
         return
     for one in by or BY:
         title = "Lost identifiers by form of loss" if one == "form" else f"Kept identifiers by {one}"

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from ctxsim.cli import options
 from ctxsim.results import read_run
 
 
 @click.command("plot")
-@click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Instead of RUN itself.")
+@options.run_folder
+@click.option("--out", type=options.PATH, metavar="DIR", help="Instead of RUN itself.")
 @click.option("--format", "form", type=click.Choice(("png", "svg", "both")), default="both", help="Of the files.")
 def command(run: Path, out: Path | None, form: str) -> None:
     """Draw every chart of RUN (a folder that bench wrote): same colours everywhere, labels at the lines."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-
 import click
 
-from ctxsim import labels
-from ctxsim.policies import registered_policies
+from ctxsim.cli.output import print_catalogue
+from ctxsim.policies import broken_policies, registered_policies
 
 
 @click.command("policies")
@@ -17,8 +15,4 @@ def command() -> None:
     Chain them with +, as in head-tail+summary; add estimator=LABEL as the last parameter to change what one decides by.
     Your own: --policy path/to/file.py:Class
     """
-    for name, cls in sorted(registered_policies().items()):
-        click.echo(labels.signature(name, cls) + ("   (bound)" if cls.bound else ""))
-        for line in (inspect.getdoc(cls) or "").splitlines():
-            click.echo(f"    {line}".rstrip())
-        click.echo()
+    print_catalogue(registered_policies(), broken_policies(), lambda cls: "   (bound)" if cls.bound else "")

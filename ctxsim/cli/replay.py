@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, get_args
 import click
 import msgspec
 
+from ctxsim.agent.instructions import LIMIT_BYTES, load_instructions, with_instructions
+from ctxsim.agent.tracker import TokenTracker
+from ctxsim.cli import options
+from ctxsim.cli.output import tell_old_names
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
 from ctxsim.estimators import open_estimator
-from ctxsim.instructions import LIMIT_BYTES, load_instructions, with_instructions
+from ctxsim.measure.rows import edits_of
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
@@ -23,11 +27,10 @@ from ctxsim.provider.wire import Format, request_body
 from ctxsim.readers import read
 from ctxsim.references import Survival, prepare
 from ctxsim.replay import replay
+from ctxsim.replay.tally import Sent
+from ctxsim.studies.as_sent import HeadMode, as_sent
 from ctxsim.synthesis import load_scenario, synthesize
-from ctxsim.tally import Sent
-from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
-from ctxsim.tracker import TokenTracker
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -37,16 +40,13 @@ if TYPE_CHECKING:
 @click.command("replay")
 @click.argument("what", metavar="PATH|SCENARIO")
 @click.option("--policy", "label", required=True, metavar="LABEL", help="The policy, as in token-budget:budget=30000.")
-@click.option("--estimator", metavar="LABEL", help="What the policy decides by, where its label doesn't say.")
-@click.option("--tokenizer", metavar="NAME", help="What the provider counts by.")
-@click.option("--model", metavar="ID", help="The provider's model: window, prices, cache, tokenizer.")
-@click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
-@click.option(
-    "--instructions",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Add the AGENTS.md files that DIR would load.",
-)
+@options.estimator
+@options.tokenizer
+@options.model
+@options.window
+@options.head
+@options.across
+@click.option("--instructions", type=options.PATH, metavar="DIR", help="Add the AGENTS.md files that DIR would load.")
 @click.option("--number", type=click.IntRange(min=1), default=1, metavar="N", help="Which transcript of PATH, from 1.")
 @click.option("--losses", is_flag=True, help="Say which references a call used that its view no longer held.")
 @click.option("--step", is_flag=True, help="At a terminal: wait for a key after each call.")
@@ -59,6 +59,8 @@ def command(
     tokenizer: str | None,
     model: str | None,
     window: int | None,
+    head: HeadMode,
+    across: bool,
     instructions: Path | None,
     number: int,
     losses: bool,
@@ -70,30 +72,37 @@ def command(
 
     What the policy would have told its user goes to standard error, the calls to standard output.
     """
-    transcript, provider = _open(what, number, {"tokenizer": tokenizer, "model": model, "window": window})
+    given: dict[str, object] = {"tokenizer": tokenizer, "model": model, "window": window}
+    transcript, provider = _open(what, number, given, head, across)
     if instructions is not None:
         loaded = load_instructions(instructions)
         transcript = msgspec.structs.replace(transcript, head=with_instructions(transcript.head, loaded))
         cut = f", cut to {LIMIT_BYTES:,}" if loaded.truncated else ""
         click.echo(f"Instructions: {loaded.bytes:,} bytes of {len(loaded.sources)} file(s){cut}", err=True)
     spec = open_policy(label, open_estimator(estimator) if estimator else None)
-    sent = replay(transcript, spec, provider, Counter(open_tokenizer(provider.tokenizer)))
+    tell_old_names([label])
+    counter = provider.counter()
+    sent = replay(transcript, spec, provider, counter)
     if request_call is not None:
         _print_request(sent, request_call, transcript, wire)
         return
     click.echo(f"{safe(transcript.name)}: {len(transcript.calls)} calls under {spec.label}")
     click.echo(f"Provider: {provider.describe()}")
+    if transcript.head.hidden:
+        click.echo(f"Head: {transcript.head.hidden:,} tokens that the log doesn't hold ({provider.size})")
     for note in transcript.notes:
         click.echo(f"Note: {safe(note)}", err=True)
-    watch = Losses(transcript) if losses else None
+    watch = LostReferences(transcript) if losses else None
     if sys.stdout.isatty():
-        _show_live(sent, provider, watch, step)
+        _show_live(sent, provider, counter, watch, step)
         return
-    for line, to_stderr in lines(sent, provider, watch):
+    for line, to_stderr in lines(sent, provider, counter, watch):
         click.echo(line, err=to_stderr)
 
 
-def _show_live(sent: Iterable[Sent], provider: Provider, watch: Losses | None, step: bool) -> None:
+def _show_live(
+    sent: Iterable[Sent], provider: Provider, counter: Counter, watch: LostReferences | None, step: bool
+) -> None:
     """Call by call in colour, each with a bar of the window; with `step` the next one waits for Enter."""
     from rich.console import Console
     from rich.text import Text
@@ -102,10 +111,9 @@ def _show_live(sent: Iterable[Sent], provider: Provider, watch: Losses | None, s
     room = provider.window - provider.reserved_output
     tracker = TokenTracker(room)
     for one in sent:
-        row = one.row
-        bad = row.status != "ok"
-        console.print(context_bar(row.tokens_sent / room, bad), Text(f" call {row.call}", style="bold"), end="")
-        for number, (line, _) in enumerate(lines_of(one, tracker, watch)):
+        bad = one.status != "ok"
+        console.print(context_bar(one.tokens_sent / room, bad), Text(f" call {one.call}", style="bold"), end="")
+        for number, (line, _) in enumerate(lines_of(one, tracker, counter, watch)):
             # The bar and the number of the call stand in front of the first line already.
             shown = line.partition("|")[2] if number == 0 else line
             style = "red" if bad and number == 0 else "yellow" if "lost:" in line else "cyan" if number else ""
@@ -123,13 +131,16 @@ def context_bar(share: float, bad: bool = False) -> Text:
     return Text("█" * full, style=color) + Text("░" * (24 - full), style="dim")
 
 
-def _open(what: str, number: int, overrides: dict[str, object]) -> tuple[Transcript, Provider]:
-    """A path if there is one, else a scenario's name."""
+def _open(
+    what: str, number: int, overrides: dict[str, object], head: HeadMode, across: bool
+) -> tuple[Transcript, Provider]:
+    """A path if there is one, else a scenario's name. Of a path, the segments count."""
     if what == "-" or (Path(what).exists() and not what.endswith(".toml")):
-        transcript = next(islice(read(what), number - 1, None), None)
-        if transcript is None:
+        found = (one for transcript in read(what) for one in as_sent(transcript, overrides, (), head, across))
+        chosen = next(islice(found, number - 1, None), None)
+        if chosen is None:
             raise CtxsimError(f"{what} has fewer than {number} transcripts")
-        return transcript, resolve(overrides, None, transcript)
+        return chosen.transcript, chosen.provider
     scenario = load_scenario(what)
     return synthesize(scenario), resolve(overrides, (scenario.name, scenario.provider))
 
@@ -141,7 +152,7 @@ def _print_request(sent: Iterable[Sent], call: int, transcript: Transcript, wire
     click.echo(json.dumps(request_body(list(chosen.view), transcript.head, wire), indent=2, ensure_ascii=False))
 
 
-class Losses:
+class LostReferences:
     """What each call used that its view had lost: the sentence, the item that held it, and the edit that took it."""
 
     def __init__(self, transcript: Transcript) -> None:
@@ -180,33 +191,37 @@ class Losses:
         return ""
 
 
-def lines(sent: Iterable[Sent], provider: Provider, watch: Losses | None = None) -> Iterator[tuple[str, bool]]:
+def lines(
+    sent: Iterable[Sent], provider: Provider, counter: Counter, watch: LostReferences | None = None
+) -> Iterator[tuple[str, bool]]:
     """Return the display line by line; True with those for standard error."""
     tracker = TokenTracker(provider.window - provider.reserved_output)
     for one in sent:
-        yield from lines_of(one, tracker, watch)
+        yield from lines_of(one, tracker, counter, watch)
 
 
-def lines_of(one: Sent, tracker: TokenTracker, watch: Losses | None) -> Iterator[tuple[str, bool]]:
+def lines_of(
+    one: Sent, tracker: TokenTracker, counter: Counter, watch: LostReferences | None
+) -> Iterator[tuple[str, bool]]:
     """Return the lines of one call; True with those for standard error.
 
-    Seed 003, "REPL Display": used / window / percent, latest call, average, and how many calls of average growth fit.
+    Document 003, "REPL Display": used / window / percent, latest call, average, how many calls of average growth fit.
     """
-    row = one.row
-    tracker.record(row.tokens_sent, row.tokens_output)
-    waited = f"  waited {row.wait_s:.0f} s" if row.wait_s else ""
-    status = "" if row.status == "ok" else f"  ✗ {row.status}: {row.reason}"
-    yield safe(f"call {row.call:>3} | {tracker.report()}{waited}{status}"), False
+    tracker.record(one.tokens_sent, one.tokens_output)
+    waited = f"  waited {one.wait_s:.0f} s" if one.wait_s else ""
+    status = "" if one.status == "ok" else f"  ✗ {one.status}: {one.reason}"
+    yield safe(f"call {one.call:>3} | {tracker.report()}{waited}{status}"), False
     if watch is not None:
         yield from ((safe(line), False) for line in watch.of(one))
     for text in one.said:
         yield safe(text), True
     if one.edits:
+        done = edits_of(one, counter)
         removed = (
-            f"{row.tokens_removed:,} tokens removed" if row.tokens_removed >= 0 else f"{-row.tokens_removed:,} added"
+            f"{done.tokens_removed:,} tokens removed" if done.tokens_removed >= 0 else f"{-done.tokens_removed:,} added"
         )
         moments = ", ".join(dict.fromkeys(moment for moment, _ in one.edits))
         yield (
-            f"         compaction ({moments}): {row.items_edited} edited, {row.items_dropped} dropped, {removed}",
+            f"         compaction ({moments}): {done.edited} edited, {done.dropped} dropped, {removed}",
             False,
         )

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from ctxsim.cli import options
 from ctxsim.results import read_run
 
 
 @click.command("report")
-@click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Instead of report.html in RUN.")
+@options.run_folder
+@click.option("--out", type=options.PATH, metavar="FILE", help="Instead of report.html in RUN.")
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
 def command(run: Path, out: Path | None, show: bool) -> None:
     """Write one self-contained HTML page of RUN (a folder that bench wrote): sortable, interactive, no network."""

@@ -8,21 +8,23 @@ from typing import Any
 
 import click
 
-from ctxsim.cli.bench import Where, console, replayed, run_options, say_what_was_left_out, say_where, settings_of
+from ctxsim.bench.grid import expand
+from ctxsim.cli import options
+from ctxsim.cli.output import console, tell_old_names, tell_results, tell_what_was_left_out
+from ctxsim.cli.running import Where, folder_of, run, runs_of
 from ctxsim.errors import CtxsimError
 from ctxsim.report.tables import print_sweep
-from ctxsim.report.tradeoff_plots import plot_sweep
-from ctxsim.sweep import expand
+from ctxsim.report.tradeoff_plots import tradeoffs
 
 BOUNDS = ("keep-all", "drop-all", "oracle-lossless")
 
 
 @click.command("sweep")
-@click.argument("paths", nargs=-1)
+@options.paths
 @click.option(
     "--policy", "grids", multiple=True, required=True, metavar="GRID", help="token-budget:retain=100..4000@8,budget=..."
 )
-@run_options
+@options.run_options
 def command(
     paths: tuple[str, ...],
     grids: tuple[str, ...],
@@ -30,22 +32,24 @@ def command(
     jobs: int,
     cluster: str | None,
     resume: bool,
-    **options: Any,
+    **given: Any,
 ) -> None:
     """Replay PATHS or scenarios through every setting of a grid: what each costs, loses and has refused.
 
     `low..high@n` are n values, `a|b|c` these; several --policy and several ranges multiply. The bounds always run too.
     """
-    labels = [*BOUNDS, *(label for grid in grids for label in expand(grid))]
-    runs = settings_of(paths, labels, **options) if paths or options["scenarios"] else []
-    if not runs:
+    if not (paths or given["scenarios"]):
         raise CtxsimError("sweep needs transcripts or --scenario NAME, as in: ctxsim sweep logs --policy GRID")
+    tell_old_names(grids)
+    runs = runs_of(paths, [*BOUNDS, *(label for grid in grids for label in expand(grid))], **given)
     bad = 0
-    for setting, chosen in runs:
-        folder = out if out and len(runs) == 1 else (out or Path("results")) / f"{setting.name}-sweep"
-        info, run = replayed(setting, chosen, paths, folder, Where(jobs, cluster, resume))
-        print_sweep(run, console().print)
-        say_where(run, plot_sweep(run))
-        bad += say_what_was_left_out(info)
+    for asked in runs:
+        folder = folder_of(asked, out, len(runs) == 1, "-sweep")
+        info, made = run(asked, folder, Where(jobs, cluster, resume))
+        print_sweep(made, console().print)
+        tell_results(made, tradeoffs(made))
+        bad += tell_what_was_left_out(info)
+        if not info.complete:
+            sys.exit(130)
     if bad:
         sys.exit(1)

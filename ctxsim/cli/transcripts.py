@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter as Tally
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections import Counter as Frequencies
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
-from ctxsim.errors import InputError, NotATranscript
-from ctxsim.readers import ctxsim_jsonl, read_source, sources
-from ctxsim.survey import Against, against_usage, check, per_format, sizes
+from ctxsim.cli import options
+from ctxsim.cli.reading import Reading
+from ctxsim.readers.formats import ctxsim_jsonl
+from ctxsim.results.files import replacing
+from ctxsim.studies.survey import Against, against_usage, check, per_format, sizes
 from ctxsim.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.transcript import Transcript
 
@@ -23,38 +24,9 @@ def command() -> None:
     """Check, convert and measure recorded transcripts."""
 
 
-class Reading:
-    """Transcripts of several paths; what can't be read is remembered and told at the end."""
-
-    def __init__(self, paths: tuple[str, ...]) -> None:
-        self.paths = paths
-        self.errors: list[str] = []
-        self.left_out: list[str] = []
-
-    def __iter__(self) -> Iterator[Transcript]:
-        for source in sources(*self.paths):
-            try:
-                yield from read_source(source)
-            except NotATranscript as error:
-                (self.errors if source.named else self.left_out).append(str(error))
-            except InputError as error:
-                self.errors.append(str(error))
-
-    def finish(self) -> None:
-        for text in dict.fromkeys(self.left_out):
-            click.echo(f"left out: {text}", err=True)
-        for text in dict.fromkeys(self.errors):
-            click.echo(f"ctxsim: {text}", err=True)
-        sys.exit(1 if self.errors else 0)
-
-
-_paths = click.argument("paths", nargs=-1, required=True)
-_tokenizer = click.option("--tokenizer", default=DEFAULT, metavar="NAME", help="What tokens are counted by.")
-
-
 @command.command("check")
-@_paths
-@_tokenizer
+@options.some_paths
+@options.counted_by(DEFAULT)
 @click.option("--against-usage", is_flag=True, help="Compare our counts with the usage that the source recorded.")
 def check_command(paths: tuple[str, ...], tokenizer: str, against_usage: bool) -> None:
     """Print what each transcript holds, what was left out, and why."""
@@ -62,7 +34,7 @@ def check_command(paths: tuple[str, ...], tokenizer: str, against_usage: bool) -
     reading = Reading(paths)
     if against_usage:
         _print_against(reading, engine)
-    formats: Tally[str] = Tally()
+    formats: Frequencies[str] = Frequencies()
     for transcript in reading if not against_usage else ():
         found = check(transcript, engine)
         formats[found.format] += 1
@@ -81,32 +53,39 @@ def check_command(paths: tuple[str, ...], tokenizer: str, against_usage: bool) -
 
 def _print_against(reading: Reading, engine: Any) -> None:
     found: list[Against] = [against_usage(transcript, engine) for transcript in reading]
-    click.echo(f"(our count - recorded) / recorded, medians; counted by {engine.name}, without framing")
-    click.echo(f"{'format':<24} {'calls':>6} {'whole request':>14} {'growth between calls':>21}")
+    click.echo(
+        f"(our count - recorded) / recorded, medians; counted by {engine.name}, without framing. Growth: since the "
+        "first call with usage of a segment, of calls that grew enough"
+    )
+    click.echo(f"{'format':<24} {'calls':>6} {'whole request':>14} {'growth since first':>21}")
     for name, calls, whole, growth in per_format(found):
         cells = [f"{value:+.1%}" if value is not None else "-" for value in (whole, growth)]
         click.echo(f"{name:<24} {calls:>6} {cells[0]:>14} {cells[1]:>21}")
 
 
 @command.command("convert")
-@_paths
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write; standard output without it.")
+@options.some_paths
+@click.option("-o", "--output", type=options.PATH, help="File to write; standard output without it.")
 def convert_command(paths: tuple[str, ...], output: Path | None) -> None:
     """Write transcripts of any format as ctxsim JSONL."""
     reading = Reading(paths)
-    part = output.with_name(output.name + ".part") if output else None
-    with part.open("wb") if part else nullcontext(sys.stdout.buffer) as stream:
-        for transcript in reading:
-            for line in ctxsim_jsonl.lines(transcript):
-                stream.write(line + b"\n")
-    if part and output:
-        part.replace(output)
+    if output is None:
+        _convert(reading, sys.stdout.buffer)
+    else:
+        with replacing(output) as temporary, temporary.open("wb") as stream:
+            _convert(reading, stream)
     reading.finish()
 
 
+def _convert(transcripts: Iterable[Transcript], stream: IO[bytes]) -> None:
+    for transcript in transcripts:
+        for line in ctxsim_jsonl.lines(transcript):
+            stream.write(line + b"\n")
+
+
 @command.command("stats")
-@_paths
-@_tokenizer
+@options.some_paths
+@options.counted_by(DEFAULT)
 @click.option("--by", type=click.Choice(["tool", "kind"]), multiple=True, default=("tool", "kind"), help="Groups.")
 def stats_command(paths: tuple[str, ...], tokenizer: str, by: tuple[str, ...]) -> None:
     """Print how big tool results are, by tool and by kind of content."""

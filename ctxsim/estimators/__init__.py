@@ -1,44 +1,56 @@
-"""Estimators: one file per family, found by looking into this folder."""
+"""Estimators: one file per family, found by looking into this folder; others by path or entry point."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from functools import cache
-
 from ctxsim import labels
-from ctxsim.errors import unknown
 from ctxsim.estimators.estimator import Estimator, Reported
+from ctxsim.plugins import Registry
 
-__all__ = ["DEFAULT", "Estimator", "Reported", "estimator_label", "open_estimator", "registered_estimators"]
+__all__ = [
+    "DEFAULT", "Estimator", "Reported", "broken_estimators", "estimator_label", "judged_estimators", "open_estimator",
+    "registered_estimators",
+]  # fmt: skip
 
 DEFAULT = "chars"
 
 
-@cache
+_registry: Registry[Estimator] = Registry("estimator", __name__, Estimator)
+
+
 def registered_estimators() -> dict[str, type[Estimator]]:
-    """Return all estimator classes by name."""
-    found: dict[str, type[Estimator]] = {}
-    for module in pkgutil.iter_modules(__path__):
-        for value in vars(importlib.import_module(f"{__name__}.{module.name}")).values():
-            if isinstance(value, type) and issubclass(value, Estimator) and value is not Estimator:
-                found[value.name] = value
-    return found
+    """Return all built-in and installed estimator classes by name."""
+    return _registry.classes
+
+
+def broken_estimators() -> dict[str, str]:
+    """Return the installed estimators that can't be used, each with its error in one line."""
+    return _registry.broken
+
+
+def judged_estimators() -> list[str]:
+    """Return a label for every setting that a family is judged at; none of one that needs a parameter of yours."""
+    return [
+        f"{name}:{setting}" if setting else name
+        for name, cls in registered_estimators().items()
+        if not labels.required(cls)
+        for setting in cls.judged_at
+    ]
 
 
 def open_estimator(label: str = DEFAULT) -> Estimator:
-    """Return the estimator of a label such as `chars:ratio=3.5`, or `chars/3.5` for short.
+    """Return the estimator of a label: `chars:ratio=3.5`, `chars/3.5` for short, or `path.py:Class:key=value`.
 
     Raises UnknownName or LabelError.
     """
-    name, parameters = labels.split(label)
-    short, slash, ratio = name.partition("/")
-    if slash:
-        name, parameters = short, {"ratio": ratio, **parameters}
-    known = registered_estimators()
-    if name not in known:
-        raise unknown("estimator", name, known)
-    return labels.build("estimator", known[name], name, parameters)
+    name, slash, ratio = label.partition("/")
+    if slash and ".py:" not in label and ":" not in name:
+        ratio, _, rest = ratio.partition(":")
+        label = f"{name}:ratio={ratio}{',' if rest else ''}{rest}"
+    name, cls, parameters = _registry.open(label)
+    if ".py:" in name:
+        # From a file it is called by its path, so that its label opens it again.
+        cls.name = name
+    return labels.build("estimator", cls, name, parameters)
 
 
 def estimator_label(estimator: Estimator) -> str:

@@ -13,7 +13,9 @@ from ctxsim.estimators.classes import weighted
 from ctxsim.estimators.estimator import Estimator, positive
 from ctxsim.transcript import Item
 
-VERSION = 1
+VERSION = 2
+READS = (1, VERSION)
+"""Version 1 has no heads and doesn't say what it holds for."""
 
 
 class Ratio(msgspec.Struct, frozen=True):
@@ -28,11 +30,26 @@ class Ratio(msgspec.Struct, frozen=True):
     tokens: int
 
 
+class Heads(msgspec.Struct, frozen=True):
+    """Tokens that requests have beside the logged conversation, fitted: system prompt, tools, framing, attachments.
+
+    Over series, calls of one session to one model without a compaction between: median, 10th and 90th percentile.
+    `left_out` series grow by what no text of their log explains, and were not fitted to.
+    """
+
+    median: int
+    p10: int
+    p90: int
+    series: int
+    left_out: int
+
+
 class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A calibration file: readable JSON, for `calibrated:file=...` and for other programs.
 
     `divisor` is what to divide characters by: the overall ratio, or with a `risk` the smaller one at which the chance
-    to under-estimate a request near the window is at most that.
+    to under-estimate a request near the window is at most that. `holds_for` says of which requests that is true.
+    `heads` are fitted beside a ratio against recorded usage; None where texts were counted.
     """
 
     version: int
@@ -45,6 +62,8 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     class_weights: dict[str, float]
     errors: dict[str, float | None]
     provenance: dict[str, str | int | float]
+    heads: Heads | None = None
+    holds_for: str = ""
 
 
 def read_calibration(path: Path) -> Calibration:
@@ -55,7 +74,7 @@ def read_calibration(path: Path) -> Calibration:
         raise InputError(path, f"cannot be read: {error.strerror}; write one with ctxsim calibrate") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(path, str(error)) from None
-    if found.version != VERSION:
+    if found.version not in READS:
         raise InputError(path, f"is version {found.version} of the calibration file; this program reads {VERSION}")
     return found
 

@@ -12,11 +12,12 @@ from ctxsim.estimators.estimator import Estimator, Rounding, Unit, divided, leng
 class Chars(Estimator):
     """length / ratio per text.
 
-    ratio=4 (pi, qwen-code: ceil, utf16; opencode: round, utf16; Gemini documentation), 3.5 (seed 004: floor, utf16),
-    3 (seed 002: ceil, utf16), 3.7 (Token Bill).
+    ratio=4 (pi, qwen-code: ceil, utf16; opencode: round, utf16; Gemini documentation), 3.5 (document 004: floor,
+    utf16), 3 (document 002: ceil, utf16), 3.7 (Token Bill).
     """
 
     name: ClassVar[str] = "chars"
+    judged_at: ClassVar[tuple[str, ...]] = ("", "ratio=3.5", "ratio=3")
     ratio: float = 4
     rounding: Rounding = "ceil"
     unit: Unit = "points"

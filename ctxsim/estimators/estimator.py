@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from ctxsim import labels
 from ctxsim.errors import LabelError
 from ctxsim.transcript import Head, Item, Usage
 
@@ -27,9 +28,26 @@ class Reported(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Estimator:
-    """Guesses tokens per item; a request is the sum. Typed parameters are the only configuration."""
+    """Guesses tokens per item; a request is the sum. Typed parameters are the only configuration.
 
-    name: ClassVar[str]
+    The contract, which `ctxsim check-estimator` checks: every answer is a whole number, 0 or more, that depends on
+    what is asked alone, not on what was asked before; what is passed in is never changed; an item is the sum of its
+    texts and media, or the docstring says what else it is; of two requests that differ in `size` only, the larger
+    one isn't estimated lower.
+
+    A family is a frozen dataclass; `name` is the class name in kebab case unless given.
+    """
+
+    name: ClassVar[str] = ""
+    judged_at: ClassVar[tuple[str, ...]] = ("",)
+    """Settings at which `ctxsim accuracy` judges the family, as `key=value,...`; the empty one: all defaults."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            cls.name = labels.kebab(cls.__name__)
+        if "judged_at" not in cls.__dict__:
+            cls.judged_at = ("",)
 
     def text(self, text: str) -> int:
         """Estimated tokens of one text."""
@@ -41,8 +59,8 @@ class Estimator:
         return total + sum(media.tokens for media in item.media) if item.media else total
 
     def head(self, head: Head) -> int:
-        """Estimated tokens of the system prompt and the tool schemas."""
-        return sum(self.text(text) for text in head.texts)
+        """Estimated tokens of the system prompt and the tool schemas; a hidden head is known by its size alone."""
+        return sum(self.text(text) for text in head.texts) + head.hidden
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         """Estimated tokens of a whole request whose items sum to `size`."""

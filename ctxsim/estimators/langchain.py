@@ -20,6 +20,7 @@ class Langchain(Estimator):
     """
 
     name: ClassVar[str] = "langchain"
+    judged_at: ClassVar[tuple[str, ...]] = ("", "scaling=true")
     ratio: float = 4.0
     scaling: bool = False
 

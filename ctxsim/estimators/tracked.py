@@ -1,4 +1,4 @@
-"""The two of seed 004: tracking that knows only output tokens, and its repair by characters for tool results."""
+"""The two of document 004: tracking that knows only output tokens, and its repair by characters for tool results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctxsim.transcript import RESPONSE_KINDS, Head, Item
 class OutputOnly(Estimator):
     """Responses count their reported output tokens; tool and user messages and the head count 0.
 
-    Seed 004, "Critical Finding": what CalculateTotalTokens() returns.
+    Document 004, "Critical Finding": what CalculateTotalTokens() returns.
     """
 
     name: ClassVar[str] = "output-only"
@@ -32,7 +32,7 @@ class OutputOnly(Estimator):
 
 @dataclass(frozen=True)
 class ToolChars(OutputOnly):
-    """Output-only tracking, with floor(length / ratio) for tool results. Seed 004, option A (3.5; "or 4")."""
+    """Output-only tracking, with floor(length / ratio) for tool results. Document 004, option A (3.5; "or 4")."""
 
     name: ClassVar[str] = "tool-chars"
     ratio: float = 3.5

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import pkgutil
-import sys
-import traceback
-from functools import cache
-from importlib.metadata import entry_points
-from pathlib import Path
+from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
 from ctxsim import labels
-from ctxsim.errors import LabelError, unknown
+from ctxsim.errors import LabelError
 from ctxsim.estimators import DEFAULT, Estimator, open_estimator
+from ctxsim.plugins import Registry
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
-__all__ = ["Oracle", "Overflow", "Policy", "Spec", "Stop", "Surroundings", "open_policy", "registered_policies"]
-
-ENTRY_POINTS = "ctxsim.policies"
+__all__ = [
+    "Oracle", "Overflow", "Policy", "Spec", "Stop", "Surroundings", "broken_policies", "old_names", "open_policies",
+    "open_policy", "register", "registered_policies",
+]  # fmt: skip
 
 
 class Spec(msgspec.Struct, frozen=True):
     """A chain of policies and its estimator, ready to be made afresh for each transcript."""
 
     label: str
-    parts: tuple[tuple[type[Policy], str, dict[str, str]], ...]
+    links: tuple[tuple[type[Policy], str, dict[str, str]], ...]
     estimator: Estimator
     short: str = ""
     """The label without what is at its default; opens the same."""
@@ -35,73 +31,68 @@ class Spec(msgspec.Struct, frozen=True):
     @property
     def bound(self) -> bool:
         """Whether it marks a floor or a ceiling."""
-        return all(cls.bound for cls, _, _ in self.parts)
+        return all(cls.bound for cls, _, _ in self.links)
+
+    def limits(self) -> dict[str, float]:
+        """Return the tokens, by name, that its parameters mean requests to stay under."""
+        return {name: tokens for link in self.create() for name, tokens in link.limits().items()}
 
     def create(self) -> list[Policy]:
         """Return fresh policy objects, in chain order."""
-        return [labels.build("policy", cls, name, parameters) for cls, name, parameters in self.parts]
+        return [labels.build("policy", cls, name, parameters) for cls, name, parameters in self.links]
 
 
-def _defined_in(module: object) -> list[type[Policy]]:
-    return [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type)
-        and issubclass(value, Policy)
-        and value.__module__ == getattr(module, "__name__", "")
-        and value not in (Policy, Oracle)
-    ]
+_registry: Registry[Policy] = Registry("policy", __name__, Policy, (Oracle,))
 
 
-@cache
 def registered_policies() -> dict[str, type[Policy]]:
-    """Return all built-in and installed policy classes by name. Two of one name are a LabelError."""
-    found: dict[str, type[Policy]] = {}
-    classes = [
-        cls
-        for module in pkgutil.iter_modules(__path__)
-        for cls in _defined_in(importlib.import_module(f"{__name__}.{module.name}"))
+    """Return all built-in and installed policy classes by name."""
+    return _registry.classes
+
+
+def register(cls: type[Policy]) -> type[Policy]:
+    """Make a class known by its name in this process, and return it: a notebook's, which has no file.
+
+    Defined again, it takes the place of the earlier one. Raises LabelError for the name of another policy.
+    """
+    known = registered_policies().get(cls.name)
+    if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise LabelError(f"there is a policy called {cls.name} already: {known}; give yours another name")
+    registered_policies()[cls.name] = cls
+    open_policies.cache_clear()
+    return cls
+
+
+def broken_policies() -> dict[str, str]:
+    """Return the installed policies that can't be used, each with its error in one line."""
+    return _registry.broken
+
+
+def _of_today(name: str, cls: type[Policy], given: Mapping[str, str]) -> dict[str, str]:
+    """The raw parameters of a label by the names that they have today. Raises LabelError for one that has both."""
+    for old, new in cls.renamed.items():
+        if old in given and new in given:
+            raise LabelError(f"{name}: {old} is the old name of {new}; give one of them")
+    return {cls.renamed.get(key, key): value for key, value in given.items()}
+
+
+def old_names(label: str) -> list[str]:
+    """Return a line for each parameter that a label, or a grid of labels, calls by the name that it used to have.
+
+    Raises UnknownName or LabelError, as `open_policy` does.
+    """
+    opened = [_registry.open(link) for link in label.split("+")]
+    return [
+        f"{name}: {key} is called {cls.renamed[key]} now; the old name still works"
+        for name, cls, given in opened
+        for key in given
+        if key in cls.renamed
     ]
-    for cls in [*classes, *(point.load() for point in entry_points(group=ENTRY_POINTS))]:
-        if cls.name in found:
-            raise LabelError(f"two policies are called {cls.name}: {found[cls.name]} and {cls}")
-        found[cls.name] = cls
-    return found
 
 
-def _from_file(path: str, class_name: str) -> type[Policy]:
-    file = Path(path)
-    if not file.is_file():
-        raise LabelError(f"no policy file {path}")
-    module_name = f"ctxsim_policy_{file.stem}"
-    module_spec = importlib.util.spec_from_file_location(module_name, file)
-    assert module_spec and module_spec.loader  # the name ends in .py
-    module = importlib.util.module_from_spec(module_spec)
-    sys.modules[module_name] = module
-    try:
-        module_spec.loader.exec_module(module)
-    # The file is anybody's code: whatever it raises is told in one line, with its place.
-    except Exception as error:
-        line = getattr(error, "lineno", None) or traceback.extract_tb(error.__traceback__)[-1].lineno
-        raise LabelError(f"policy file {path}, line {line}: {type(error).__name__}: {error}") from error
-    classes = {cls.__name__: cls for cls in _defined_in(module)}
-    if class_name not in classes:
-        raise unknown(f"policy class in {path}", class_name, classes)
-    return classes[class_name]
-
-
-def _open_part(label: str, estimator: Estimator | None) -> tuple[type[Policy], str, dict[str, str], Estimator | None]:
-    path, dot_py, rest = label.partition(".py:")
-    if dot_py:
-        class_name, parameters = labels.split(rest)
-        name = f"{path}.py:{class_name}"
-        cls = _from_file(f"{path}.py", class_name)
-    else:
-        name, parameters = labels.split(label)
-        known = registered_policies()
-        if name not in known:
-            raise unknown("policy", name, known)
-        cls = known[name]
+def _open_link(label: str, estimator: Estimator | None) -> tuple[type[Policy], str, dict[str, str], Estimator | None]:
+    name, cls, given = _registry.open(label)
+    parameters = _of_today(name, cls, given)
     own = parameters.pop("estimator", None)
     if not own and estimator is None and cls.decides_by:
         own = cls.decides_by
@@ -113,7 +104,7 @@ def open_policy(label: str, estimator: Estimator | None = None) -> Spec:
 
     Raises UnknownName or LabelError with what is wrong in the label.
     """
-    opened = [_open_part(part, estimator) for part in label.split("+")]
+    opened = [_open_link(link, estimator) for link in label.split("+")]
     chosen = {own for _, _, _, own in opened if own}
     if len(chosen) > 1:
         raise LabelError(f"'{label}': a chain decides by one estimator, this one names {len(chosen)}")
@@ -125,3 +116,11 @@ def open_policy(label: str, estimator: Estimator | None = None) -> Spec:
     if implied != {by}:
         short = with_estimator(short, by, always=bool(implied))
     return Spec(full, tuple((c, n, p) for c, n, p, _ in opened), by, short)
+
+
+@lru_cache(maxsize=8)
+def open_policies(policies: tuple[str, ...], by: str | None = None) -> tuple[Spec, ...]:
+    """Return what labels name, equal ones once; `by` is the estimator's label where they name none. Opened once."""
+    estimator = open_estimator(by) if by else None
+    opened = [open_policy(label, estimator) for label in policies]
+    return tuple({spec.label: spec for spec in opened}.values())

@@ -32,7 +32,7 @@ def prune(view: View, over: Callable[[View], bool], keep_tools: int, keep_turns:
 class CharBudget(Policy):
     """Over `chars` characters of content, drop old tool exchanges, then all but the last `keep_turns` turns.
 
-    Seed 002, agentLoop.ts: MAX_CONTEXT_CHARS, KEEP_LAST_TOOL_MESSAGES, TOOL_RESULT_SNIPPET_CHARS (a plain cut on
+    Document 002, agentLoop.ts: MAX_CONTEXT_CHARS, KEEP_LAST_TOOL_MESSAGES, TOOL_RESULT_SNIPPET_CHARS (a plain cut on
     arrival, in UTF-16 units). It doesn't say how messages are dropped; here calls leave with their results, or no
     provider would take the rest.
     """

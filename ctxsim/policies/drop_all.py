@@ -8,7 +8,7 @@ from ctxsim.view import View
 
 @dataclass
 class DropAll(Policy):
-    """Sends head, first user message, newest message, and the response that it answers. DESIGN: bounds."""
+    """Sends head, first user message, newest message, and the response that it answers: the least that makes sense."""
 
     bound = True
 

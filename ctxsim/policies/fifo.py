@@ -10,13 +10,16 @@ from ctxsim.view import View
 class Fifo(Policy):
     """While the estimate is over `budget`, drop the oldest response with its results.
 
-    Seed 003, rejected option 1, with pairs kept whole. User texts and the newest exchange stay.
+    Document 003, rejected option 1, with pairs kept whole. User texts and the newest exchange stay.
     """
 
     budget: Count
 
     def threshold(self) -> float:
         return self.budget
+
+    def limits(self) -> dict[str, float]:
+        return {"budget": self.budget} if self.budget else {}
 
     def before_call(self, view: View) -> View:
         excess = self.sees.estimate(view) - self.budget

@@ -64,9 +64,9 @@ def _within(rows: list[str], room: int, from_end: bool) -> tuple[str, int]:
 
 @dataclass
 class HeadTail(Policy):
-    """First and last `lines` lines and at most `bytes` bytes of each tool result. Seed 003, layer 1.
+    """First and last `lines` lines and at most `bytes` bytes of each tool result. Document 003, layer 1.
 
-    Both limits hold: the seed's pseudo-code forgets the byte limit that its own test demands.
+    Both limits hold: its pseudo-code forgets the byte limit that its own test demands.
     """
 
     lines: Positive = 128

@@ -22,7 +22,7 @@ class JsonAware(Policy):
     """Each tool result in at most `chars` characters; JSON in stays valid JSON.
 
     Arrays keep first and last element with the number omitted between, objects keep their keys and shorten long values,
-    strings get a mark; errors keep their beginning. Seed 002, phase 2, which forgets the limit for arrays.
+    strings get a mark; errors keep their beginning. Document 002, phase 2, which forgets the limit for arrays.
     """
 
     chars: Positive = 4_000

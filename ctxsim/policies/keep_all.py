@@ -7,6 +7,6 @@ from ctxsim.policies.policy import Policy
 
 @dataclass
 class KeepAll(Policy):
-    """Sends the whole history. Seed 001, "Problem": what happens without a policy."""
+    """Sends the whole history. Document 001, "Problem": what happens without a policy."""
 
     bound = True

@@ -19,7 +19,8 @@ class Mask(Policy):
     keep: Count = 10
     batch: Positive = 1
 
-    _masked = -1  # the newest place that was
+    def start(self) -> None:
+        self._masked = -1  # the newest place that was
 
     def before_call(self, view: View) -> View:
         results = view.results

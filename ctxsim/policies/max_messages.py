@@ -8,7 +8,7 @@ from ctxsim.view import View
 
 @dataclass
 class MaxMessages(Policy):
-    """Drop messages from the front until `n` are left. Seed 000, `MaxConversationMessages`.
+    """Drop messages from the front until `n` are left. Document 000, `MaxConversationMessages`.
 
     It drops "indiscriminately": the user's task too, and a call whose result stays behind as an orphan.
     """

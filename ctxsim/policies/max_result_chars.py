@@ -8,7 +8,7 @@ from ctxsim.transcript import Item
 
 @dataclass
 class MaxResultChars(Policy):
-    """Cut each tool result to `chars` characters at ingestion. Seed 000, `MaxToolResultChars`; it names no marker."""
+    """Cut each tool result to `chars` characters at ingestion. Document 000, `MaxToolResultChars`, without marker."""
 
     chars: Count
 

@@ -19,7 +19,8 @@ class OracleLossless(Oracle):
 
     stub: ClassVar[str] = "[no longer needed]"
 
-    _call = 0
+    def start(self) -> None:
+        self._call = 0
 
     def foresee(self, clear_at: Mapping[int, int]) -> None:
         super().foresee(clear_at)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
@@ -77,20 +76,23 @@ class Surroundings:
 class Policy:
     """Turns a grown view into the view to send. Every moment's default: unchanged.
 
-    Subclasses are dataclasses whose fields are their only configuration. A fresh object serves each transcript and
-    may keep state in attributes that are not fields. `name` is the class name in kebab case unless given.
+    Subclasses are dataclasses whose fields are their only configuration. A fresh object serves each transcript; what it
+    remembers of one is set in `start`, in attributes that are not fields. `name` is the class
+    name in kebab case unless given.
     """
 
     name: ClassVar[str] = ""
     decides_by: ClassVar[str] = ""
     """The estimator that its source decides by, where neither its label nor the command line names one."""
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """What parameters are called today, by the names that older labels have for them."""
     bound: ClassVar[bool] = False
     """True: marks a floor or a ceiling rather than something to use."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "name" not in cls.__dict__:
-            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+            cls.name = labels.kebab(cls.__name__)
 
     @property
     def sees(self) -> Surroundings:
@@ -98,8 +100,11 @@ class Policy:
         return self._sees
 
     def attach(self, sees: Surroundings) -> None:
-        """Called once by replay, before the first moment."""
+        """Called once by replay, before `start`."""
         self._sees = sees
+
+    def start(self) -> None:
+        """Called once per transcript, before the first moment: the place for state that isn't a parameter."""
 
     @property
     def ephemeral(self) -> bool:
@@ -114,9 +119,18 @@ class Policy:
         """Name and parameters, as a table shows them and the command line takes them."""
         return labels.of(self.name, self)
 
+    @property
+    def retries(self) -> int | None:
+        """How often a refused request is sent again with what `on_overflow` returns; None leaves it to the replay."""
+        return None
+
     def threshold(self) -> float | None:
         """The estimate over which `before_call` acts, in tokens; None if it doesn't decide by one."""
         return None
+
+    def limits(self) -> Mapping[str, float]:
+        """Tokens, by name, that the parameters mean requests to stay under: lines in pictures."""
+        return {}
 
     def on_tool_result(self, item: Item) -> Item:
         """Return a new tool result as it should enter the view."""

@@ -10,10 +10,14 @@ from ctxsim.view import View
 class Retry(Policy):
     """On overflow drop the oldest item and its pair and try again, up to `attempts` times.
 
-    Seed 004, "What Codex Does Differently" and option B; openai/codex, core/src/compact.rs (remove_first).
+    Document 004, "What Codex Does Differently" and option B; openai/codex, core/src/compact.rs (remove_first).
     """
 
     attempts: Count = 10
+
+    @property
+    def retries(self) -> int:
+        return self.attempts
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         if not view:

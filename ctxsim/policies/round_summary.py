@@ -10,7 +10,7 @@ from ctxsim.view import View
 class RoundSummary(Policy):
     """After `every` tool iterations, one billed summary of at most `max_tokens` replaces them; the newest stays.
 
-    Seed 002, phase 3 (createRoundSummary of its deep research loop). User texts stay where they are; if the summary
+    Document 002, phase 3 (createRoundSummary of its deep research loop). User texts stay where they are; if the summary
     request itself is refused, nothing changes.
     """
 

@@ -30,7 +30,7 @@ def summarize_old(policy: Policy, view: View, keep_last: int, max_tokens: int, r
 
 @dataclass
 class Summary(Policy):
-    """Over `at` of the window: head + summary + last `keep_last` messages. Seed 003, layer 3.
+    """Over `at` of the window: head + summary + last `keep_last` messages. Document 003, layer 3.
 
     One billed summary call of at most `max_tokens` output; if that request itself is refused, nothing changes.
     """

@@ -11,7 +11,7 @@ from ctxsim.view import View
 
 @dataclass
 class ThreeLayer(Policy):
-    """Seed 003 as a whole. From `at` of the window on: head + summary + last `keep_last` messages; at `stop`: stop.
+    """Document 003 as a whole. From `at` of the window on: head + summary + last `keep_last` messages; at `stop`: stop.
 
     Where the document contradicts itself: both limits of layer 1 hold; tokens are tracked as items are added, so before
     the call; "at 70 %" includes 70 %; the summary is of everything that leaves, not only of user messages, in at most
@@ -28,11 +28,9 @@ class ThreeLayer(Policy):
     def threshold(self) -> float:
         return self.at * self.sees.window
 
-    @property
-    def truncate_log(self) -> list[str]:
+    def start(self) -> None:
+        self.truncate_log: list[str] = []
         """One line for each truncation and compaction so far."""
-        log: list[str] = self.__dict__.setdefault("_truncate_log", [])
-        return log
 
     def on_tool_result(self, item: Item) -> Item:
         text = head_tail(item.text, self.lines, self.bytes)
@@ -41,7 +39,7 @@ class ThreeLayer(Policy):
         return item.with_text(text)
 
     def compaction_needed(self, view: View) -> bool:
-        """Whether adding the last item brought the estimate to the threshold: the seed's ErrCompactionNeeded."""
+        """Whether adding the last item brought the estimate to the threshold: document 003's ErrCompactionNeeded."""
         return self.sees.estimate(view) >= self.threshold()
 
     def before_call(self, view: View) -> View | Stop:

@@ -1,5 +1,6 @@
 """Three triggers in order of priority: a share of the window, a number of tokens, a number of messages."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -7,23 +8,24 @@ from ctxsim.policies.policy import Count, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
-Trigger = Literal["percentage", "tokens", "messages"]
+Limit = Literal["percentage", "tokens", "messages"]
 
 
 @dataclass
 class ThreeTriggers(Policy):
     """Only what came after the last summary counts; the first trigger that fires reduces that to its own target.
 
-    Seed 004: over `trigger` of `window` to `preserve` of it; over `budget` + `buffer` to `target` tokens; over
+    Document 004: over `at` of `window` to `preserve` of it; over `budget` + `buffer` to `target` tokens; over
     `messages` + `spare` to `messages`. `only` leaves one trigger: in its code the first one configured decides alone.
     `tools_by_messages` is its option D. `reducer`: drop what is old, or put a billed summary in its place.
     """
 
     decides_by: ClassVar[str] = "output-only"
+    renamed: ClassVar[Mapping[str, str]] = {"trigger": "at"}
 
     only: Literal["all", "percentage", "tokens", "messages"] = "all"
     reducer: Literal["counting", "summarizing"] = "counting"
-    trigger: Share = 0.7
+    at: Share = 0.7
     preserve: Share = 0.3
     window: Positive = 128_000
     budget: Positive = 90_000
@@ -34,9 +36,12 @@ class ThreeTriggers(Policy):
     tools_by_messages: bool = False
 
     def threshold(self) -> float | None:
-        return {"percentage": self.trigger * self.window, "tokens": float(self.budget + self.buffer)}.get(
+        return {"percentage": self.at * self.window, "tokens": float(self.budget + self.buffer)}.get(
             "percentage" if self.only == "all" else self.only
         )
+
+    def limits(self) -> dict[str, float]:
+        return {"budget": self.budget}
 
     def before_call(self, view: View) -> View:
         groups = view.messages()
@@ -52,11 +57,11 @@ class ThreeTriggers(Policy):
         old = [item for group in after[:start] for item in group]
         return self._reduce(view, old, after[start][0].order, fired) if old else view
 
-    def _fired(self, view: View, after: list[list[Item]]) -> Trigger | None:
+    def _fired(self, view: View, after: list[list[Item]]) -> Limit | None:
         """The first trigger, in order of priority, that its part of the conversation is over."""
         tokens = self._tokens(after)
-        over: dict[Trigger, bool] = {
-            "percentage": tokens > self.trigger * self.window,
+        over: dict[Limit, bool] = {
+            "percentage": tokens > self.at * self.window,
             "tokens": tokens > self.budget + self.buffer,
             "messages": len(after) > self.messages + self.spare,
         }
@@ -64,7 +69,7 @@ class ThreeTriggers(Policy):
             return "messages" if over["messages"] else None
         return next((name for name, is_over in over.items() if is_over and self.only in ("all", name)), None)
 
-    def _kept_from(self, after: list[list[Item]], fired: Trigger) -> int:
+    def _kept_from(self, after: list[list[Item]], fired: Limit) -> int:
         """Index of the first message that stays; at least the newest does."""
         if fired == "messages":
             return max(0, len(after) - self.messages)
@@ -81,7 +86,7 @@ class ThreeTriggers(Policy):
         empty = type(self.sees.head)()
         return self.sees.estimator.request(empty, size, items, self.sees.reported)
 
-    def _reduce(self, view: View, old: list[Item], at: int, fired: Trigger) -> View:
+    def _reduce(self, view: View, old: list[Item], order: int, fired: Limit) -> View:
         reason = f"over its {fired} trigger"
         places = [item.place for item in old]
         if self.reducer == "counting":
@@ -89,4 +94,4 @@ class ThreeTriggers(Policy):
         text = self.sees.summarize(old, 500)
         if text is None:
             return view
-        return view.drop(places, reason).insert(text, at, reason, kind="summary", sources=places)
+        return view.drop(places, reason).insert(text, order, reason, kind="summary", sources=places)

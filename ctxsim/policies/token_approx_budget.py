@@ -1,5 +1,6 @@
 """A budget in approximate tokens: the same pruning as by characters, by an estimate and the model's window."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,19 +11,20 @@ from ctxsim.view import View
 
 @dataclass
 class TokenApproxBudget(Policy):
-    """Over `tokens` by ceil(length / 3), drop old tool exchanges, then all but the last turns; 0: the model's window.
+    """Over `budget` by ceil(length / 3), drop old tool exchanges, then all but the last turns; 0: the model's window.
 
-    Seed 002, phase 1: 32,000 unless the active model's window is known.
+    Document 002, phase 1: 32,000 unless the active model's window is known.
     """
 
     decides_by: ClassVar[str] = "chars:ratio=3,unit=utf16"
+    renamed: ClassVar[Mapping[str, str]] = {"tokens": "budget"}
 
-    tokens: Count = 32_000
+    budget: Count = 32_000
     keep_tools: Count = 10
     keep_turns: Positive = 12
 
     def threshold(self) -> float:
-        return self.tokens or self.sees.window
+        return self.budget or self.sees.window
 
     def before_call(self, view: View) -> View:
         limit = self.threshold()

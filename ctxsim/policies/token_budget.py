@@ -13,12 +13,15 @@ MARKER = "[truncated for context management]"
 class TokenBudget(Policy):
     """After each response over `budget`, cut all but the newest tool-result message to `retain` characters.
 
-    Seeds 000 and 001 (`InputTokenBudget`, `ToolResultRetentionChars`); 0 disables. It looks at the usage of a call that
-    has already been answered, so it always acts one call late.
+    Documents 000 and 001 (`InputTokenBudget`, `ToolResultRetentionChars`); 0 disables. It looks at the usage of a call
+    that has already been answered, so it always acts one call late.
     """
 
     budget: Count = 40_000
     retain: Count = 500
+
+    def limits(self) -> dict[str, float]:
+        return {"budget": self.budget} if self.budget else {}
 
     def after_call(self, view: View, usage: Usage) -> View:
         if not 0 < self.budget < usage.input_tokens or not (results := view.results):

@@ -1,4 +1,4 @@
-"""Truncate immediately after use: seed 001's first approach, which it rejects as too aggressive."""
+"""Truncate immediately after use: document 001's first approach, which it rejects as too aggressive."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from ctxsim.view import View
 
 @dataclass
 class TruncateAfterUse(Policy):
-    """Cut every tool result to `retain` characters as soon as a response has seen it. Seed 001, approach 1."""
+    """Cut every tool result to `retain` characters as soon as a response has seen it. Document 001, approach 1."""
 
     retain: Count = 500
 

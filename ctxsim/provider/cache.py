@@ -9,7 +9,7 @@ import msgspec
 
 from ctxsim.provider.rendering import HEAD_POSITIONS, Rendering
 from ctxsim.provider.vendor import CacheRule
-from ctxsim.transcript import Item
+from ctxsim.transcript import RESPONSE_KINDS, Item
 
 Breakpoints = Literal["last-two-user", "system-tools-last", "automatic", "none"]
 
@@ -27,6 +27,9 @@ class NoCache:
 
     step = 1
 
+    def forget(self) -> None:
+        """Nothing is remembered anyway."""
+
     def holds(self, split: Split, total: int) -> int:
         """Nothing can be read again."""
         return 0
@@ -39,10 +42,11 @@ class NoCache:
 class BreakpointCache:
     """Entries at marked positions: Anthropic, and OpenAI from GPT-5.6 on.
 
-    A request marks up to `max_breakpoints` positions. From each, the newest first, it looks back over `lookback`
-    positions (a run of calls or of results is one) for an entry that is alive, and reads up to it. What lies between
-    there and the last mark is written, and each mark becomes an entry, if it has the minimum length. Lifetime counts
-    from the request's start and is renewed by reading.
+    A request marks up to `max_breakpoints` positions, and where the vendor adds one, its end. From each, the newest
+    first, it looks back over `lookback` positions (a run of calls or of results is one), of which `readable` were ever
+    marked, for an entry that is alive, and reads up to it. What lies between there and the last mark is written, and
+    each mark becomes an entry, if it has the minimum length. Lifetime counts from the request's start and is renewed
+    by reading.
     """
 
     def __init__(self, rule: CacheRule, minimum: int, strategy: Breakpoints, lifetime_s: float) -> None:
@@ -53,17 +57,20 @@ class BreakpointCache:
         self._expires: dict[int, float] = {}
         self.step = 1
 
+    def forget(self) -> None:
+        """Lose every entry: providers do, now and then."""
+        self._expires.clear()
+
     def holds(self, split: Split, total: int) -> int:
         """Tokens that a request with the same beginning could read: up to the last mark."""
         return split.read + split.write
 
     def split(self, rendering: Rendering, now_s: float, commit: bool = True) -> Split:
         """Return the request's tokens by class; with `commit` the cache remembers the request."""
-        marks = [
-            mark
-            for mark in marked_positions(rendering, self._strategy)[-self._rule.max_breakpoints :]
-            if rendering.tokens[mark] >= self._minimum
-        ]
+        chosen = marked_positions(rendering, self._strategy)[-self._rule.max_breakpoints :]
+        if self._rule.implicit:
+            chosen = sorted({*chosen, len(rendering.hashes) - 1})
+        marks = [mark for mark in chosen if rendering.tokens[mark] >= self._minimum]
         hit = next((found for mark in reversed(marks) if (found := self._look_back(rendering, mark, now_s)) >= 0), -1)
         read = rendering.tokens[hit] if hit >= 0 else 0
         cached = max([read, *(rendering.tokens[mark] for mark in marks)])
@@ -74,17 +81,16 @@ class BreakpointCache:
 
     def _look_back(self, rendering: Rendering, mark: int, now_s: float) -> int:
         """Return the newest position within reach of a mark that is a live entry, or -1."""
-        steps = 0
+        steps = known = 0
         position = mark
-        while position >= 0 and steps < self._rule.lookback:
-            if self._expires.get(rendering.hashes[position], -1.0) >= now_s:
-                return position
-            position -= 1
-            steps += 1
-            while position > HEAD_POSITIONS and _same_run(rendering, position):
-                if self._expires.get(rendering.hashes[position], -1.0) >= now_s:
+        while position >= 0 and steps < self._rule.lookback and known < self._rule.readable:
+            expires = self._expires.get(rendering.hashes[position])
+            if expires is not None:
+                if expires >= now_s:
                     return position
-                position -= 1
+                known += 1
+            steps += not (position - 1 > HEAD_POSITIONS and _same_run(rendering, position - 1))
+            position -= 1
         return -1
 
 
@@ -128,15 +134,21 @@ class PrefixCache:
     add the common beginning of the two token lists.
     """
 
-    def __init__(self, rule: CacheRule, minimum: int, ids: Callable[[str], list[int]]) -> None:
+    def __init__(self, rule: CacheRule, model: str, shared: Callable[[str, str], int], lifetime_s: float) -> None:
         self._rule = rule
-        self._minimum = minimum
-        self._ids = ids
+        self._minimum = rule.minimum(model)
+        self._responses = rule.keeps_responses(model)
+        self._shared = shared
+        self._lifetime_s = lifetime_s
         self._last: list[int] = []
         self._last_items: list[Item] = []
         self._last_s = 0.0
         self._older: dict[int, float] = {}
         self.step = rule.step
+
+    def forget(self) -> None:
+        """Lose every request: providers do, now and then."""
+        self._last, self._last_items, self._older = [], [], {}
 
     def holds(self, split: Split, total: int) -> int:
         """Tokens that a request with the same beginning could read: all, if they reach the minimum."""
@@ -152,27 +164,28 @@ class PrefixCache:
         read = read if read >= self._minimum else 0
         if commit:
             self._remember(rendering, now_s)
+        if self._rule.paid_writes and rendering.total >= self._minimum:
+            return Split(read, rendering.total - read, 0)
         return Split(read, 0, rendering.total - read)
 
     def _common(self, rendering: Rendering, now_s: float) -> int:
         """Number of leading positions that some live earlier request had too."""
         hashes = rendering.hashes
-        common = shared_positions(self._last, hashes) if now_s - self._last_s <= self._rule.lifetime_s else 0
-        while common < len(hashes) and now_s - self._older.get(hashes[common], float("-inf")) <= self._rule.lifetime_s:
+        common = shared_positions(self._last, hashes) if now_s - self._last_s <= self._lifetime_s else 0
+        if self._responses and common and common == len(self._last):
+            common += response_length(rendering.items, common - HEAD_POSITIONS)
+        while common < len(hashes) and now_s - self._older.get(hashes[common], float("-inf")) <= self._lifetime_s:
             common += 1
         return common
 
     def _inside(self, rendering: Rendering, common: int, now_s: float) -> int:
         """Tokens that the first differing item shares with the one that stood there in the last request."""
         index = common - HEAD_POSITIONS
-        if now_s - self._last_s > self._rule.lifetime_s or shared_positions(self._last, rendering.hashes) != common:
+        if now_s - self._last_s > self._lifetime_s or shared_positions(self._last, rendering.hashes) != common:
             return 0
         if not 0 <= index < min(len(rendering.items), len(self._last_items)):
             return 0
-        before, now = self._ids(self._last_items[index].text), self._ids(rendering.items[index].text)
-        return next(
-            (n for n, (a, b) in enumerate(zip(before, now, strict=False)) if a != b), min(len(before), len(now))
-        )
+        return self._shared(self._last_items[index].text, rendering.items[index].text)
 
     def _remember(self, rendering: Rendering, now_s: float) -> None:
         common = shared_positions(self._last, rendering.hashes)
@@ -182,6 +195,16 @@ class PrefixCache:
         first = max(0, common - HEAD_POSITIONS)
         self._last_items[first:] = rendering.items[first:]
         self._last_s = now_s
+
+
+def response_length(items: list[Item], first: int) -> int:
+    """Number of items from `first` on that are one response of the model."""
+    count = 0
+    for item in items[first:]:
+        if item.kind not in RESPONSE_KINDS or item.message != items[first].message:
+            break
+        count += 1
+    return count
 
 
 def shared_positions(a: list[int], b: list[int]) -> int:
@@ -200,14 +223,14 @@ Cache = NoCache | BreakpointCache | PrefixCache
 
 
 def open_cache(
-    rule: CacheRule, model: str, strategy: Breakpoints, long_lifetime: bool, ids: Callable[[str], list[int]]
+    rule: CacheRule, model: str, strategy: Breakpoints, long_lifetime: bool, shared: Callable[[str, str], int]
 ) -> Cache:
     """Return an empty cache under a vendor's rule."""
+    lifetime_s = rule.lifetime(model, long_lifetime)
     match rule.kind:
         case "none":
             return NoCache()
         case "prefix":
-            return PrefixCache(rule, rule.minimum(model), ids)
+            return PrefixCache(rule, model, shared, lifetime_s)
         case "breakpoints":
-            lifetime_s = rule.long_lifetime_s if long_lifetime and rule.long_lifetime_s else rule.lifetime_s
             return BreakpointCache(rule, rule.minimum(model), strategy, lifetime_s)

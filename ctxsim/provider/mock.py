@@ -69,13 +69,14 @@ class MockLLM:
         self._tokens = Bucket(limit.tokens_per_minute) if limit else None
         self._requests = Bucket(limit.requests_per_minute) if limit and limit.requests_per_minute else None
         self._cache = open_cache(
-            load_vendor(provider.cache).cache, provider.model, provider.breakpoints, provider.long_cache, counter.ids
+            load_vendor(provider.cache).cache, provider.model, provider.breakpoints, provider.long_cache, counter.shared
         )
         self.rendering = self.render(())
-        self.needs: list[tuple[float, int]] = []
+        self.demands: list[tuple[float, int]] = []
         self._held = 0
         self._billed: tuple[int, int, int, int] | None = None
         self._delay_s = 0.0
+        self._cold = False
         self.now_s = 0.0
 
     def render(self, items: Sequence[Item]) -> Rendering:
@@ -84,19 +85,27 @@ class MockLLM:
             self.head,
             self.provider.model,
             load_vendor(self.provider.framing).framing,
-            self.provider.hidden_head,
             self._counter.item,
             self._counter.text,
         )
         rendering.follow(items, 0)
         return rendering
 
-    def begin(self, scheduled_s: float) -> None:
-        """Move the clock to a call's scheduled start, later by all waiting so far."""
+    def begin(self, scheduled_s: float, head: Head, cold: bool = False) -> None:
+        """A call begins: the clock moves to its scheduled start, later by all waiting; `cold`: the cache is lost."""
         self.now_s = max(self.now_s, scheduled_s + self._delay_s)
+        self._cold = cold
+        if cold:
+            self._cache.forget()
+        self.head = head
+        self.rendering.with_head(head)
+
+    def ask(self, view: View, changed_from: int) -> int:
+        """Take a request and return its tokens. Items before `changed_from` are those of the request before."""
+        return self.rendering.follow(view, changed_from)
 
     def judge(self, view: View, tokens: int, changed_from: int) -> Verdict:
-        """Return the verdict on the request rendered last: pairs first, then the window, then the rate limit.
+        """Return the verdict on the request asked last: pairs first, then the window, then the rate limit.
 
         Items before position `changed_from` are those of the request judged before.
         """
@@ -106,7 +115,7 @@ class MockLLM:
         return self._admit(self.rendering, tokens, self.provider.reserved_output)
 
     def not_asked(self, changed_from: int) -> None:
-        """A request that was rendered but not judged: the next one is checked from there on, or whole."""
+        """A request that was asked but not judged: the next one is checked from there on, or whole."""
         self._pairs.passed_by(changed_from)
 
     def _admit(self, rendering: Rendering, tokens: int, output: int) -> Verdict:
@@ -118,33 +127,33 @@ class MockLLM:
         limit = self.provider.rate_limit
         if limit is None or self._tokens is None:
             return Verdict("ok")
-        need = limit.need(self._cache.split(rendering, self.now_s, commit=False))
-        wait_s = self._tokens.wait_s(need, self.now_s)
+        demand = limit.demand(self._cache.split(rendering, self.now_s, commit=False))
+        wait_s = self._tokens.wait_s(demand, self.now_s)
         if wait_s is None:
             capacity = limit.tokens_per_minute
-            return Verdict("rate_limited", f"{need:,} tokens exceed what the bucket can ever hold ({capacity:,})", 1)
+            return Verdict("rate_limited", f"{demand:,} tokens exceed what the bucket can ever hold ({capacity:,})", 1)
         if self._requests is not None:
             wait_s = max(wait_s, self._requests.wait_s(1, self.now_s) or 0.0)
         if wait_s and limit.failed_requests_count:
-            self._tokens.take(need, self.now_s)
-            wait_s = max(wait_s, self._tokens.wait_s(need, self.now_s) or 0.0)
+            self._tokens.take(demand, self.now_s)
+            wait_s = max(wait_s, self._tokens.wait_s(demand, self.now_s) or 0.0)
         self._delay_s += wait_s
         self.now_s += wait_s
-        self._tokens.take(need, self.now_s)
+        self._tokens.take(demand, self.now_s)
         if self._requests is not None:
             self._requests.take(1, self.now_s)
         return Verdict("ok", "", int(wait_s > 0), wait_s)
 
-    def bill(self, output_tokens: int, tokens_old: int) -> Bill:
-        """Match the last rendered request with the cache, let the cache remember it, and return what it costs.
+    def bill(self, output_tokens: int, new_from: int) -> Bill:
+        """Match the request asked last with the cache, let the cache remember it, and return what it costs.
 
-        `tokens_old` of its tokens belong to items that the request before could have had.
+        Items before place `new_from` are those that the request before could have had.
         """
         split = self._cache.split(self.rendering, self.now_s)
-        readable = min(self._held, tokens_old)
+        readable = min(self._held, self.rendering.tokens_before(new_from))
         rewritten = max(0, readable - readable % self._cache.step - split.read)
         self._held = self._cache.holds(split, self.rendering.total)
-        self._note_need(split)
+        self._note_demand(split)
         cause = self._cause()
         hashes = self.rendering.hashes
         self._billed = (hashes[0], hashes[1], len(hashes), hashes[-1])
@@ -152,6 +161,8 @@ class MockLLM:
 
     def _cause(self) -> str:
         """Why a request that could have been read wasn't: told from the last request's hashes; '' for an edit."""
+        if self._cold:
+            return "the provider's cache missed, as recorded"
         if self._billed is None:
             return ""
         tools, system, length, last = self._billed
@@ -162,15 +173,17 @@ class MockLLM:
             return "another system prompt than in the request before"
         return "lifetime" if len(hashes) >= length and hashes[length - 1] == last else ""
 
-    def _note_need(self, split: Split) -> None:
+    def _note_demand(self, split: Split) -> None:
         """Remember what a rate limit is asked for, at the time the call would have without any waiting."""
         limit = self.provider.rate_limit
-        need = limit.need(split) if limit else split.read + split.write + split.uncached
-        self.needs.append((self.now_s - self._delay_s, need))
+        demand = limit.demand(split) if limit else split.read + split.write + split.uncached
+        self.demands.append((self.now_s - self._delay_s, demand))
 
     def _price(self, split: Split, output_tokens: int) -> Cost | None:
         prices = self.provider.prices
-        return cost_of(prices, split, output_tokens, self.provider.long_cache) if prices else None
+        if prices is None:
+            return None
+        return cost_of(prices.at(self.now_s), split, output_tokens, self.provider.long_cache)
 
     def summarize(self, items: Iterable[Item], max_tokens: int, wanted: Sequence[str] = ()) -> SummaryCall:
         """Ask for a summary: a request of its own with head, these items and a prompt, judged like any other.
@@ -184,7 +197,7 @@ class MockLLM:
         if verdict.status != "ok":
             return SummaryCall(None, rendering.total, 0, None, verdict)
         found = self._cache.split(rendering, self.now_s, commit=False)
-        self._note_need(found)
+        self._note_demand(found)
         text = MODES[self.provider.summaries](chosen, max_tokens, self._counter.text, wanted)
         split = Split(found.read, 0, found.write + found.uncached)
         output = self._counter.text(text)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,9 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.provider.prices import Prices, Rate
+from ctxsim.provider.price_list import every_price, from_list
+from ctxsim.provider.prices import Prices
+from ctxsim.provider.vendor import load_vendor, vendor_of
 from ctxsim.tokenizers.models import bare
 
 
@@ -46,8 +46,6 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 LATEST = date(2100, 1, 1)
 """A day after every price change that is known."""
-
-_VENDORS = {"anthropic": "anthropic", "openai": "openai", "google": "google", "deepseek": "deepseek", "azure": "openai"}
 
 
 def read_overrides(path: Path) -> tuple[Entry, ...]:
@@ -81,48 +79,36 @@ def _matching(entries: tuple[Entry, ...], model: str, on: date) -> Entry | None:
     return max(fitting, key=lambda entry: entry.effective or date.min, default=None)
 
 
-def _rate(value: Any) -> Rate | None:
-    if value is None:
-        return None
-    if isinstance(value, Decimal | int | float):
-        return float(value)
-    return ((0, float(value.base)), *((int(tier.start), float(tier.price)) for tier in value.tiers))
-
-
 def _listed(name: str, on: date) -> Model | None:
     from genai_prices import data_snapshot
 
+    snapshot = data_snapshot.get_snapshot()
     try:
-        provider, model = data_snapshot.get_snapshot().find_provider_model(name, None, None, None)
+        _, model = snapshot.find_provider_model(name, None, None, None)
     except LookupError:
-        return None
-    return _from_listed(provider, model, on)
+        # Not every maker's names are known to be theirs.
+        maker = load_vendor(vendor_of(name)).listed_as
+        found = next((one.find_model(name) for one in snapshot.providers if one.id == maker), None)
+        return _from_listed(found, on) if found else None
+    return _from_listed(model, on)
 
 
-def _from_listed(provider: Any, model: Any, on: date) -> Model:
-    now = datetime(on.year, on.month, on.day, 12, tzinfo=UTC)
-    found = model.get_prices(now)
-    vendor = "anthropic" if "claude" in model.id else _VENDORS.get(provider.id, "none")
-    if vendor == "openai" and found.cache_write_mtok:
+def _from_listed(model: Any, on: date) -> Model:
+    prices = from_list(model.prices, on, latest=on == LATEST)
+    vendor = vendor_of(bare(model.id))
+    if vendor == "openai" and prices and prices.cache_write:
         vendor = "openai-paid-writes"
-    prices = None
-    if found.input_mtok is not None and found.output_mtok is not None:
-        prices = Prices(
-            input=_rate(found.input_mtok) or 0.0,
-            output=_rate(found.output_mtok) or 0.0,
-            cache_read=_rate(found.cache_read_mtok),
-            cache_write=_rate(found.cache_write_mtok),
-            cache_write_long=_rate(getattr(found, "cache_write_1h_mtok", None)),
-            source=f"{'latest of ' if on == LATEST else ''}genai-prices {version('genai-prices')}",
-            effective=on if on != LATEST else None,
-        )
     return Model(model.id, vendor, model.context_window, prices)
 
 
-def find_model(model: str, on: date | None = None, overrides: tuple[Entry, ...] = ()) -> Model | None:
+def find_model(
+    model: str, on: date | None = None, overrides: tuple[Entry, ...] = (), recorded: bool = False
+) -> Model | None:
     """Return what is known of a model on a day (default: by the latest prices), or None.
 
-    Names as recorded are understood: a router's or region's prefix is left out.
+    Names as recorded are understood: a router's or region's prefix is left out. A name that was `recorded` existed:
+    where no list has it, it still has the rules of the vendor that its name tells. Of the price list and our own
+    additions, the entry that came into force last holds.
     """
     name = bare(model)
     if not name:
@@ -130,17 +116,53 @@ def find_model(model: str, on: date | None = None, overrides: tuple[Entry, ...] 
     day = on or LATEST
     listed = _listed(name, day)
     own, added = _matching(overrides, model, day), _matching(_additions(), model, day)
-    if own is None and listed is None and added is None:
+    vendor = vendor_of(name)
+    if own is None and listed is None and added is None and not (recorded and vendor != "none"):
         return None
-    chosen = [entry for entry in (own, listed, added) if entry is not None]
+    chosen = [entry for entry in (own, *_by_date(listed, added)) if entry is not None]
     return Model(
         id=listed.id if listed else name,
         vendor=own.vendor
         if own and own.vendor
-        else next((entry.vendor for entry in chosen if entry.vendor and entry.vendor != "none"), "none"),
+        else next((entry.vendor for entry in chosen if entry.vendor and entry.vendor != "none"), vendor),
         window=next((entry.window for entry in chosen if entry.window), None),
         prices=next((_dated(entry) for entry in chosen if entry.prices), None),
     )
+
+
+def _by_date(listed: Model | None, added: Entry | None) -> tuple[Model | Entry | None, ...]:
+    """The list's entry and ours, the one in force last first; an addition without a date only fills gaps."""
+    if added is None or added.effective is None:
+        return listed, added
+    since = listed.prices.effective if listed and listed.prices else None
+    return (added, listed) if since is None or since < added.effective else (listed, added)
+
+
+def candidates(model: str, overrides: tuple[Entry, ...] = ()) -> list[Prices]:
+    """Return every price that a model was ever listed at, each once, with its source and the day it came into force.
+
+    From the user's file, our additions, then the price list: its maker's entry first, then those of other hosts (the
+    source names them), each with all its changes. Which one held, the fit to recorded cost can decide.
+    """
+    from genai_prices import data_snapshot
+
+    names = {model.lower(), bare(model)}
+    maker = load_vendor(vendor_of(bare(model))).listed_as
+    found: list[Prices | None] = []
+    for entries in (overrides, _additions()):
+        found += [
+            _dated(entry)
+            for entry in entries
+            if any(fnmatchcase(name, pattern) for name in names for pattern in (entry.id.lower(), bare(entry.id)))
+        ]
+    listed = []
+    for provider in data_snapshot.get_snapshot().providers:
+        one = provider.find_model(bare(model)) or provider.find_model(model.lower())
+        if one is not None:
+            listed.append((provider.id != maker, provider.id, one))
+    for other, host, one in sorted(listed, key=lambda entry: entry[:2]):
+        found += every_price(one.prices, host if other else "")
+    return list(dict.fromkeys(prices for prices in found if prices is not None))
 
 
 def _dated(entry: Entry | Model) -> Prices | None:
@@ -160,4 +182,4 @@ def all_models(on: date | None = None) -> Iterator[tuple[str, Model]]:
     day = on or LATEST
     for provider in data_snapshot.get_snapshot().providers:
         for model in provider.models:
-            yield provider.id, _from_listed(provider, model, day)
+            yield provider.id, _from_listed(model, day)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime, time
 
 import msgspec
 
@@ -12,8 +12,12 @@ Rate = float | tuple[tuple[int, float], ...]
 """USD per million tokens; or steps `(from input tokens, price)`, by which the whole request is charged."""
 
 
-class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """List prices. A class without a price of its own costs what input costs."""
+class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """List prices. A class without a price of its own costs what input costs.
+
+    `effective` is the day from which they hold, None if nobody says. `hours` are the times of the day at which others
+    hold, the first that fits; `zero_s` is when the simulated clock began, seconds since 1970 UTC.
+    """
 
     input: Rate
     output: Rate
@@ -22,16 +26,40 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache_write_long: Rate | None = None
     source: str = ""
     effective: date | None = None
+    hours: tuple[Hours, ...] = ()
+    zero_s: float | None = None
 
     def __post_init__(self) -> None:
         for rate in (self.input, self.output, self.cache_read, self.cache_write, self.cache_write_long):
             if rate == ():
                 raise ValueError("a price in steps needs at least one (from, price)")
 
+    def at(self, now_s: float) -> Prices:
+        """The prices at a simulated second; those of the hours that have no others, where the beginning is unknown."""
+        if not self.hours or self.zero_s is None:
+            return self
+        clock = datetime.fromtimestamp(self.zero_s + now_s, UTC).time()
+        return next((hours.prices for hours in self.hours if hours.hold(clock)), self)
+
     def describe(self) -> str:
-        """For people: source and date."""
-        dated = f", {self.effective}" if self.effective else ""
-        return f"prices: {self.source or 'stated'}{dated}"
+        """For people: source and the day from which they hold."""
+        dated = f", since {self.effective}" if self.effective else ""
+        timed = ", others by hour of the day" if self.hours else ""
+        return f"prices: {self.source or 'stated'}{dated}{timed}"
+
+
+class Hours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Prices that hold each day from `start` until `end`, UTC; an interval may pass midnight."""
+
+    start: time
+    end: time
+    prices: Prices
+
+    def hold(self, clock: time) -> bool:
+        """Whether they hold at a time of the day."""
+        if self.end < self.start:
+            return clock >= self.start or clock < self.end
+        return self.start <= clock < self.end
 
 
 class Cost(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from ctxsim.provider.cache import Split
 class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`tokens_per_minute` is both what the bucket holds when full and what flows in per minute; requests likewise.
 
-    What a request needs is the vendor's rule: cached tokens count or not, `max_tokens` is reserved or not, a refused
+    What a request demands is the vendor's rule: cached tokens count or not, `max_tokens` is reserved or not, a refused
     request takes its tokens or not.
     """
 
@@ -28,7 +28,7 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.tokens_per_minute <= 0 or (self.requests_per_minute or 1) <= 0 or self.reserves_max_tokens < 0:
             raise ValueError("tokens_per_minute and requests_per_minute must be positive")
 
-    def need(self, split: Split) -> int:
+    def demand(self, split: Split) -> int:
         """Tokens that a request takes from the bucket."""
         read = split.read if self.counts_cache_reads else 0
         return split.write + split.uncached + read + self.reserves_max_tokens
@@ -48,33 +48,33 @@ class Bucket:
         self._level = self._capacity
         self._at_s = 0.0
 
-    def wait_s(self, need: int, at_s: float) -> float | None:
-        """Return how long to wait until the bucket holds `need`; None if it can never hold that many."""
-        if need > self._capacity:
+    def wait_s(self, demand: int, at_s: float) -> float | None:
+        """Return how long to wait until the bucket holds `demand`; None if it can never hold that many."""
+        if demand > self._capacity:
             return None
         level = min(self._capacity, self._level + max(0.0, at_s - self._at_s) * self._per_second)
-        return max(0.0, (need - level) / self._per_second)
+        return max(0.0, (demand - level) / self._per_second)
 
-    def take(self, need: int, at_s: float) -> None:
-        """Take `need` tokens at a time; the level may go below 0 by what a refused request took."""
-        self._level = min(self._capacity, self._level + max(0.0, at_s - self._at_s) * self._per_second) - need
+    def take(self, demand: int, at_s: float) -> None:
+        """Take `demand` tokens at a time; the level may go below 0 by what a refused request took."""
+        self._level = min(self._capacity, self._level + max(0.0, at_s - self._at_s) * self._per_second) - demand
         self._at_s = max(self._at_s, at_s)
 
 
 def smallest_quota(requests: Sequence[tuple[float, int]]) -> int:
     """Return the smallest tokens-per-minute with which none of these requests would have waited.
 
-    `requests` are (second, tokens needed) in order. A bucket of q a minute lets all pass iff no stretch of them, first
-    to last, needs more than it holds and gains meanwhile: q >= tokens / (1 + minutes). Found by Dinkelbach's method for
-    ratios: from the stretch that q serves worst to the q that just serves it, until q serves all.
+    `requests` are (second, tokens demanded) in order. A bucket of q a minute lets all pass iff no stretch of them,
+    first to last, demands more than it holds and gains meanwhile: q >= tokens / (1 + minutes). Found by Dinkelbach's
+    method for ratios: from the stretch that q serves worst to the q that just serves it, until q serves all.
     """
     if not requests:
         return 1
     minutes = np.maximum.accumulate(np.array([at_s for at_s, _ in requests])) / 60
-    needs = np.array([need for _, need in requests], dtype=float)
-    through = np.cumsum(needs)
-    before = through - needs
-    quota = float(needs.max())
+    demands = np.array([demand for _, demand in requests], dtype=float)
+    through = np.cumsum(demands)
+    before = through - demands
+    quota = float(demands.max())
     while True:
         since = np.minimum.accumulate(before - quota * minutes)
         taken = through - quota * minutes - since

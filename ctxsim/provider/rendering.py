@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from ctxsim.provider.vendor import Framing
 from ctxsim.transcript import Head, Item
 
 HEAD_POSITIONS = 2
 """Tools, then the system prompt: the order in which providers render them."""
+
+
+@lru_cache(maxsize=1 << 14)
+def decoded(arguments: str) -> tuple[tuple[str, str], ...]:
+    """Return a call's arguments as names and plain texts: a string as it is, anything else as JSON.
+
+    Arguments that are no JSON object are one, without a name.
+    """
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        return (("", arguments),)
+    return tuple(
+        (name, given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
+        for name, given in value.items()
+    )
 
 
 class Rendering:
@@ -24,13 +44,12 @@ class Rendering:
         head: Head,
         model: str,
         framing: Framing,
-        hidden_tokens: int,
         count: Callable[[Item], int],
         text: Callable[[str], int],
     ) -> None:
         self._model = model
-        self._hidden_tokens = hidden_tokens
-        self._framing = framing
+        self._framing = framing.of(model)
+        self._plain = self._framing == Framing()
         self._count = count
         self._text = text
         self._start(head)
@@ -38,8 +57,8 @@ class Rendering:
     def _start(self, head: Head) -> None:
         framing = self._framing
         tools = (
-            self._hidden_tokens
-            + sum(map(self._text, head.tools))
+            head.hidden
+            + round(framing.schemas * sum(map(self._text, head.tools)))
             + (framing.of_tools(self._model) if head.tools else 0)
         )
         system = self._text(head.system) + (framing.message if head.system else 0)
@@ -72,11 +91,42 @@ class Rendering:
     def append(self, item: Item) -> None:
         """One more item at the end."""
         first = not self.items or self.items[-1].message != item.message
-        apart = first or (self._framing.results_apart and item.kind == "tool_result")
-        self.tokens.append(self.tokens[-1] + self._count(item) + (self._framing.message if apart else 0))
+        tokens = self._count(item) if self._plain else self._framed(item, first)
+        self.tokens.append(self.tokens[-1] + tokens)
         # Only what goes over the wire: our own numbers don't.
         self.hashes.append(hash((self.hashes[-1], first, item.kind, item.text, item.tool, item.call_id, item.media)))
         self.items.append(item)
+
+    def _framed(self, item: Item, first: bool) -> int:
+        """Tokens of an item as the vendor renders it: its content and what stands around it."""
+        framing = self._framing
+        around = framing.message if first else 0
+        if item.kind == "tool_result":
+            if framing.results_apart and not first:
+                around = framing.message
+            around += framing.result + (framing.results if first or framing.results_apart else 0)
+            if framing.named_results and item.tool:
+                around += self._text(item.tool)
+        elif item.kind == "tool_call":
+            around += framing.call + self._around_calls(first)
+            if framing.arguments == "decoded":
+                parts = decoded(item.text)
+                texts = self._text(item.tool) + sum(self._text(name) + self._text(text) for name, text in parts)
+                return around + texts + framing.parameter * len(parts)
+        elif item.kind == "reasoning":
+            around += framing.reasoning
+        return around + self._count(item)
+
+    def _around_calls(self, first: bool) -> int:
+        """What the first call of a response, and its second, bring with them."""
+        framing = self._framing
+        if first:
+            return framing.calls
+        last = self.items[-1]
+        if last.kind != "tool_call":
+            return framing.calls + (framing.answer if last.kind == "assistant" else 0)
+        second = len(self.items) < 2 or self.items[-2].message != last.message or self.items[-2].kind != "tool_call"
+        return framing.parallel if second else 0
 
     def tokens_before(self, order: int) -> int:
         """Tokens of the head and of all items whose place in the recording is before `order`."""

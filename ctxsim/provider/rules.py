@@ -10,22 +10,26 @@ from ctxsim.provider.cache import Breakpoints
 from ctxsim.provider.prices import Prices, rate_at
 from ctxsim.provider.rate_limit import RateLimit
 from ctxsim.provider.vendor import Resend, load_vendor
+from ctxsim.tokenizers import open_tokenizer
+from ctxsim.tokenizers.counter import Counter
 
 SummaryMode = Literal["extractive", "empty", "clairvoyant"]
 
 
 class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rules of one mock provider. Defaults are the fallback of DESIGN section 4.
+    """The rules of one mock provider. Defaults are for a model that nobody knows.
 
     `window` and `reserved_output` are tokens, `pace_s` the seconds between request starts where the recording has no
-    times. `hidden_head` are tokens of a head that the recording doesn't hold. `framing` and `cache` name the vendor
-    whose rules hold, or `none`. Without `prices` cost is unknown.
+    times. `tokens_factor` are its tokens for each that `tokenizer` counts, where its own tokenizer isn't public; `size`
+    says where that and a hidden head come from. `framing` and `cache` name the vendor whose rules hold, or `none`.
+    Without `prices` cost is unknown.
     """
 
     tokenizer: str = "o200k_base"
     window: int = 200_000
     reserved_output: int = 0
-    hidden_head: int = 0
+    tokens_factor: float = 1.0
+    size: Literal["counted", "fitted", "prior", "given"] = "counted"
     model: str = ""
     vendor: str = "none"
     framing: str = "none"
@@ -40,10 +44,14 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     origin: str = "default"
 
     def __post_init__(self) -> None:
-        if self.window <= 0 or self.reserved_output < 0 or self.pace_s < 0:
-            raise ValueError("window must be positive, reserved_output and pace_s not negative")
+        if self.window <= 0 or self.reserved_output < 0 or self.pace_s < 0 or self.tokens_factor <= 0:
+            raise ValueError("window and tokens_factor must be positive, reserved_output and pace_s not negative")
         for vendor in (self.vendor, self.framing, self.cache):
             load_vendor(vendor)
+
+    def counter(self) -> Counter:
+        """Return an empty memo that counts as this provider does. Raises UnknownName for its tokenizer."""
+        return Counter(open_tokenizer(self.tokenizer), self.tokens_factor)
 
     def read_and_write_usd(self, input_tokens: int) -> tuple[float, float]:
         """USD per token to read and to write again, for a request of so many tokens; `prices` must be known."""
@@ -63,7 +71,8 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         reserved = f" ({self.reserved_output:,} reserved for output)" if self.reserved_output else ""
         prices = self.prices.describe() if self.prices else "prices unknown"
         model = f"{self.model}, " if self.model else ""
+        times = f"{self.tokens_factor:g} x " if self.tokens_factor != 1 else ""
         return (
-            f"{model}window {self.window:,}{reserved}, tokenizer {self.tokenizer}, framing {self.framing}, "
+            f"{model}window {self.window:,}{reserved}, tokenizer {times}{self.tokenizer}, framing {self.framing}, "
             f"cache {self.cache}, {limit}, {prices} [{self.origin}]"
         )

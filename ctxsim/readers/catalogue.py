@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxsim.readers import formats
+from ctxsim.readers.reader import registered_formats
 
 INTRODUCTION = """# Transcript formats
 
@@ -12,8 +12,8 @@ sessions. `ctxsim transcripts check PATH` says what was found, what was left out
 
 Left out of every format: what was never sent to the model (display texts, file snapshots, telemetry). Mended and noted
 everywhere: tool calls without a result (a synthetic result stands for it), results without a call (left out), torn last
-lines, glued records. A history that the agent itself compacted is rebuilt where the file still has it; the calls after
-the compaction are not compared with recorded usage.
+lines, glued records. A history that the agent itself compacted is kept whole, with the compaction: its summary and what
+stayed, so that what was sent can be told ([as-sent.md](as-sent.md)).
 
 """
 
@@ -21,8 +21,8 @@ the compaction are not compared with recorded usage.
 def markdown() -> str:
     """Return the page: one row per format, then links and examples' place."""
     lines = ["| format | name | versions | read | not read |", "|---|---|---|---|---|"]
-    for name, reader in formats().items():
+    for name, reader in registered_formats().items():
         cells = (f"[{reader.TITLE}]({reader.DOCS})", f"`{name}`", reader.VERSIONS, reader.READS, reader.NOT_READ)
         lines.append("| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |")
-    lines += ["", "Each reader's file in `ctxsim/readers/` begins with a short example in invented data.", ""]
+    lines += ["", "Each format's file in `ctxsim/readers/formats/` begins with a short example in invented data.", ""]
     return INTRODUCTION + "\n".join(lines)

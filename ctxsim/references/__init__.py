@@ -5,11 +5,10 @@ A necessary condition for the agent to have acted the same, not a prediction of 
 
 from ctxsim.references import canonical, loose, reissue, strict
 from ctxsim.references.ahead import Ahead
-from ctxsim.references.naive import naive_counts
 from ctxsim.references.needles import Needles
 from ctxsim.references.needs import Need, References, first_sent, prepare, word_hash
 from ctxsim.references.reissue import reissues
-from ctxsim.references.survival import Counts, Survival
+from ctxsim.references.survival import Counts, Survival, all_kept
 
 DETECTORS = (canonical.VERSION, strict.VERSION, loose.VERSION, reissue.VERSION)
 """What found the references of a run."""
@@ -22,8 +21,8 @@ __all__ = [
     "Needles",
     "References",
     "Survival",
+    "all_kept",
     "first_sent",
-    "naive_counts",
     "prepare",
     "reissues",
     "word_hash",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ctxsim.references.canonical import content, fold
 from ctxsim.references.needs import Need
-from ctxsim.transcript import Item
 
 Depth = Literal["head", "middle", "tail"]
 
@@ -14,13 +12,8 @@ EDGE_CHARS = 500
 """How much of a text is its head, and its tail: what agents commonly retain."""
 
 
-def depth(need: Need, source: Item) -> Depth:
-    """Return where the atom first stands whole in its source, by canonical characters."""
-    return depth_in(need, fold(content(source)))
-
-
 def depth_in(need: Need, text: str) -> Depth:
-    """Return the same, given the source's canonical text."""
+    """Return where the atom first stands whole in its source, given the source's canonical text."""
     start, end = _strict(text, need.atom) if need.detector == "strict" else _loose(text, need.atom)
     if end <= EDGE_CHARS:
         return "head"

@@ -6,7 +6,7 @@ count. Source of the rule: docs/references.md, definition, 6 and 7.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter as Frequencies
 from collections.abc import Sequence
 
 import msgspec
@@ -60,6 +60,14 @@ def counted(needs: Sequence[Need], alive: Sequence[bool], carried: Sequence[bool
     )
 
 
+def all_kept(references: References) -> list[Counts]:
+    """Return the counts of each call for a view that nobody edited: everything it needs is there."""
+    return [
+        counted(needs, [True] * len(needs), [True] * len(carried)) if needs or carried else NOTHING
+        for needs, carried in zip(references.needs_by_call, references.carried_by_call, strict=True)
+    ]
+
+
 class Survival:
     """Survival under one policy, call by call: looks only at what changed since the last view."""
 
@@ -73,7 +81,7 @@ class Survival:
         self.synthetic: set[int] = set()
         """Their places, if synthetic."""
         self._unread: set[int] = set()
-        self._held = Counter[Key]()
+        self._held = Frequencies[Key]()
         """How many changed items hold each atom, apart from the unread ones."""
 
     def call(self, number: int, view: Sequence[Item], changed_from: int = 0) -> Counts:

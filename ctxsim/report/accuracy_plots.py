@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ctxsim.report.plots import new_figure, save
+from ctxsim.report.figure import new_figure, save
 from ctxsim.report.style import COLORS, direct_label, plain_axes, spread
 from ctxsim.report.tables import compact
 

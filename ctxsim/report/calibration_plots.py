@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ctxsim.report.plots import new_figure, save
+from ctxsim.report.figure import new_figure, save
 from ctxsim.report.style import COLORS, plain_axes
 from ctxsim.report.tables import compact
 
 
-def plot_calibration(points: Sequence[tuple[int, int, str]], ratio: float, path: Path) -> Path:
-    """Draw (chars, tokens, group) points: a scatter with the fitted and the chars/4 lines, and ratios per group."""
+def plot_calibration(
+    points: Sequence[tuple[int, int, str]],
+    ratio: float,
+    path: Path,
+    chars_of: str = "a text",
+    tokens_are: str = "tokens, counted",
+) -> Path:
+    """Draw (chars, tokens, group) points: a scatter with the fitted and the chars/4 lines, and ratios per group.
+
+    `chars_of` and `tokens_are` say what a point is.
+    """
     import numpy as np
 
     figure, (left, right) = new_figure(12.5, 5.5, columns=2)
-    chars = np.array([p[0] for p in points if p[1]], dtype=float)
-    tokens = np.array([p[1] for p in points if p[1]], dtype=float)
+    chars = np.array([p[0] for p in points if p[0] > 0 and p[1] > 0], dtype=float)
+    tokens = np.array([p[1] for p in points if p[0] > 0 and p[1] > 0], dtype=float)
     left.plot(chars, tokens, "o", color=COLORS[0], markersize=3, alpha=0.3, markeredgewidth=0)
     ends = np.array([chars.min(), chars.max()])
     for divisor, color, name in (
@@ -27,8 +36,8 @@ def plot_calibration(points: Sequence[tuple[int, int, str]], ratio: float, path:
     left.set_xscale("log")
     left.set_yscale("log")
     left.legend(frameon=False, loc="upper left")
-    left.set_xlabel("characters of a text")
-    left.set_ylabel("tokens, counted")
+    left.set_xlabel(f"characters of {chars_of}")
+    left.set_ylabel(tokens_are)
     for axis in (left.xaxis, left.yaxis):
         axis.set_major_formatter(lambda value, _: compact(value))
     left.set_title("Above the line: the estimate is too low", fontsize=11)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas
 
+from ctxsim.report.figure import new_figure, save
 from ctxsim.report.losses import survival_by_age
-from ctxsim.report.plots import estimates, growth, new_figure, save, shown_transcript
+from ctxsim.report.plots import estimates, growth, shown_transcript
 from ctxsim.report.style import color_of, direct_label, plain_axes, second_time, short, spread
 from ctxsim.report.tables import compact, wrap_label
 from ctxsim.report.tradeoff import priced

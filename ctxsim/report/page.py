@@ -19,8 +19,9 @@ from ctxsim.report.losses import kept as kept_of
 from ctxsim.report.plots import limits_of
 from ctxsim.report.style import color_of, second_time
 from ctxsim.report.tables import compact
-from ctxsim.report.tradeoff import Scope, amount, dominated, frontier_line, points, priced
+from ctxsim.report.tradeoff import Scope, amount, dominated, frontiers, points, priced
 from ctxsim.results import Run
+from ctxsim.results.files import replacing
 
 MOST_TRANSCRIPTS = 8
 """Those with the most tokens can be looked at call by call."""
@@ -58,9 +59,9 @@ def page(run: Run) -> str:
 
 def write_page(run: Run, path: Path) -> Path:
     """Write the page under a temporary name, rename it, and return its path."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(page(run), encoding="utf-8")
-    part.replace(path)
+    text = page(run)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
     return path
 
 
@@ -176,14 +177,6 @@ def _tradeoff(run: Run, number: dict[str, int], dollars: bool) -> dict[str, Any]
         return None
     found = [point for point in points(run, Scope(run, dollars).of) if point.survival is not None]
     beaten = dominated(found, dollars)
-    lines = [("results", "cost_usd" if dollars else "tokens", "solid", "whole results")]
-    if dollars:
-        lines.append(("results", "scheduled_usd", "dash", "the same, sent once, edits paid"))
-    lines.append(("any", "cost_usd" if dollars else "tokens", "dot", "any means"))
-    drawn = []
-    for family, column, dash, name in lines:
-        x, y = frontier_line(run, family, column)
-        drawn.append({"x": [100 * value for value in x], "y": [100 * value for value in y], "dash": dash, "name": name})
     return {
         "title": f"{'dollars (modelled)' if dollars else 'input tokens (counted)'}, % of keep-all's",
         "points": [
@@ -196,7 +189,7 @@ def _tradeoff(run: Run, number: dict[str, int], dollars: bool) -> dict[str, Any]
             }
             for point in found
         ],
-        "lines": drawn,
+        "lines": [{"x": one.x, "y": one.y, "dash": one.dash, "name": one.name} for one in frontiers(run, dollars)],
     }
 
 

@@ -2,49 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
+from matplotlib import rc_context
+from matplotlib.figure import Figure
 
+from ctxsim.report.figure import new_figure, save
 from ctxsim.report.style import COLORS, LIMIT_COLOR, color_of, direct_label, plain_axes, second_time, short, spread
 from ctxsim.report.tables import compact
+from ctxsim.report.tradeoff_plots import tradeoffs
 from ctxsim.results import Run
 
 DOTS = 20_000
 """Requests in the picture of estimates, at most."""
 
 
-def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
-    """Return a figure and its axes in the common look."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    pyplot.rcParams.update(
-        {"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left", "svg.hashsalt": "ctxsim"}
-    )
-    figure, axes = pyplot.subplots(rows, columns, figsize=(width, height), layout="constrained")
-    return figure, axes
-
-
-def save(figure: Any, path: Path) -> Path:
-    """Write a figure under a temporary name, rename it, and return its path."""
-    from matplotlib import pyplot
-
-    part = path.with_name(f"{path.stem}.part{path.suffix}")
-    figure.savefig(part, dpi=150, metadata={"Software": None} if path.suffix == ".png" else {"Date": None})
-    pyplot.close(figure)
-    part.replace(path)
-    return path
-
-
 def plot_run(run: Run) -> list[Path]:
     """Write all pictures of a run into its folder and return their paths."""
-    from ctxsim.report.tradeoff_plots import tradeoffs
-
     drawn = [growth(run, run.folder / "token-growth.png"), estimates(run, run.folder / "estimates.png")]
     return drawn + tradeoffs(run)
 
@@ -55,17 +33,56 @@ def shown_transcript(run: Run) -> str:
 
 
 def growth(run: Run, path: Path) -> Path:
-    """Input tokens of every call, one line per policy, with the limits; crosses mark first failures."""
+    """Write the picture of input tokens of every call, one line per policy."""
+    return save(growth_of(run), path)
+
+
+def growth_of(run: Run) -> Figure:
+    """Return the picture of input tokens per call of a run's transcript with the most tokens."""
     transcript = shown_transcript(run)
-    calls = run.table("calls", transcript=[transcript])
+    return growth_figure(
+        run.table("calls", transcript=[transcript]),
+        run.info.policies,
+        run.info.bounds,
+        run.info.shown,
+        run.info.title,
+        limits_of(run, transcript),
+    )
+
+
+def growth_figure(
+    calls: pandas.DataFrame,
+    policies: Sequence[str],
+    bounds: Sequence[str],
+    shown: Mapping[str, str],
+    title: str,
+    limits: Sequence[tuple[int, str]],
+) -> Figure:
+    """Return input tokens of one transcript's calls, one line per policy, with the limits; crosses mark first failures.
+
+    `shown` has labels in a shorter form. Settings of matplotlib stay as they are.
+    """
+    with rc_context():
+        return _growth(calls, tuple(policies), tuple(bounds), shown, title, limits)
+
+
+def _growth(
+    calls: pandas.DataFrame,
+    policies: tuple[str, ...],
+    bounds: tuple[str, ...],
+    shown: Mapping[str, str],
+    title: str,
+    limits: Sequence[tuple[int, str]],
+) -> Figure:
+    figure: Figure
     figure, axes = new_figure()
     last = calls.call.max()
     ends: list[tuple[str, float, str]] = []
-    for label in run.info.policies:
+    for label in policies:
         rows = calls[calls.policy == label].sort_values("call")
-        bound = label in run.info.bounds
-        color = color_of(label, run.info.policies, run.info.bounds)
-        again = second_time(label, run.info.policies, run.info.bounds)
+        bound = label in bounds
+        color = color_of(label, policies, bounds)
+        again = second_time(label, policies, bounds)
         failed = rows[rows.status != "ok"].call
         first = failed.iloc[0] if len(failed) else last + 1
         style = {
@@ -79,16 +96,16 @@ def growth(run: Run, path: Path) -> Path:
         note = f"  × call {first}" if len(failed) else ""
         ends.append(
             (
-                f"{short(run.info.shown.get(label, label))}{' (bound)' if bound else ''}{note}",
+                f"{short(shown.get(label, label))}{' (bound)' if bound else ''}{note}",
                 float(rows.tokens_sent.iloc[-1]),
                 color,
             )
         )
     top = max(1.0, float(calls.tokens_sent.max()) * 1.08)
-    for limit, name in limits_of(run, transcript):
+    for limit, name in limits:
         if limit <= top * 1.5:
             top = max(top, limit * 1.06)
-            color = "#555555" if name == "budget" else LIMIT_COLOR
+            color = LIMIT_COLOR if name.startswith(("window", "rate limit")) else "#555555"
             axes.axhline(limit, color=color, linewidth=1, linestyle=":", zorder=1)
             text = axes.text(1, limit, f" {name}: {limit:,}", color=color, va="bottom", fontsize=9, zorder=6)
             text.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
@@ -102,33 +119,32 @@ def growth(run: Run, path: Path) -> Path:
     axes.set_xlabel("call")
     axes.set_ylabel("input tokens sent (counted)")
     axes.set_title(
-        f"{run.info.title}: input tokens per call\n"
+        f"{title}: input tokens per call\n"
         "× = first call that the provider would refuse; pale = what the policy would have sent after it",
         fontsize=12,
     )
     plain_axes(axes)
     if last <= 20:
         axes.set_xticks(range(1, last + 1))
-    return save(figure, path)
+    return figure
 
 
 def limits_of(run: Run, transcript: str) -> list[tuple[int, str]]:
-    """Return what a request of this transcript must stay under, with names: window, rate limit, budgets."""
+    """Return what a request of this transcript must stay under, with names: window, rate limit, the policies' own."""
     part = run.of(run.labels[0])
     number = int(part[part.transcript == transcript].provider.iloc[0])
-    provider = run.info.providers[number]
+    return limits(run.info.providers[number], run.info.limits)
+
+
+def limits(provider: Mapping[str, Any], policies: Mapping[str, Mapping[str, float]]) -> list[tuple[int, str]]:
+    """Return what a request must stay under by a provider's fields and by each policy's own limits, with names."""
     window = int(provider.get("window", 200_000))
     reserved = int(provider.get("reserved_output", 0))
-    limits = [(window - reserved, "window" + (" less reserved output" if reserved else ""))]
+    found = [(window - reserved, "window" + (" less reserved output" if reserved else ""))]
     if provider.get("rate_limit"):
-        limits.append((int(provider["rate_limit"]["tokens_per_minute"]), "rate limit per minute"))
-    budgets = {
-        int(pair.removeprefix("budget="))
-        for label in run.info.policies
-        for pair in label.replace("+", ":").replace(":", ",").split(",")
-        if pair.startswith("budget=")
-    }
-    return limits + [(budget, "budget") for budget in sorted(budgets) if budget]
+        found.append((int(provider["rate_limit"]["tokens_per_minute"]), "rate limit per minute"))
+    own = {(round(tokens), name) for named in policies.values() for name, tokens in named.items()}
+    return found + sorted(own)
 
 
 def _sample(run: Run, most: int) -> Any:

@@ -13,6 +13,7 @@ from ctxsim.report.intervals import bootstrap_mean, refused
 from ctxsim.report.losses import basis, kept, needle_rows, percent, survival_rows
 from ctxsim.report.tradeoff import STABLE, Scope, advise, amount, dominated, points, priced
 from ctxsim.results import Run
+from ctxsim.results.run import shown_columns
 
 FAILURES = {
     "overflow": "window",
@@ -59,10 +60,16 @@ def policy_rows(run: Run, sort: str = "run") -> list[dict[str, str]]:
     With several transcripts peak and sum are means, and figures against keep-all carry a bootstrap interval over
     transcripts.
     """
-    return [_row(run.shown(label), run.of(label)) for label in sorted_labels(run, sort)]
+    headings = {name: text for name, text in shown_columns().items() if run.totals[name].notna().any()}
+    rows = []
+    for label in sorted_labels(run, sort):
+        part = run.of(label)
+        totals = {text: compact(run.totals[name].get(label) / len(part)) for name, text in headings.items()}
+        rows.append(_row(run.shown(label), part, totals))
+    return rows
 
 
-def _row(label: str, part: Any) -> dict[str, str]:
+def _row(label: str, part: Any, totals: dict[str, str]) -> dict[str, str]:
     many = len(part) > 1
     # A transcript of no tokens at all saves nothing.
     share = (part.tokens_sum / part.tokens_full_sum).fillna(1.0)
@@ -71,6 +78,7 @@ def _row(label: str, part: Any) -> dict[str, str]:
         "policy": label,
         "peak": compact(part.tokens_peak.mean()),
         "sum": compact(part.tokens_sum.mean()),
+        **totals,
         "vs k-a": percent(interval) if interval else f"{share.iloc[0]:.0%}",
         **_dollars(part),
         "kept": kept(part),

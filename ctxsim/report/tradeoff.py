@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -134,6 +134,37 @@ def frontier_line(run: Run, family: str, column: str) -> tuple[list[float], list
     # Sums depend a little on how the table came in pieces.
     means = (sums / counts).round(9)
     return list(means.to_numpy()), list(means.index)
+
+
+class Frontier(msgspec.Struct, frozen=True):
+    """The least that anybody who knows the future can reach: survival (`y`) for an amount (`x`), both in % of all.
+
+    Empty where it isn't known. `name` is for a page that explains frontiers, `about` says it alone.
+    """
+
+    x: list[float]
+    y: list[float]
+    dash: Literal["solid", "dash", "dot"]
+    name: str
+    about: str
+
+
+def frontiers(run: Run, dollars: bool) -> list[Frontier]:
+    """Return a chart's frontiers: by removing whole results, for dollars also with what edits cost; by any means."""
+    column = "cost_usd" if dollars else "tokens"
+    free = ", edits free" if dollars else ""
+    lines: list[tuple[str, str, Literal["solid", "dash", "dot"], str, str]] = [
+        ("results", column, "solid", "whole results", f"least by removing whole results at the right time{free}"),
+        ("any", column, "dot", "any means", "least by any means"),
+    ]
+    if dollars:
+        paid = "the same, each result sent once, with what edits cost"
+        lines.insert(1, ("results", "scheduled_usd", "dash", "the same, sent once, edits paid", paid))
+    found = []
+    for family, one, dash, name, about in lines:
+        x, y = frontier_line(run, family, one)
+        found.append(Frontier([100 * value for value in x], [100 * value for value in y], dash, name, about))
+    return found
 
 
 class Advice(msgspec.Struct, frozen=True):

@@ -5,18 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ctxsim.report.plots import new_figure, save
+from ctxsim.report.figure import new_figure, save
 from ctxsim.report.style import BOUND_COLOR, COLORS, color_of, direct_label, plain_axes, second_time, short, spread
-from ctxsim.report.tradeoff import Point, Scope, amount, dominated, frontier_line, points, priced
+from ctxsim.report.tradeoff import Point, Scope, amount, dominated, frontiers, points, priced
 from ctxsim.results import Run
 
 DIRECT_LABELS = 16
 """More points than this are labelled by family only."""
 
-
-def plot_sweep(run: Run) -> list[Path]:
-    """Write the pictures of a sweep into its folder and return their paths."""
-    return tradeoffs(run)
+DASHES = {"solid": "-", "dash": "--", "dot": ":"}
+"""matplotlib's names of line styles."""
 
 
 def tradeoffs(run: Run) -> list[Path]:
@@ -88,21 +86,13 @@ def tradeoff(run: Run, path: Path, dollars: bool) -> Path:
 
 def _draw_frontiers(run: Run, axes: Any, dollars: bool) -> None:
     """The least anybody can reach: by removing whole results (solid; with real edits dashed), by any means (dotted)."""
-    column = "cost_usd" if dollars else "tokens"
-    drawn = [
-        ("results", column, "-", "least by removing whole results at the right time" + (", edits free" * dollars)),
-        ("any", column, ":", "least by any means"),
-    ]
-    if dollars:
-        drawn.insert(1, ("results", "scheduled_usd", "--", "the same, each result sent once, with what edits cost"))
-    for family, name, style, text in drawn:
-        x, y = frontier_line(run, family, name)
-        if not x:
+    for one in frontiers(run, dollars):
+        if not one.x:
             continue
         # Between two levels only the lower one's amount is proven.
         axes.plot(
-            [100 * value for value in x], [100 * value for value in y], style, color="#222222", linewidth=1.3,
-            zorder=2, label=text, drawstyle="steps-pre",
+            one.x, one.y, DASHES[one.dash], color="#222222", linewidth=1.3, zorder=2, label=one.about,
+            drawstyle="steps-pre",
         )  # fmt: skip
     if axes.get_legend_handles_labels()[0]:
         axes.figure.legend(

@@ -1,6 +1,6 @@
 """The documented case: an assistant that reads mail and job pages until seven calls need 53K input tokens.
 
-The growth (2K, 12K after gmail_read, 28K after linkedin_jobs, 53K) is that of seed 001; all text is our own.
+The growth (2K, 12K after gmail_read, 28K after linkedin_jobs, 53K) is that of document 001; all text is our own.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 from ctxsim.errors import InputError
-from ctxsim.readers.archive import member_bytes
+from ctxsim.readers.source.archive import member_bytes
 
 DATA = b"a line of text\n" * 500
 

@@ -1,0 +1,63 @@
+"""Token tracking as an agent shows it: usage per call, average growth, and how far the window still reaches."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class CallTokens(msgspec.Struct, frozen=True):
+    """What one call used."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+class TokenTracker:
+    """Grows call by call. Document 003, part 3 (`TokenTracker`) and `TokenInfo` of part 1, where a call is a "turn"."""
+
+    def __init__(self, window: int) -> None:
+        self._window = window
+        self.calls: list[CallTokens] = []
+
+    def record(self, input_tokens: int, output_tokens: int) -> None:
+        """Write down one call's usage."""
+        self.calls.append(CallTokens(input_tokens, output_tokens))
+
+    @property
+    def used(self) -> int:
+        """Tokens of the newest request."""
+        return self.calls[-1].input_tokens if self.calls else 0
+
+    @property
+    def available(self) -> int:
+        """Tokens that the window still has."""
+        return max(0, self._window - self.used)
+
+    @property
+    def percent_used(self) -> float:
+        """Share of the window, in per cent."""
+        return 100 * self.used / self._window
+
+    @property
+    def latest_growth(self) -> int:
+        """By how many tokens the newest request is larger than the one before."""
+        return self.used - (self.calls[-2].input_tokens if len(self.calls) > 1 else 0)
+
+    @property
+    def average(self) -> float:
+        """Average growth per call so far; 0 before the second."""
+        return (self.used - self.calls[0].input_tokens) / (len(self.calls) - 1) if len(self.calls) > 1 else 0.0
+
+    @property
+    def calls_left(self) -> int | None:
+        """How many calls of average growth still fit; None where nothing grows."""
+        return int(self.available / self.average) if self.average > 0 and self.available else None
+
+    def report(self) -> str:
+        """One line for people."""
+        left = f", ~{self.calls_left} calls left" if self.calls_left is not None else ""
+        output = self.calls[-1].output_tokens if self.calls else 0
+        return (
+            f"{self.used:>9,} / {self._window:,} ({self.percent_used:.1f}% used) | this call {self.latest_growth:+,}, "
+            f"output {output:,} | average {self.average:+,.0f} per call{left}"
+        )

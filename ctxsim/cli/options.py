@@ -1,0 +1,96 @@
+"""Options that several commands have: written once, so that they mean the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import click
+
+from ctxsim.provider.cache import Breakpoints
+from ctxsim.provider.rules import SummaryMode
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+CACHES = ("none", "anthropic", "openai", "openai-paid-writes", "google", "deepseek")
+
+PATH = click.Path(path_type=Path)
+
+paths = click.argument("paths", nargs=-1)
+"""Transcripts: files, folders, - for standard input; none is fine."""
+
+some_paths = click.argument("paths", nargs=-1, required=True)
+
+run_folder = click.argument("run", type=PATH, metavar="RUN")
+"""A folder that bench wrote."""
+
+estimator = click.option(
+    "--estimator",
+    metavar="LABEL",
+    help="What policies decide by, unless their label says. See: ctxsim estimators",
+)
+tokenizer = click.option("--tokenizer", metavar="NAME", help="What the provider counts by. See: ctxsim tokenizers")
+model = click.option("--model", metavar="ID", help="Window, prices, cache, tokenizer of a model. See: ctxsim models")
+window = click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
+models_file = click.option("--models", "models_file", type=PATH, metavar="FILE", help="Your own models and prices.")
+
+
+class HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """`fitted`, `none`, or a number of tokens."""
+
+    name = "head"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        """Return the mode or the number; anything else is a usage error."""
+        if value in ("fitted", "none") or isinstance(value, int):
+            return value
+        if str(value).isdecimal():
+            return int(value)
+        self.fail(f"'{value}' is none of: fitted, none, a number of tokens", param, context)
+
+
+head = click.option(
+    "--head",
+    type=HeadSize(),
+    default="fitted",
+    metavar="fitted|none|TOKENS",
+    help="What stands for a head that a log doesn't hold: fitted to recorded usage or by priors, nothing, or so much.",
+)
+across = click.option(
+    "--across-compactions",
+    "across",
+    is_flag=True,
+    help="Replay recordings as if their agent had never compacted, beside what it did.",
+)
+
+RUN_OPTIONS = (
+    click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Run this scenario; may be repeated."),
+    estimator,
+    tokenizer,
+    model,
+    models_file,
+    click.option("--summaries", type=click.Choice(get_args(SummaryMode)), help="What summary calls answer."),
+    click.option("--cache", type=click.Choice(CACHES), help="Whose prompt cache rules hold; none: the bill without."),
+    click.option("--breakpoints", type=click.Choice(get_args(Breakpoints)), help="Where the agent marks its cache."),
+    window,
+    head,
+    across,
+    click.option("--out", type=PATH, metavar="DIR", help="Result folder, not results/NAME."),
+    click.option("--no-text", is_flag=True, help="Keep every word of the transcripts out of the results."),
+    click.option("--resume", is_flag=True, help="Go on with a run that was stopped or killed."),
+    click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler that shares this file system."),
+    click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same."),
+)
+
+
+def counted_by(default: str) -> Callable[[Command], Command]:
+    """Give a command `--tokenizer` with a default: what its tokens are counted by."""
+    return click.option("--tokenizer", default=default, metavar="NAME", help="What tokens are counted by.")
+
+
+def run_options(command: Command) -> Command:
+    """Give a command the options that say what is replayed, against which provider, and where results go."""
+    for option in reversed(RUN_OPTIONS):
+        command = option(command)
+    return command

@@ -1,0 +1,171 @@
+"""What commands print: tables, notes, errors, where results are, and how far they have come."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ctxsim import labels
+from ctxsim.cli.terminal import safe
+
+if TYPE_CHECKING:
+    from ctxsim.results import InputInfo, Run, RunInfo
+
+NOTES_SHOWN = 5
+PROVIDERS_SHOWN = 6
+
+
+def console() -> Any:
+    """Where tables go: as wide as the terminal, or 100 columns where piped."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 100, soft_wrap=False)
+
+
+def tell(text: str) -> None:
+    """Print an error, or what amounts to one, as a line on standard error."""
+    click.echo(f"ctxsim: {safe(text)}", err=True)
+
+
+def tell_old_names(policies: Iterable[str]) -> None:
+    """Tell which parameters of these labels have another name today, each once."""
+    from ctxsim.policies import old_names
+
+    for line in dict.fromkeys(line for label in policies for line in old_names(label)):
+        click.echo(f"Note: {safe(line)}", err=True)
+
+
+def tell_written(files: Sequence[Path]) -> None:
+    """Tell which files were written: each path once, names of the same folder after it."""
+    folders: dict[Path, list[str]] = {}
+    for file in files:
+        folders.setdefault(file.parent, []).append(file.name)
+    told = (os.fspath(folder / ", ".join(names)) for folder, names in folders.items())
+    click.echo(f"written: {', '.join(told)}")
+
+
+def tell_results(run: Run, pictures: Sequence[Path]) -> None:
+    """Tell where the results are."""
+    names = ", ".join(picture.name for picture in pictures)
+    click.echo(f"Results: {run.folder}{os.sep} ({names}, calls.csv, summary.csv, ...)\n")
+
+
+def tell_providers(info: RunInfo) -> None:
+    """Say which providers were assumed and where from, one line per model."""
+    import msgspec
+
+    from ctxsim.provider import Provider
+
+    groups: dict[str, list[Provider]] = {}
+    for values in info.providers:
+        provider = msgspec.convert(values, Provider)
+        groups.setdefault(provider.model, []).append(provider)
+    for found in list(groups.values())[:PROVIDERS_SHOWN]:
+        more = f"  (and {len(found) - 1:,} more with this model: other factors, windows, price dates)"
+        click.echo(f"Provider: {found[0].describe()}{more if len(found) > 1 else ''}")
+    if len(groups) > PROVIDERS_SHOWN:
+        click.echo(
+            f"  ... and {len(groups) - PROVIDERS_SHOWN} more models; all of them are in run.json under providers"
+        )
+
+
+FAR = 0.05
+"""Share by which keep-all may be off what was recorded before figures are called weak."""
+
+
+def tell_recorded(run: Run, across: bool = False) -> None:
+    """Say how far keep-all is from what was recorded, and what was fitted to bring it there; warn where it is far."""
+    rows = run.of(run.labels[0])
+    calls = int(rows.calls_recorded.sum())
+    if across:
+        click.echo(
+            "Across compactions: keep-all sends histories that nobody sent; the row `recorded` is what happened."
+        )
+    hows = ", ".join(f"{count:,} {how}" for how, count in rows["size"].value_counts().items())
+    if not calls:
+        if set(rows["size"]) - {"counted"}:
+            click.echo(f"Size: nothing recorded to compare with; {hows}")
+        return
+    sent, recorded = int(rows.tokens_full_recorded.sum()), int(rows.tokens_recorded_sum.sum())
+    paid = rows[rows.cost_recorded_usd.notna() & rows.cost_full_recorded_usd.notna()]
+    off = [sent / recorded - 1]
+    dollars = ""
+    if len(paid) and paid.cost_recorded_usd.sum():
+        billed, stated = paid.cost_full_recorded_usd.sum(), paid.cost_recorded_usd.sum()
+        off.append(billed / stated - 1)
+        dollars = f"; {billed:,.2f} USD where logs state {stated:,.2f} ({off[-1]:+.1%})"
+    click.echo(
+        f"Recorded: keep-all sends {sent:,} tokens where {recorded:,} were recorded ({off[0]:+.1%}, {calls:,} calls)"
+        f"{dollars}. Size: {hows}"
+    )
+    if max(map(abs, off)) > FAR:
+        tell("keep-all is more than 5 % off what was recorded: figures and advice from this run are weak")
+
+
+def tell_what_was_left_out(info: RunInfo) -> int:
+    """Tell what was not read and why; return the number of unreadable sources."""
+    notes = [note for source in info.inputs for note in source.notes]
+    errors = [source.error for source in info.inputs if source.error]
+    if notes:
+        click.echo(f"{len(notes)} note(s) on what was left out or mended; the first:", err=True)
+        for note in notes[:NOTES_SHOWN]:
+            click.echo(f"  {safe(note)}", err=True)
+        if len(notes) > NOTES_SHOWN:
+            click.echo("  ... all of them are in run.json under inputs[].notes", err=True)
+    for error in errors:
+        tell(error)
+    return len(errors)
+
+
+def tell_verdict(label: str, violations: Sequence[str]) -> None:
+    """Tell whether something keeps its contract, each violation once, and exit: with status 1 if there is one."""
+    different = list(dict.fromkeys(violations))
+    for line in different:
+        click.echo(safe(line), err=True)
+    click.echo(f"{safe(label)}: {f'{len(different)} violations' if different else 'keeps the contract'}")
+    sys.exit(1 if different else 0)
+
+
+def print_catalogue(classes: Mapping[str, type[Any]], broken: Mapping[str, str], mark: Callable[[Any], str]) -> None:
+    """Print every class of a registry: the pattern of its labels, a `mark`, its docstring; then what can't be used."""
+    for name, cls in sorted(classes.items()):
+        click.echo(labels.signature(name, cls) + mark(cls))
+        for line in (inspect.getdoc(cls) or "").splitlines():
+            click.echo(f"    {line}".rstrip())
+        click.echo()
+    for name, error in sorted(broken.items()):
+        click.echo(f"{safe(name)}   (can't be used)\n    {safe(error)}\n")
+
+
+@contextmanager
+def progress(name: str) -> Iterator[Callable[[InputInfo, int], Any]]:
+    """A bar with rate and time left on a terminal; silence where standard error is piped."""
+    if not sys.stderr.isatty():
+        yield lambda info, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None, rate="")
+        calls = 0
+
+        def step(info: InputInfo, total: int) -> None:
+            nonlocal calls
+            calls += info.calls
+            elapsed = bar.tasks[task].elapsed or 0.0
+            rate = f"{calls / elapsed:,.0f} calls/s" if elapsed else ""
+            bar.update(task, advance=1, total=total, rate=rate)
+
+        yield step

@@ -1,0 +1,125 @@
+"""From a command line to runs: which there are, and one of them with its progress, interruption and provider lines."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from ctxsim.bench import DEFAULT_POLICIES, bench
+from ctxsim.bench.task import Setting
+from ctxsim.cli.output import progress, tell_providers, tell_recorded
+from ctxsim.errors import CtxsimError
+from ctxsim.provider.models import read_overrides
+from ctxsim.readers import SUFFIXES
+from ctxsim.results import Run, RunInfo, read_run
+from ctxsim.studies.as_sent import HeadMode
+from ctxsim.synthesis import Scenario, load_scenario
+
+DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")
+
+
+class Where(NamedTuple):
+    """On how many processes or which cluster a run happens, and whether it goes on with an earlier one."""
+
+    jobs: int
+    cluster: str | None
+    resume: bool
+
+
+class Asked(NamedTuple):
+    """One run that a command line asks for: of a scenario, or without one of the recorded transcripts in `paths`."""
+
+    setting: Setting
+    scenario: Scenario | None
+    paths: tuple[str, ...]
+
+
+def runs_of(
+    paths: Sequence[str],
+    policies: Sequence[str],
+    scenarios: Sequence[str],
+    estimator: str | None,
+    models_file: Path | None,
+    no_text: bool,
+    head: HeadMode = "fitted",
+    across: bool = False,
+    **overrides: object,
+) -> list[Asked]:
+    """Return the runs that a command line asks for: each scenario, and the recorded transcripts together.
+
+    With neither, both default scenarios. Raises UnknownName or InputError.
+    """
+    given = {key: value for key, value in overrides.items() if value is not None}
+    entries = read_overrides(models_file) if models_file else ()
+    runs: list[Asked] = []
+    for name in scenarios or (() if paths else DEFAULT_SCENARIOS):
+        scenario = load_scenario(name)
+        labels = tuple(policies) or scenario.policies
+        setting = Setting(scenario.name, scenario.title, labels, estimator, given, not no_text, entries)
+        runs.append(Asked(setting, scenario, ()))
+    if paths:
+        name = _run_name(paths[0], {one.setting.name for one in runs})
+        title = f"Recorded transcripts in {', '.join(paths)}"
+        labels = tuple(policies) or (DEFAULT_POLICIES if not across else ("recorded", *DEFAULT_POLICIES))
+        setting = Setting(name, title, labels, estimator, given, not no_text, entries, head, across)
+        runs.append(Asked(setting, None, tuple(paths)))
+    return runs
+
+
+def _run_name(path: str, taken: set[str]) -> str:
+    """The result folder's name: the file's or folder's own, without the endings of formats; never another run's."""
+    name = "standard-input" if path == "-" else Path(path).resolve().name
+    while (stem := Path(name)).suffix in SUFFIXES:
+        name = stem.stem
+    name = name or "run"
+    return name if name not in taken else f"{name}-recorded"
+
+
+def folder_of(asked: Asked, out: Path | None, alone: bool, suffix: str = "") -> Path:
+    """Return where a run's results go: `out` itself if it is the only run, else a folder of its name."""
+    return out if out and alone else (out or Path("results")) / f"{asked.setting.name}{suffix}"
+
+
+def run(asked: Asked, folder: Path, where: Where, quiet: bool = False) -> tuple[RunInfo, Run]:
+    """Run one bench, print its provider unless `quiet`, and return what was run and its results.
+
+    Raises CtxsimError if there was no call to replay.
+    """
+    with _interruptible() as stopped, progress(asked.setting.name) as step:
+        info = bench(
+            asked.setting, folder, asked.scenario, asked.paths, where.jobs, step, stopped, where.resume, where.cluster
+        )
+    if not info.complete:
+        click.echo(f"Stopped: {len(info.inputs)} source(s) done and written; go on with --resume", err=True)
+    if not any(one.calls for one in info.inputs):
+        reasons = "".join(f"; {one.error}" for one in info.inputs if one.error)
+        raise CtxsimError(f"{', '.join(asked.paths) or asked.setting.name}: no call to replay{reasons}")
+    found = read_run(folder)
+    if not quiet:
+        tell_providers(info)
+        tell_recorded(found, asked.setting.across)
+    return info, found
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """The first Ctrl-C asks to stop after the source under way, the second one stops at once."""
+    asked = False
+
+    def ask(number: int, frame: Any) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        click.echo("Stopping after the source under way; once more stops at once.", err=True)
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,113 @@
+"""One transcript under one policy: one replay, each call made into a row, and what the policy lost."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+
+from ctxsim.bounds import Family, Frontier, frontiers
+from ctxsim.estimators import Estimator
+from ctxsim.measure.losses import Losses
+from ctxsim.measure.rows import call_row, event_rows
+from ctxsim.measure.totals import total
+from ctxsim.policies import Spec, open_policy
+from ctxsim.provider import Provider
+from ctxsim.provider.rate_limit import smallest_quota
+from ctxsim.provider.rules import SummaryMode
+from ctxsim.references import Counts, References, all_kept, prepare
+from ctxsim.replay import Like, replay
+from ctxsim.replay.tally import Sent
+from ctxsim.results.columns import CallRow, Event
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Transcript
+
+KEEP_ALL = open_policy("keep-all")
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """What one replay gives. `demands` are the seconds and tokens that a rate limit was asked for."""
+
+    spec: Spec
+    calls: list[CallRow]
+    events: list[Event]
+    losses: Losses
+    demands: list[tuple[float, int]]
+    threshold: float | None
+    sent: list[Sent]
+    """The requests themselves, of keep-all alone: what other policies are compared with."""
+
+
+class Basis:
+    """One transcript against one provider: what all policies share, each part made when it is first asked for."""
+
+    def __init__(
+        self, transcript: Transcript, provider: Provider, counter: Counter, references: References | None = None
+    ) -> None:
+        self.transcript = transcript
+        self.provider = provider
+        self.counter = counter
+        self.references = references or prepare(transcript)
+        self._by_estimator: dict[Estimator, Measured] = {}
+
+    @cached_property
+    def keep_all(self) -> Measured:
+        """Keep-all: a replay."""
+        return _measure(self, KEEP_ALL, self.provider, None)
+
+    def believed(self, estimator: Estimator) -> Measured:
+        """Keep-all as another estimator sees it: a replay for each estimator."""
+        if estimator == KEEP_ALL.estimator:
+            return self.keep_all
+        if estimator not in self._by_estimator:
+            self._by_estimator[estimator] = measure(self, open_policy("keep-all", estimator))
+        return self._by_estimator[estimator]
+
+    @cached_property
+    def kept(self) -> list[Counts]:
+        """By call, the reference counts of a view that nobody edited."""
+        return all_kept(self.references)
+
+    @cached_property
+    def smallest_quota(self) -> int:
+        """Tokens per minute with which no request of keep-all would have waited."""
+        return smallest_quota(self.keep_all.demands)
+
+    @cached_property
+    def frontiers(self) -> dict[Family, Frontier]:
+        """The frontiers that all policies on this transcript are measured by."""
+        calls = self.keep_all.calls
+        output = total(row.cost_output_usd for row in calls)
+        full = [row.tokens_full for row in calls]
+        return frontiers(self.transcript, self.references, self.provider, self.counter, full, output)
+
+
+def measure(basis: Basis, spec: Spec, summaries: SummaryMode | None = None) -> Measured:
+    """Replay a policy once and return its rows; `summaries`: what summary calls answer, if not as the provider says."""
+    if spec == KEEP_ALL:
+        return basis.keep_all
+    provider = msgspec.structs.replace(basis.provider, summaries=summaries) if summaries else basis.provider
+    return _measure(basis, spec, provider, basis.keep_all)
+
+
+def _measure(basis: Basis, spec: Spec, provider: Provider, keep_all: Measured | None) -> Measured:
+    transcript, counter = basis.transcript, basis.counter
+    like = Like(keep_all.sent, keep_all.demands) if keep_all else None
+    replayed = replay(transcript, spec, provider, counter, basis.references, like)
+    losses = Losses(transcript, basis.references, spec.label, provider, counter)
+    calls: list[CallRow] = []
+    events: list[Event] = []
+    requests: list[Sent] = []
+    for number, sent in enumerate(replayed):
+        counts = basis.kept[number]
+        if sent.untouched:
+            losses.pass_by(sent)
+        else:
+            counts = losses.after(sent)
+        full = keep_all.calls[number].tokens_full if keep_all else None
+        calls.append(call_row(sent, transcript.name, spec.label, full, counts, counter))
+        if sent.tally.edits:
+            events.extend(event_rows(sent, transcript.name, spec.label, counter))
+        if keep_all is None:
+            requests.append(sent)
+    return Measured(spec, calls, events, losses, replayed.demands, replayed.threshold, requests)

@@ -1,0 +1,159 @@
+"""Classes that labels name: built-in ones by folder, installed ones by entry point, anybody's by path."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import pkgutil
+import sys
+import traceback
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from ctxsim import labels
+from ctxsim.errors import LabelError, unknown
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """All classes of one kind. `package` holds the built-in ones, one module each or more; its name is also the
+    entry-point group. `kind` is what errors call them; `abstract` are the classes that nobody means by a label.
+    """
+
+    def __init__(self, kind: str, package: str, base: type[T], abstract: tuple[type[T], ...] = ()) -> None:
+        self.kind = kind
+        self._package = package
+        self._base = base
+        self._abstract = (base, *abstract)
+        self._files: dict[tuple[str, bytes], dict[str, type[T]]] = {}
+
+    @cached_property
+    def _found(self) -> tuple[dict[str, type[T]], dict[str, str]]:
+        classes: dict[str, type[T]] = {}
+        broken: dict[str, str] = {}
+        package = importlib.import_module(self._package)
+        for module in pkgutil.iter_modules(package.__path__):
+            for cls in self._defined_in(importlib.import_module(f"{self._package}.{module.name}")):
+                self._add(cls, classes, broken)
+        for point in entry_points(group=self._package):
+            try:
+                self._add(self._load(point), classes, broken)
+            except LabelError as error:
+                broken[point.name] = str(error)
+        return classes, broken
+
+    @property
+    def classes(self) -> dict[str, type[T]]:
+        """Built-in and installed classes by name."""
+        return self._found[0]
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """Installed ones that can't be used, by name, with the error in one line."""
+        return self._found[1]
+
+    def _add(self, cls: type[T], classes: dict[str, type[T]], broken: dict[str, str]) -> None:
+        """Of two with one name neither can be used: nobody could tell which of them made the numbers."""
+        name = _name(cls)
+        if name in classes:
+            both = " and ".join(f"{one.__module__}.{one.__qualname__}" for one in (classes.pop(name), cls))
+            broken[name] = f"two {self._plural} are called {name}: {both}; rename or remove one"
+        elif name not in broken:
+            classes[name] = cls
+
+    @property
+    def _plural(self) -> str:
+        return self._package.rpartition(".")[2]
+
+    def _load(self, point: EntryPoint) -> type[T]:
+        where = f"installed {self.kind} {point.name} ({point.value})"
+        try:
+            cls = point.load()
+        # An installed package is anybody's code: one that fails must not take the others with it.
+        except Exception as error:
+            raise LabelError(f"{where}: {type(error).__name__}: {_one_line(error)}; mend or remove it") from error
+        if not (isinstance(cls, type) and issubclass(cls, self._base)):
+            raise LabelError(f"{where}: is no subclass of ctxsim's {self._base.__name__}")
+        return cls
+
+    def open(self, label: str) -> tuple[str, type[T], dict[str, str]]:
+        """Return the name, the class and the raw parameters of a label, `name:key=value` or `path.py:Class:key=value`.
+
+        Raises UnknownName or LabelError: a name that nothing has, a class that can't be loaded.
+        """
+        # What stands behind `estimator=` is another label, whose path isn't this one's.
+        before, estimator, rest = label.partition("estimator=")
+        path, dot_py, after = before.partition(".py:")
+        if dot_py:
+            class_name, parameters = labels.split(after + estimator + rest)
+            return f"{path}.py:{class_name}", self._from_file(f"{path}.py", class_name), parameters
+        name, parameters = labels.split(label)
+        return name, self.named(name), parameters
+
+    def named(self, name: str) -> type[T]:
+        """Return the class of a name. Raises UnknownName, or LabelError with what is wrong with an installed one."""
+        if name in self.broken:
+            raise LabelError(self.broken[name])
+        if name not in self.classes:
+            raise unknown(self.kind, name, self.classes)
+        return self.classes[name]
+
+    def _from_file(self, path: str, class_name: str) -> type[T]:
+        file = Path(path)
+        if not file.is_file():
+            raise LabelError(f"no {self.kind} file {path}")
+        # The same text gives the same classes: two labels of one file name one thing.
+        key = (path, file.read_bytes())
+        if key not in self._files:
+            self._files[key] = self._run_file(*key)
+        classes = self._files[key]
+        if class_name not in classes:
+            raise unknown(f"{self.kind} class in {path}", class_name, classes)
+        return classes[class_name]
+
+    def _run_file(self, path: str, text: bytes) -> dict[str, type[T]]:
+        # Files of one name in two folders are two modules: a class's annotations are looked up in its own.
+        number = hashlib.sha256(path.encode("utf-8", "surrogateescape") + b"\0" + text).hexdigest()[:16]
+        module_name = f"ctxsim_{self.kind}_{Path(path).stem}_{number}"
+        spec = importlib.util.spec_from_file_location(module_name, path)
+        assert spec and spec.loader  # the name ends in .py
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module_name] = module
+        try:
+            spec.loader.exec_module(module)
+        # The file is anybody's code: whatever it raises is told in one line, with its place.
+        except Exception as error:
+            line = getattr(error, "lineno", None) or _line_in(path, error)
+            told = f"{type(error).__name__}: {_one_line(error)}"
+            raise LabelError(f"{self.kind} file {path}, line {line}: {told}") from error
+        return {cls.__name__: cls for cls in self._defined_in(module)}
+
+    def _defined_in(self, module: object) -> list[type[T]]:
+        """The module's own classes of this kind, not those it imports."""
+        return [
+            value
+            for value in vars(module).values()
+            if isinstance(value, type)
+            and issubclass(value, self._base)
+            and value.__module__ == getattr(module, "__name__", "")
+            and value not in self._abstract
+        ]
+
+
+def _name(cls: type[object]) -> str:
+    return str(getattr(cls, "name", cls.__name__))
+
+
+def _line_in(path: str, error: Exception) -> int | None:
+    """The line of the file that led to an error, even to one raised in a library."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).name == Path(path).name]
+    return (own or frames)[-1].lineno
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

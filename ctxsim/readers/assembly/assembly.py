@@ -1,0 +1,224 @@
+"""From a source's records to a valid transcript: places, messages, calls, and results paired with their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Kind, Media, StartedBy, Transcript, Usage
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One block of a response or of a user message, before it has a place."""
+
+    kind: Kind
+    text: str = ""
+    tool: str = ""
+    call_id: str = ""
+    media: tuple[Media, ...] = ()
+
+
+class Assembly:
+    """Collects records in recorded order. A provider would accept every request of the transcript it gives.
+
+    Results are paired with the calls of the last response: the next unanswered call with that id, else with that tool's
+    name where ids are missing, else the next unanswered one. An unanswered call gets a synthetic result, a result
+    without a call is left out; both are noted.
+    """
+
+    def __init__(self, name: str, format: str = "", parent: str | None = None) -> None:
+        self.name = name
+        self.format = format
+        self.parent = parent
+        self.system: list[str] = []
+        self.tools: list[str] = []
+        self.head_recorded = True
+        self.notes: list[str] = []
+        self.cost_usd: float | None = None
+        # What the log said last of the model's window: responses from here on have it.
+        self.window: int | None = None
+        self._items: list[Item] = []
+        self._calls: list[Call] = []
+        self._message = 0
+        self._unanswered: list[Item] = []
+        self._waiting: list[Part] = []
+        self._late: dict[str, int] = {}
+        self._orphans = 0
+        self._placeholders = 0
+        self._compactions: list[Compaction] = []
+        self._cleared: list[tuple[int, int]] = []
+
+    @property
+    def calls(self) -> int:
+        """Number of responses so far."""
+        return len(self._calls)
+
+    @property
+    def items(self) -> Sequence[Item]:
+        """The items that have a place so far. What waits for a result has none yet."""
+        return self._items
+
+    @property
+    def compactions(self) -> Sequence[Compaction]:
+        """The recorded compactions so far."""
+        return self._compactions
+
+    def user(self, *parts: Part | str) -> None:
+        """A user message. While calls are unanswered it waits: results always come first."""
+        made = [Part("user", part) if isinstance(part, str) else part for part in parts]
+        if self._unanswered:
+            self._waiting += made
+        elif made:
+            self._append(made)
+
+    def response(
+        self,
+        parts: Iterable[Part],
+        usage: Usage | None = None,
+        time_s: float | None = None,
+        model: str = "",
+        comparable: bool = True,
+    ) -> None:
+        """One response of the model, whole, with what the source says of its request."""
+        self._close_exchange()
+        start = len(self._items)
+        self._append(list(parts))
+        self._unanswered = [item for item in self._items[start:] if item.kind == "tool_call"]
+        self._calls.append(Call(start, len(self._items), usage, time_s, model, comparable, window=self.window))
+
+    def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
+        """The result of a tool call of the last response."""
+        call = self._take(call_id, tool)
+        if call is None:
+            place = self._late.pop(call_id, None) if call_id else None
+            if place is not None:
+                self._items[place] = msgspec.structs.replace(self._items[place], text=text, media=media)
+                self._placeholders -= 1
+                self.notes.append(f"the result of call {call_id} was recorded after the next response")
+            else:
+                self._orphans += 1
+            return
+        self._answer(call, text, media)
+        if not self._unanswered:
+            self._flush()
+
+    def compacted(
+        self,
+        started_by: StartedBy = "",
+        summary: Iterable[str] = (),
+        kept: Iterable[int] = (),
+        tokens_before: int | None = None,
+        tokens_after: int | None = None,
+        seconds: float | None = None,
+    ) -> bool:
+        """The recorded agent shortened its history here. True if that is a new compaction.
+
+        Sources tell of one compaction in several records: what is said again before the next response completes it.
+        Before the first response there is no history to shorten: the summary is then how the recording begins.
+        """
+        if not self._calls:
+            self.user(*(text for text in summary if text))
+            return False
+        self._close_exchange()
+        said = Compaction(
+            len(self._calls) + 1,
+            len(self._items),
+            started_by,
+            tuple(text for text in summary if text),
+            tuple(sorted(set(kept))),
+            tokens_before,
+            tokens_after,
+            seconds,
+        )
+        last = self._compactions[-1] if self._compactions else None
+        if last is None or last.call != said.call:
+            self._compactions.append(said)
+            return True
+        self._compactions[-1] = msgspec.structs.replace(
+            last,
+            started_by=last.started_by or said.started_by,
+            summary=last.summary + said.summary,
+            kept=tuple(sorted({*last.kept, *(place for place in said.kept if place < last.at)})),
+            tokens_before=said.tokens_before if last.tokens_before is None else last.tokens_before,
+            tokens_after=said.tokens_after if last.tokens_after is None else last.tokens_after,
+            seconds=said.seconds if last.seconds is None else last.seconds,
+        )
+        return False
+
+    def cleared(self, place: int) -> None:
+        """Requests from the next call on go without the text of the tool result at that place."""
+        self._cleared.append((len(self._calls) + 1, place))
+
+    def transcript(self) -> Transcript:
+        """Return the finished transcript. Calls of the last response may stay unanswered: no request follows."""
+        self._flush()
+        notes = list(self.notes)
+        if self._placeholders:
+            notes.append(f"{self._placeholders} tool call(s) without a recorded result: '{NO_RESULT}' stands for it")
+        if self._orphans:
+            notes.append(f"{self._orphans} result(s) without a call left out")
+        return Transcript(
+            name=self.name,
+            head=Head("\n\n".join(self.system), tuple(self.tools), self.head_recorded),
+            items=tuple(self._items),
+            calls=tuple(self._calls),
+            format=self.format,
+            parent=self.parent,
+            notes=tuple(notes),
+            compactions=tuple(self._compactions),
+            cleared=tuple(self._cleared),
+            cost_usd=self.cost_usd,
+        )
+
+    def _take(self, call_id: str, tool: str) -> Item | None:
+        calls = self._unanswered
+        same = [call for call in calls if call_id and call.call_id == call_id]
+        if not same and not call_id:
+            same = [call for call in calls if tool and call.tool == tool] or calls
+        if not same and call_id and all(not call.call_id for call in calls):
+            same = calls
+        if not same:
+            return None
+        found = same[0]
+        calls.remove(found)
+        return found
+
+    def _answer(self, call: Item, text: str, media: tuple[Media, ...] = ()) -> int:
+        last = self._items[-1]
+        if last.kind != "tool_result":
+            self._message += 1
+        place = len(self._items)
+        self._items.append(Item("tool_result", place, self._message, text, call.tool, call.place, call.call_id, media))
+        return place
+
+    def _append(self, parts: list[Part]) -> None:
+        self._message += 1
+        for part in parts:
+            self._items.append(
+                Item(part.kind, len(self._items), self._message, part.text, part.tool, None, part.call_id, part.media)
+            )
+
+    def _flush(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            self._append(waiting)
+
+    def _close_exchange(self) -> None:
+        for call in self._unanswered:
+            place = self._answer(call, NO_RESULT)
+            self._placeholders += 1
+            if call.call_id:
+                self._late[call.call_id] = place
+        self._unanswered = []
+        self._flush()
+
+
+def left_out(counts: Mapping[str, int]) -> list[str]:
+    """Return one note that names what was left out and how often, most frequent first; none if nothing was."""
+    if not counts:
+        return []
+    return [
+        "left out: "
+        + ", ".join(f"{count} x {kind}" for kind, count in sorted(counts.items(), key=lambda pair: -pair[1]))
+    ]

@@ -1,0 +1,85 @@
+"""Messages of the chat-completions API, the form in which most frameworks and benchmarks pass messages on.
+
+Documentation: https://platform.openai.com/docs/api-reference/chat
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from ctxsim.readers.assembly.assembly import Assembly, Part
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.source import compact_json, convert
+
+ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+
+
+class Function(msgspec.Struct):
+    """A called function; `arguments` is a JSON string, kept to the letter even where it isn't valid."""
+
+    name: str
+    arguments: Any = ""
+
+
+class ToolCall(msgspec.Struct):
+    """One entry of `tool_calls`; some logs have empty ones beside a call that stands in the text."""
+
+    function: Function | None = None
+    id: str | None = None
+
+
+class Message(msgspec.Struct):
+    """One chat message; older sources have a single `function_call`, DeepSeek adds `reasoning_content`."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[Any] | None = None
+    tool_calls: list[ToolCall] | None = None
+    function_call: Function | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    reasoning_content: str | None = None
+
+
+def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
+    """Add chat messages to a transcript. Raises InputError with the message's number for one that doesn't fit."""
+    for number, value in enumerate(values):
+        message = convert(value, Message, f"{where} message {number}")
+        add_message(assembly, message, first=number == 0 or assembly.calls == 0)
+    if not any(message.get("role") in ("system", "developer") for message in values if isinstance(message, dict)):
+        assembly.head_recorded = False
+
+
+def add_message(assembly: Assembly, message: Message, first: bool) -> None:
+    """Add one chat message; each assistant message is a call."""
+    text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
+    match message.role:
+        case "system" | "developer" if first:
+            assembly.system.append(text)
+        case "system" | "developer":
+            assembly.notes.append("a system message in mid-conversation is kept as user text")
+            assembly.user(text)
+        case "user":
+            assembly.user(Part("user", text, media=media))
+        case "tool" | "function":
+            assembly.result(text, message.tool_call_id or "", message.name or "", media)
+        case "assistant":
+            if any(call.function is None for call in message.tool_calls or []):
+                assembly.notes.append("an empty entry of `tool_calls` left out")
+            assembly.response(response_parts(message, text))
+
+
+def response_parts(message: Message, text: str) -> list[Part]:
+    """Return the parts of an assistant message: reasoning, text, tool calls."""
+    parts = [Part("reasoning", message.reasoning_content)] if message.reasoning_content else []
+    if text:
+        parts.append(Part("assistant", text))
+    for call in message.tool_calls or []:
+        function = call.function
+        if function is None:
+            continue
+        parts.append(Part("tool_call", compact_json(function.arguments), function.name, call.id or ""))
+    if message.function_call:
+        parts.append(Part("tool_call", compact_json(message.function_call.arguments), message.function_call.name))
+    return parts

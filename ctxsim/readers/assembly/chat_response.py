@@ -1,0 +1,124 @@
+"""A chat-completions response as clients log it: its parts, its model, and the provider's usage.
+
+Documentation: https://platform.openai.com/docs/api-reference/chat/object; LiteLLM adds the cache fields of Anthropic,
+DeepSeek its own (https://docs.litellm.ai/docs/completion/prompt_caching).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly.chat_messages import Function, Message, ToolCall, add_message, response_parts
+from ctxsim.readers.source import convert, time_s
+from ctxsim.transcript import Usage
+
+
+class Details(msgspec.Struct):
+    """Parts of the prompt or of the completion."""
+
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class ChatUsage(msgspec.Struct):
+    """Usage of a chat completion; `prompt_tokens` is the whole prompt, also where LiteLLM asked Anthropic."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: Details | None = None
+    completion_tokens_details: Details | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    prompt_cache_hit_tokens: int | None = None
+
+    def whole(self) -> Usage | None:
+        """The same as tokens of the whole prompt and its cached parts; None if the prompt's size is missing."""
+        if self.prompt_tokens is None:
+            return None
+        prompt, completion = self.prompt_tokens_details or Details(), self.completion_tokens_details or Details()
+        read = self.cache_read_input_tokens
+        for other in (prompt.cached_tokens, self.prompt_cache_hit_tokens):
+            read = other if read is None else read
+        written, reasoning = self.cache_creation_input_tokens, completion.reasoning_tokens
+        return Usage(self.prompt_tokens, self.completion_tokens, read, written, reasoning)
+
+
+class ThinkingBlock(msgspec.Struct):
+    """A block of Anthropic's extended thinking, as LiteLLM passes it on."""
+
+    thinking: str = ""
+    data: str = ""
+
+
+class Thinking(msgspec.Struct):
+    """What LiteLLM adds to an assistant message of a request."""
+
+    thinking_blocks: list[ThinkingBlock] | None = None
+
+
+def add_chat_message(assembly: Assembly, value: Any, where: str, first: bool) -> None:
+    """Add one message of a request, an assistant's with its thinking blocks. Raises InputError if it doesn't fit."""
+    message = convert(value, Message, where)
+    if message.role != "assistant":
+        add_message(assembly, message, first)
+        return
+    text, _ = text_and_media(message.content, IMAGE_TOKENS["openai"])
+    assembly.response(with_thinking(response_parts(message, text), convert(value, Thinking, where).thinking_blocks))
+
+
+class Reply(msgspec.Struct):
+    """The message of a response; it needs no role."""
+
+    content: str | list[Any] | None = None
+    tool_calls: list[ToolCall] | None = None
+    function_call: Function | None = None
+    reasoning_content: str | None = None
+    thinking_blocks: list[ThinkingBlock] | None = None
+
+    def parts(self) -> list[Part]:
+        """Return reasoning, text and tool calls."""
+        text, _ = text_and_media(self.content, IMAGE_TOKENS["openai"])
+        message = Message("assistant", None, self.tool_calls, self.function_call)
+        message.reasoning_content = self.reasoning_content or None
+        return with_thinking(response_parts(message, text), self.thinking_blocks)
+
+
+def with_thinking(parts: list[Part], blocks: list[ThinkingBlock] | None) -> list[Part]:
+    """Return the parts with the thinking blocks first. LiteLLM repeats them as `reasoning_content`: never both."""
+    if any(part.kind == "reasoning" for part in parts):
+        return parts
+    return [Part("reasoning", block.thinking or block.data) for block in blocks or []] + parts
+
+
+class Choice(msgspec.Struct):
+    """One of the answers; agents ask for one."""
+
+    message: Reply | None = None
+
+
+class ChatResponse(msgspec.Struct):
+    """A response; `created` is in epoch seconds, set by the server or by LiteLLM."""
+
+    choices: list[Choice] | None = None
+    usage: ChatUsage | None = None
+    id: str | None = None
+    model: str | None = None
+    created: float | None = None
+
+    def parts(self) -> list[Part]:
+        """Return the parts of the first answer."""
+        first = self.choices[0].message if self.choices else None
+        return first.parts() if first else []
+
+    def whole_usage(self) -> Usage | None:
+        """Return the usage, or None."""
+        return self.usage.whole() if self.usage else None
+
+
+def epoch_s(time: str | float | None) -> float | None:
+    """Return epoch seconds of a number of seconds or an ISO 8601 text; None if it is neither."""
+    return time_s(time) if isinstance(time, str) else time

@@ -1,0 +1,212 @@
+"""Which request goes on from which, where every request is recorded whole; and so what each conversation was.
+
+Of all earlier requests whose messages a request begins with, the longest one counts. If its reply comes next, the
+request goes on from it; if not, and it is the last of its thread, it was made again. Agents that shorten or rewrite
+their history break this rule: such a request goes on from the latest one in its context whose reply it still holds.
+What fits nowhere starts a thread.
+
+A thread is what its last request goes back to. Requests that it left behind were retried or rewound; only what went on
+while the thread did is a thread of its own, and so is what another context took over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One request by the keys of its messages, and the key of its reply.
+
+    By its `marks` a reply is recognised inside a changed history; `places` tells for each mark in this request where it
+    stands last. `context` tells agents apart that must not be mixed up; what is made again has the same `head`.
+    `after_compaction` is true if the source says that the history was compacted since the last request in this context.
+    """
+
+    keys: Sequence[Hashable]
+    reply: Hashable
+    places: Mapping[Hashable, int]
+    marks: Sequence[Hashable]
+    context: str = ""
+    head: Hashable = None
+    after_compaction: bool = False
+
+
+Repeats = Callable[[int, int, int], bool]
+"""Whether the reply of a request, by its number, is what another has as message at a place, in another form."""
+
+
+def _never(earlier: int, number: int, place: int) -> bool:
+    return False
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One request of a thread: its number, and how many of its messages are not new.
+
+    `whole` is false where the messages before the new ones are not the history as it was.
+    """
+
+    number: int
+    known: int
+    whole: bool
+
+
+class Thread(msgspec.Struct, frozen=True):
+    """One conversation: its requests, and the numbers of those that it didn't go on from."""
+
+    steps: Sequence[Step]
+    abandoned: Sequence[int]
+
+    @property
+    def first(self) -> int:
+        """The number of its first request, abandoned or not."""
+        return min([self.steps[0].number, *self.abandoned])
+
+    @property
+    def last(self) -> int:
+        """The number of its last request."""
+        return self.steps[-1].number
+
+
+def threads(requests: Sequence[Request], loosely: Repeats = _never) -> list[Thread]:
+    """Return the threads in order of their first requests; `loosely` where replies don't come back to the letter."""
+    links = _Links(loosely)
+    for request in requests:
+        links.add(request)
+    families: dict[int, list[int]] = {}
+    for number, root in enumerate(links.roots):
+        families.setdefault(root, []).append(number)
+    found = [thread for family in families.values() for thread in _untangled(family, requests, links.steps)]
+    return sorted(found, key=lambda thread: thread.first)
+
+
+def _untangled(family: Sequence[int], requests: Sequence[Request], links: Sequence[Step | None]) -> Iterator[Thread]:
+    """Return the threads of requests that share a beginning."""
+    remaining = dict.fromkeys(family)
+    while remaining:
+        context = requests[next(iter(remaining))].context
+        last = max(number for number in remaining if requests[number].context == context)
+        steps = _chain(last, links, remaining)
+        contexts = {requests[step.number].context for step in steps}
+        on = {step.number for step in steps}
+        off = [number for number in remaining if number not in on and requests[number].context in contexts]
+        left = sorted(number for branch in _branches(off, links) if not _beside(branch, on) for number in branch)
+        for number in (*on, *left):
+            del remaining[number]
+        yield Thread(steps, left)
+
+
+def _chain(last: int, links: Sequence[Step | None], remaining: Mapping[int, None]) -> list[Step]:
+    """Return the way to a request from the first that no other thread has taken; that one is new from its start."""
+    chain: list[Step] = []
+    number: int | None = last
+    while number is not None and number in remaining:
+        link = links[number]
+        goes_on = link is not None and link.number in remaining
+        chain.append(Step(number, link.known, link.whole) if goes_on and link else Step(number, 0, True))
+        number = link.number if link else None
+    return chain[::-1]
+
+
+def _branches(off: Iterable[int], links: Sequence[Step | None]) -> Iterator[list[int]]:
+    """Return the requests of each branch that leaves a thread, in order."""
+    branches: dict[int, list[int]] = {}
+    tops: dict[int, int] = {}
+    for number in off:
+        link = links[number]
+        tops[number] = tops.get(link.number, number) if link else number
+        branches.setdefault(tops[number], []).append(number)
+    yield from branches.values()
+
+
+def _beside(branch: Sequence[int], chain: Iterable[int]) -> bool:
+    """Whether a branch and a chain went on in turns, so that neither was left for the other."""
+    return any(branch[0] < number < branch[-1] for number in chain)
+
+
+class _Links:
+    """For each request the one that it goes on from, and the first one of its family."""
+
+    def __init__(self, loosely: Repeats) -> None:
+        self.steps: list[Step | None] = []
+        self.roots: list[int] = []
+        self._loosely = loosely
+        self._requests: list[Request] = []
+        self._wholes: dict[int, list[int]] = {}
+        self._latest: dict[tuple[int, str], int] = {}
+        self._replies: dict[tuple[str, Hashable], int] = {}
+        self._marked: dict[tuple[str, Hashable], int] = {}
+        self._messages: dict[tuple[str, Hashable], int] = {}
+
+    def add(self, request: Request) -> None:
+        """Link the next request."""
+        number = len(self.steps)
+        self._requests.append(request)
+        prefixes = _prefixes(request.keys)
+        link, again = self._longest(request, prefixes)
+        if again is not None:
+            link, root = self.steps[again], self.roots[again]
+        else:
+            link = self._shortened(request, link) or link
+            root = number if link is None else self.roots[link.number]
+        self.steps.append(link)
+        self.roots.append(root)
+        self._wholes.setdefault(prefixes[-1], []).append(number)
+        self._latest[root, request.context] = number
+        self._replies[request.context, request.reply] = number
+        self._marked.update(((request.context, mark), number) for mark in request.marks)
+        self._messages.update(((request.context, key), number) for key in request.keys)
+
+    def _longest(self, request: Request, prefixes: Sequence[int]) -> tuple[Step | None, int | None]:
+        """Return what a request goes on from by the rule, or else the request that it makes again, or neither."""
+        for length in range(len(request.keys), -1, -1):
+            earlier = self._wholes.get(prefixes[length], [])[::-1]
+            for candidate in earlier:
+                if length < len(request.keys) and self._is_answer(candidate, request, length):
+                    return Step(candidate, length + 1, True), None
+            for candidate in earlier:
+                if self._is_made_again(candidate, request):
+                    return None, candidate
+        return None, None
+
+    def _is_answer(self, candidate: int, request: Request, place: int) -> bool:
+        """Whether a message is the reply of a candidate; what a later reply is to the letter is that one."""
+        key = request.keys[place]
+        if key == self._requests[candidate].reply:
+            return True
+        later = self._replies.get((request.context, key), -1) > candidate
+        return not later and self._loosely(candidate, len(self.steps), place)
+
+    def _is_made_again(self, candidate: int, request: Request) -> bool:
+        """Whether nothing came between two requests; a compaction may bring the same one about without a retry."""
+        earlier = self._requests[candidate]
+        alike = (earlier.context, earlier.head) == (request.context, request.head) and not request.after_compaction
+        return alike and self._latest[self.roots[candidate], request.context] == candidate
+
+    def _shortened(self, request: Request, link: Step | None) -> Step | None:
+        """Return the request whose history was shortened to make this one, and where the new messages begin.
+
+        A later reply behind the part that is as it was: the history was changed in its middle, so not the end of it.
+        """
+        context = request.context
+        known, past = (link.known, link.number) if link else (0, -1)
+        places = [(mark, place) for mark, place in request.places.items() if place >= known]
+        held = [(self._marked.get((context, mark), -1), place) for mark, place in places]
+        latest, place = max(held, default=(-1, 0))
+        if latest > past:
+            return Step(latest, place + 1, False)
+        if request.after_compaction and not known:
+            held = [(self._messages.get((context, key), -1), place) for place, key in enumerate(request.keys)]
+            latest = max(held, default=(-1, 0))[0]
+            if latest >= 0:
+                return Step(latest, max(place for number, place in held if number >= 0) + 1, False)
+        return None
+
+
+def _prefixes(keys: Sequence[Hashable]) -> list[int]:
+    """Return a hash for each number of leading messages."""
+    hashes = [0]
+    for key in keys:
+        hashes.append(hash((hashes[-1], key)))
+    return hashes

@@ -1,0 +1,265 @@
+"""Responses API items one by one: what each is, and which of them are one response of the model.
+
+Documentation: https://platform.openai.com/docs/api-reference/responses/object; the types that Codex adds are in
+https://github.com/openai/codex, codex-rs/protocol/src/models.rs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.readers.assembly import Assembly, Part, left_out
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.source import compact_json, convert
+from ctxsim.transcript import Media, StartedBy, Usage
+
+IMAGE = IMAGE_TOKENS["openai"]
+
+
+class ApiItem(msgspec.Struct):
+    """The fields of all item types that models write or read; a message of an input list may have no type."""
+
+    type: str = "message"
+    role: str = ""
+    content: str | list[Any] | None = None
+    id: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    arguments: Any = None
+    input: Any = None
+    action: Any = None
+    operation: Any = None
+    code: Any = None
+    queries: Any = None
+    revised_prompt: Any = None
+    output: Any = None
+    outputs: Any = None
+    results: Any = None
+    result: Any = None
+    tools: list[Any] | None = None
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What a tool gave back, before it has a place."""
+
+    text: str
+    call_id: str
+    media: tuple[Media, ...] = ()
+
+
+class Exchanges:
+    """Groups a flat list of items: whatever the model made between two requests is one response.
+
+    A request lies where outputs or user texts stand between, or where `usage` or `announce` says that a response is
+    whole. Outputs wait until then, because usage may be recorded after them.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+        self.model = ""
+        self.comparable = True
+        self.left_out: Frequencies[str] = Frequencies()
+        self._next_usage: Usage | None = None
+        self._unsized = 0
+        self._compacted_at: int | None = None
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        self._parts: list[Part] = []
+        self._hosted: list[Result] = []
+        self._inputs: list[Result | Part] = []
+        self._usage: Usage | None = None
+        self._whole = False
+
+    @property
+    def open(self) -> bool:
+        """Whether there is a response that `close` would end."""
+        return bool(self._parts)
+
+    def usage(self, usage: Usage) -> bool:
+        """Give the open response its usage, which ends it. False if there is none that lacks one."""
+        if not self._parts or self._usage:
+            return False
+        self._usage, self._whole = usage, True
+        return True
+
+    def announce(self, usage: Usage) -> bool:
+        """Keep the usage of the next response, and end the open one. False if it replaces one that nothing used."""
+        replaced = self._next_usage is not None
+        self._next_usage, self._whole = usage, True
+        return not replaced
+
+    def withdraw(self) -> bool:
+        """Forget an announced usage: its request is not one of the conversation. True if there was one."""
+        usage, self._next_usage = self._next_usage, None
+        return usage is not None
+
+    def add(self, value: Any, where: str, time_s: float | None = None) -> None:
+        """Add an item as the API has it; `time_s` is when it was recorded. Raises InputError if it doesn't fit."""
+        kind = value.get("type", "message") if isinstance(value, dict) else None
+        if isinstance(kind, str) and kind.startswith(("compaction", "context_compaction")):
+            self.compacted()
+            return
+        if not isinstance(kind, str) or not is_known(kind):
+            self.left_out[kind if isinstance(kind, str) else "value that is no item"] += 1
+            return
+        item = convert(value, ApiItem, where)
+        if kind == "message":
+            self._message(item, where, time_s)
+        elif kind == "agent_message":
+            self._from_agent(item)
+        elif kind == "reasoning":
+            self.made(Part("reasoning", _reasoning_text(item.content)), time_s)
+        elif kind == "additional_tools":
+            self.assembly.tools += map(compact_json, item.tools or [])
+        elif kind.endswith("_output"):
+            self.give(_output(item))
+        else:
+            self._call(item, kind, time_s)
+
+    def close(self) -> None:
+        """End the open response, if any, and let what stands after it follow."""
+        if self._parts:
+            parts = self._sized_parts()
+            self.assembly.response(parts, self._usage, self._time_s, self._model, self._comparable)
+        waiting = [*self._hosted, *self._inputs]
+        self._start_anew()
+        for entry in waiting:
+            self.give(entry)
+
+    def compacted(
+        self,
+        detail: str = "",
+        started_by: StartedBy = "",
+        summary: Sequence[str] = (),
+        kept: Sequence[int] = (),
+        tokens_before: int | None = None,
+        tokens_after: int | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """The agent shortened its history here; `detail` is for the note. Twice without a call between is once."""
+        self.close()
+        number = self.assembly.calls + 1
+        self.assembly.compacted(started_by, summary, kept, tokens_before, tokens_after, seconds)
+        # What is sent from here on is the history of the next segment.
+        self.comparable = True
+        if self._compacted_at != self.assembly.calls:
+            self._compacted_at = self.assembly.calls
+            self.assembly.notes.append(f"recorded compaction before call {number}{f' ({detail})' if detail else ''}")
+
+    def truncated(self, detail: str = "") -> None:
+        """The agent left out part of its history here, and it isn't recorded which."""
+        self.close()
+        self.comparable = False
+        suffix = f" ({detail})" if detail else ""
+        self.assembly.notes.append(f"recorded truncation before call {self.assembly.calls + 1}{suffix}")
+
+    def finish(self) -> None:
+        """End everything and add the notes."""
+        self.close()
+        if self._unsized:
+            note = f"{self._unsized} response(s) with reasoning of unknown size, counted as 0 tokens"
+            self.assembly.notes.append(note)
+        self.assembly.notes += left_out(self.left_out)
+
+    def made(self, part: Part, time_s: float | None) -> None:
+        """The model made a part at that time."""
+        if self._inputs or self._whole:
+            self.close()
+        if not self._parts:
+            self._time_s, self._model, self._comparable = time_s, self.model, self.comparable
+            self._usage, self._next_usage = self._next_usage, None
+        self._parts.append(part)
+
+    def give(self, entry: Result | Part) -> None:
+        """The model is given a result or a user text with the next request."""
+        if self._parts:
+            self._inputs.append(entry)
+        elif isinstance(entry, Result):
+            self.assembly.result(entry.text, entry.call_id, media=entry.media)
+        else:
+            self.assembly.user(entry)
+
+    def _message(self, item: ApiItem, where: str, time_s: float | None) -> None:
+        text, media = text_and_media(item.content, IMAGE)
+        if item.role == "assistant":
+            self.made(Part("assistant", text, media=media), time_s)
+        elif item.role == "user":
+            self.give(Part("user", text, media=media))
+        elif item.role not in ("system", "developer"):
+            raise InputError(where, f"role '{item.role}' is none of user, assistant, system, developer")
+        elif self._parts or self.assembly.calls:
+            note = "a system or developer message in mid-conversation is kept as user text"
+            if note not in self.assembly.notes:
+                self.assembly.notes.append(note)
+            self.give(Part("user", text, media=media))
+        else:
+            self.assembly.system.append(text)
+
+    def _from_agent(self, item: ApiItem) -> None:
+        """A message from another agent is an input. Its encrypted blocks can't be read, nor counted."""
+        content = item.content if isinstance(item.content, list) else [item.content or ""]
+        readable = [block for block in content if not (isinstance(block, dict) and "encrypted_content" in block)]
+        if len(readable) < len(content):
+            self.left_out["encrypted block of agent_message"] += len(content) - len(readable)
+        self.give(Part("user", text_and_media(readable, IMAGE)[0]))
+
+    def _call(self, item: ApiItem, kind: str, time_s: float | None) -> None:
+        name = f"{item.namespace or ''}{item.name or kind.removesuffix('_call')}"
+        given = (item.arguments, item.input, item.action, item.operation, item.code, item.queries, item.revised_prompt)
+        text = compact_json(next((value for value in given if value is not None), ""))
+        # Without any id, a result of another call could be taken for this one's.
+        call_id = item.call_id or item.id or kind
+        self.made(Part("tool_call", text, name, call_id), time_s)
+        hosted = next((value for value in (item.output, item.outputs, item.results) if value is not None), None)
+        if hosted is not None:
+            self._hosted.append(_result(hosted, call_id))
+        elif kind == "image_generation_call" and item.result:
+            # The picture as base64: its tokens go by the image rule.
+            self._hosted.append(Result("", call_id, (Media("image", IMAGE),)))
+
+    def _sized_parts(self) -> list[Part]:
+        """Reasoning that can't be read gets the recorded number of tokens, on its first part."""
+        hidden = [number for number, part in enumerate(self._parts) if part.kind == "reasoning" and not part.text]
+        parts = list(self._parts)
+        if not hidden:
+            return parts
+        tokens = self._usage.reasoning_tokens if self._usage else None
+        if tokens is None:
+            self._unsized += 1
+        else:
+            media = (Media("encrypted_reasoning", tokens),)
+            parts[hidden[0]] = msgspec.structs.replace(parts[hidden[0]], media=media)
+        return parts
+
+
+def is_known(kind: str) -> bool:
+    """Whether items of this type are read; calls and outputs of new tools look like those of old ones."""
+    return kind in ("message", "agent_message", "reasoning", "additional_tools") or kind.endswith(("_call", "_output"))
+
+
+def _output(item: ApiItem) -> Result:
+    # The output of a local shell call names its call by `id`, all others by `call_id`.
+    call_id = item.call_id or (item.id if item.type == "local_shell_call_output" else None)
+    # A tool search gives definitions.
+    return _result(item.output if item.tools is None else compact_json(item.tools), call_id or "")
+
+
+def _result(output: Any, call_id: str) -> Result:
+    # One block by itself is a list of one.
+    text, media = text_and_media([output] if isinstance(output, dict) else output, IMAGE)
+    return Result(text, call_id, media)
+
+
+def _reasoning_text(content: str | list[Any] | None) -> str:
+    if not isinstance(content, list):
+        return content or ""
+    return "\n".join(
+        block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)
+    )

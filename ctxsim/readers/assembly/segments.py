@@ -1,0 +1,175 @@
+"""A transcript with recorded compactions, cut where the agent compacted: what it really sent, call by call.
+
+A reader delivers the whole history. Nobody sent that after a compaction: `segments` are the requests as they were,
+`across` is the history as if it had never been compacted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+import msgspec
+
+from ctxsim.transcript import NO_RESULT, Compaction, Item, Needle, Transcript
+
+CLEARED = "[Old tool result content cleared]"
+"""Stands for a result that the recorded agent has cleared. Claude Code's words."""
+
+
+def segments(transcript: Transcript) -> list[Transcript]:
+    """Return the calls between two recorded compactions as transcripts; without compactions, the transcript itself.
+
+    The first keeps its name, the n-th is called `NAME~n` and is its child. A later one begins with the recorded
+    summary as a user message, then what was kept. A segment without a call is left out, and so is a session's total
+    cost, which is no segment's.
+    """
+    cuts = sorted((*transcript.compactions, *_clearings(transcript)), key=lambda cut: cut.call)
+    if not cuts:
+        return [transcript]
+    starts: list[Compaction | None] = [None, *cuts]
+    ends: list[Compaction | None] = [*cuts, None]
+    made = [_Segment(transcript, begin, end) for begin, end in zip(starts, ends, strict=True)]
+    made = [segment for segment in made if segment.calls]
+    return [segment.transcript(number, len(made)) for number, segment in enumerate(made, 1)]
+
+
+def _clearings(transcript: Transcript) -> Iterator[Compaction]:
+    """Where old results were cleared all else stayed: the segment before goes on, without their texts."""
+    known = {compaction.call for compaction in transcript.compactions}
+    for call in sorted({call for call, _ in transcript.cleared} - known):
+        if 1 < call <= len(transcript.calls):
+            yield going_on(transcript, call)
+
+
+def going_on(transcript: Transcript, call: int) -> Compaction:
+    """Return a cut before a call, from 2 on, that keeps all that the segment before it holds."""
+    at = transcript.calls[call - 2].end
+    last = max((one for one in transcript.compactions if one.call < call), key=lambda one: one.call, default=None)
+    kept = (*last.kept, *range(last.at, at)) if last else tuple(range(at))
+    return Compaction(call, at, "", last.summary if last else (), kept)
+
+
+def across(transcript: Transcript) -> Transcript:
+    """Return the whole history as if it had never been compacted, nor any result cleared.
+
+    Recorded usage is comparable only before that.
+    """
+    first = min([one.call for one in transcript.compactions] + [call for call, _ in transcript.cleared], default=0)
+    if not first:
+        return transcript
+    calls = tuple(
+        msgspec.structs.replace(call, comparable=call.comparable and number < first)
+        for number, call in enumerate(transcript.calls, 1)
+    )
+    return msgspec.structs.replace(transcript, calls=calls)
+
+
+class _Segment:
+    """What lies between two compactions; `begin` and `end` are None at the ends of the recording."""
+
+    def __init__(self, whole: Transcript, begin: Compaction | None, end: Compaction | None) -> None:
+        self.whole = whole
+        self.begin = begin
+        self.first = begin.call if begin else 1
+        self.last = end.call - 1 if end else len(whole.calls)
+        self.calls = whole.calls[self.first - 1 : self.last]
+        self._start = begin.at if begin else 0
+        self._stop = end.at if end else len(whole.items)
+        self._items: list[Item] = []
+        self._places: dict[int, int] = {}
+        self._message: Hashable = None
+        self._gone = {place for call, place in whole.cleared if call <= self.first}
+        self._orphans = self._unanswered = 0
+
+    def transcript(self, number: int, of: int) -> Transcript:
+        """Return it as the transcript with that number."""
+        whole, begin = self.whole, self.begin
+        for text in begin.summary if begin else ():
+            self._add(Item("user", -1, 0, text), "summary")
+        for item in self._kept():
+            self._recorded(item)
+        carried = len(self._items)
+        for item in whole.items[self._start : self._stop]:
+            self._recorded(item)
+        calls = tuple(
+            msgspec.structs.replace(call, start=self._moved(call.start), end=self._moved(call.end))
+            for call in self.calls
+        )
+        return msgspec.structs.replace(
+            whole,
+            name=f"{whole.name}~{number}" if number > 1 else whole.name,
+            parent=whole.name if number > 1 else whole.parent,
+            items=tuple(self._items),
+            calls=calls,
+            notes=(*(whole.notes if number == 1 else ()), *self._notes(number, of, carried)),
+            needles=tuple(self._needles()),
+            compactions=(),
+            cleared=(),
+            carried=carried,
+            cost_usd=None,
+        )
+
+    def _kept(self) -> Iterator[Item]:
+        """The kept items that a provider accepts: a call's missing result is made up, a result needs its call."""
+        kept = [self.whole.items[place] for place in self.begin.kept] if self.begin else []
+        later = self.whole.items[self._start : self._stop]
+        answered = {item.answers for item in (*kept, *later) if item.kind == "tool_result"}
+        open_calls: list[Item] = []
+        for number, item in enumerate(kept):
+            yield item
+            if item.kind == "tool_call" and item.place not in answered:
+                open_calls.append(item)
+            if number + 1 == len(kept) or kept[number + 1].message != item.message:
+                for call in open_calls:
+                    self._unanswered += 1
+                    yield Item("tool_result", -1, 0, NO_RESULT, call.tool, call.place, call.call_id)
+                open_calls = []
+
+    def _recorded(self, item: Item) -> None:
+        """Add a recorded item; what answers a call that left the request is left out."""
+        if item.place in self._gone:
+            item = msgspec.structs.replace(item, text=CLEARED, media=())
+        if item.kind != "tool_result":
+            self._add(item, item.message)
+        elif item.answers in self._places:
+            # All results that answer one response are one message.
+            self._add(item, ("results", self._items[self._places[item.answers]].message))
+        else:
+            self._orphans += 1
+
+    def _add(self, item: Item, message: Hashable) -> None:
+        number = self._items[-1].message if self._items else 0
+        if message != self._message:
+            number, self._message = number + 1, message
+        place = len(self._items)
+        answers = None if item.answers is None else self._places[item.answers]
+        if item.place >= 0:
+            self._places[item.place] = place
+        self._items.append(msgspec.structs.replace(item, place=place, message=number, answers=answers))
+
+    def _moved(self, edge: int) -> int:
+        """Where the edge of a call lies here."""
+        later = (self._places[place] for place in range(edge, self._stop) if place in self._places)
+        return next(later, len(self._items))
+
+    def _needles(self) -> Iterator[Needle]:
+        for needle in self.whole.needles:
+            if needle.place in self._places:
+                used = tuple(call - self.first + 1 for call in needle.used if self.first <= call <= self.last)
+                yield msgspec.structs.replace(needle, place=self._places[needle.place], used=used)
+
+    def _notes(self, number: int, of: int, carried: int) -> list[str]:
+        if self.begin is None:
+            return [f"segment 1 of {of}: up to the first recorded compaction"]
+        summary = self.begin.summary
+        said = f"begins with the recorded summary, {sum(map(len, summary))} characters"
+        said = said if summary else "the log doesn't keep the summary that it begins with"
+        kept = carried - len(summary)
+        if self._gone and self.begin not in self.whole.compactions:
+            said = f"{len(self._gone)} old result(s) cleared"
+        notes = [f"segment {number} of {of}: {said}{f', and {kept} kept item(s)' if kept else ''}"]
+        if self._unanswered:
+            notes.append(f"{self._unanswered} kept tool call(s) without their result: '{NO_RESULT}' stands for it")
+        if self._orphans:
+            notes.append(f"{self._orphans} result(s) of calls that left the request left out")
+        return notes

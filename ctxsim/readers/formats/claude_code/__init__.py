@@ -1,0 +1,284 @@
+"""Claude Code sessions: `~/.claude/projects/<project>/<session>.jsonl`, sub-agents under `<session>/subagents/`.
+
+One API response is several lines of one `message.id`, usually a block each, all with its usage; results are lines of
+their own. The lines are a tree, because a session can be rewound, and because parallel calls fork it.
+
+Documentation: https://code.claude.com/docs/en/sessions (the files; their lines are internal and change with versions)
+
+    {"type": "user", "uuid": "u1", "parentUuid": null, "message": {"role": "user", "content": "Any mail?"}, ...}
+    {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "message": {"id": "msg_1", "usage": {"input_tokens": 9,
+      "cache_read_input_tokens": 15000}, "content": [{"type": "tool_use", "id": "t1", "name": "Mail", "input": {}}]}}
+    {"type": "user", "uuid": "u2", "parentUuid": "a1", "toolUseResult": {},
+      "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "2 messages"}]}}
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+from ctxsim.readers.assembly import Assembly, Part, left_out
+from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
+from ctxsim.readers.assembly.blocks import text_and_media
+from ctxsim.readers.assembly.session_tree import CHAT, Envelope, beside, compaction_notes, conversations, link
+from ctxsim.readers.formats.claude_code.attachments import attachment_content
+from ctxsim.readers.formats.claude_code.tree import Line, Metadata, Repeats, conversation
+from ctxsim.readers.source import Sample, Source, convert, time_s
+from ctxsim.transcript import Media, Transcript
+
+NAME = "claude-code"
+TITLE = "Claude Code sessions"
+DOCS = "https://code.claude.com/docs/en/sessions"
+VERSIONS = "2.0 to 2.1"
+READS = "the branch a session ended on, sub-agents as transcripts of their own, attachments whose text is recorded"
+NOT_READ = "toolUseResult and progress (they repeat results), abandoned branches, titles, snapshots, the message queue"
+
+ENVELOPE = {"uuid", "parentUuid", "sessionId", "isSidechain"}
+KNOWN = {"user", "assistant", "system", "attachment"}
+
+SHRUNK = 0.9
+"""Below this part of the request before it, a request was not the whole history. Thinking that isn't resent is less."""
+
+
+def matches(sample: Sample) -> bool:
+    """Lines with uuid, parent, session and sidechain flag, Anthropic content in their messages; or session titles."""
+    records = [record for record in sample.records if isinstance(record, dict)]
+    if any("systemPayload" in record or "parts" in _message(record) for record in records):
+        return False
+    return any(record.keys() >= ENVELOPE or _title(record) for record in records)
+
+
+def _message(record: dict[str, Any]) -> dict[str, Any]:
+    message = record.get("message")
+    return message if isinstance(message, dict) else {}
+
+
+def _title(record: dict[str, Any]) -> bool:
+    kind = record.get("type")
+    return (kind == "summary" and "leafUuid" in record) or (kind == "file-history-snapshot" and "snapshot" in record)
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the session, then the sub-agents that are in its file. The file of a sub-agent is one transcript."""
+    notes: list[str] = []
+    counts: Frequencies[str] = Frequencies()
+    main, agents = conversations(_lines(source, notes, counts))
+    if len(agents) == 1 and not any(line.type in CHAT for line in main):
+        ((_, lines),) = agents.items()
+        session = next((line.session_id for line in lines if line.session_id), "")
+        yield _Conversation(source.name, _parent_name(source, session)).transcript(lines, notes, counts)
+        return
+    yield _Conversation(source.name).transcript(main, notes, counts)
+    for agent, lines in agents.items():
+        yield _Conversation(f"{source.name}#{agent}", source.name).transcript(lines, [], Frequencies())
+
+
+def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[Envelope]:
+    repeats = Repeats()
+    for record in source.records(notes):
+        value = record.value
+        kind = str(value.get("type")) if isinstance(value, dict) else "JSON that is no object"
+        line: Envelope | None
+        if kind in KNOWN:
+            line = convert(value, Line, f"{source.name}:{record.line}")
+            line.line = record.line
+        else:
+            counts[kind] += 1
+            line = link(value, kind, record.line) if isinstance(value, dict) else None
+        if line is None:
+            continue
+        if repeats.seen(line):
+            # A resumed session can repeat the lines before it.
+            counts["repeated line"] += 1
+            continue
+        yield line
+
+
+def _parent_name(source: Source, session: str) -> str | None:
+    """The session that a sub-agent's file belongs to: by its folder, else by the id in its lines."""
+    folders = PurePath(source.name).parents
+    owner = next((folder.parent for folder in folders if folder.name == "subagents"), None)
+    if owner is None:
+        return beside(source.name, session) if session else None
+    files = [str(owner) + suffix for suffix in (".jsonl", ".jsonl.gz", ".jsonl.zst")]
+    return next((file for file in files if source.path and Path(file).exists()), files[0])
+
+
+class _Conversation:
+    """One transcript in the making."""
+
+    def __init__(self, name: str, parent: str | None = None) -> None:
+        self.name = name
+        self.assembly = Assembly(name, NAME, parent)
+        self.assembly.head_recorded = False
+        self.counts: Frequencies[str] = Frequencies()
+        self.whole_history = True
+        self.compaction_notes: list[tuple[int, str, str]] = []
+        self.restoring = False
+        self.items_of: dict[str, range] = {}
+        self.last_request: tuple[str, int] | None = None
+        self.cleared_requests = 0
+
+    def transcript(self, lines: Sequence[Envelope], notes: list[str], counts: Frequencies[str]) -> Transcript:
+        """Return the transcript of these lines; `notes` and `counts` are what is known of the file already."""
+        kept, rest = conversation(lines)
+        self.counts += counts
+        responses: dict[str, list[Line]] = {}
+        for line in kept:
+            if line.type == "assistant":
+                responses.setdefault(line.response, []).append(line)
+        first = next((line for line in kept if line.type in CHAT), None)
+        if first and first.type == "assistant":
+            self.assembly.notes.append("starts with a response: what its request held is not in the file")
+        for line in kept:
+            start = len(self.assembly.items)
+            # All lines of a response stand where its first one does: results of parallel calls come between.
+            of_response = responses.pop(line.response, []) if line.type == "assistant" else []
+            self._add(line, of_response)
+            for each in of_response or [line]:
+                self.items_of.setdefault(each.uuid or "", range(start, len(self.assembly.items)))
+        for line in rest:
+            self.counts["line of an abandoned branch" if line.type in CHAT else line.kind] += 1
+        self.assembly.notes += [*notes, *compaction_notes(self.compaction_notes, self.assembly.calls)]
+        if self.cleared_requests:
+            self.assembly.notes.append(f"{self.cleared_requests} request(s) without old tool results, by the server")
+        self.assembly.notes += left_out(+self.counts)
+        if not self.assembly.calls:
+            self.assembly.notes.append("no response of a model in it")
+        return self.assembly.transcript()
+
+    def _add(self, line: Line, response: list[Line]) -> None:
+        match line.type:
+            case "assistant":
+                self._response(response)
+            case "user":
+                self._user(line)
+            case "system":
+                self._system(line)
+            case _:
+                self._attachment(line)
+
+    def _response(self, lines: list[Line]) -> None:
+        if not lines:
+            return
+        if lines[0].local:
+            self.counts["local message, not generated"] += len(lines)
+            return
+        self.restoring = False
+        messages = [line.message for line in lines if line.message]
+        recorded = next((message.usage for message in reversed(messages) if message.usage), None)
+        finished = any(message.stop_reason for message in messages)
+        usage = recorded.request(finished) if recorded else None
+        model = next((message.model for message in messages if message.model), "")
+        if usage:
+            self._compare(model, usage.input_tokens)
+            self.counts["output token count of an unfinished response"] += not finished
+        cleared = any(message.cleared for message in messages)
+        self.cleared_requests += cleared
+        self.assembly.response(
+            self._parts(lines, recorded.thinking_tokens if recorded else None),
+            usage,
+            # The end of the first block; the start of the request isn't recorded.
+            time_s(lines[0].timestamp),
+            model,
+            self.whole_history and not cleared,
+        )
+
+    def _compare(self, model: str, tokens: int) -> None:
+        """Notice a request that is much smaller than the one before it: some clearing leaves no line in the file."""
+        last_model, last_tokens = self.last_request or ("", 0)
+        if self.whole_history and model == last_model and tokens < SHRUNK * last_tokens:
+            note = (self.assembly.calls + 1, "unrecorded clearing", f"{last_tokens} to {tokens} tokens")
+            self.compaction_notes.append(note)
+        self.last_request = (model, tokens)
+
+    def _parts(self, lines: list[Line], thinking_tokens: int | None) -> list[Part]:
+        parts: list[Part] = []
+        blocks: list[Any] = []
+        for line in lines:
+            # Some versions repeat earlier blocks in the later lines of a response.
+            new = [block for block in line.blocks if block not in blocks]
+            blocks += new
+            for block in new:
+                kind = block.get("type") if isinstance(block, dict) else ""
+                if kind == "redacted_thinking" or (kind == "thinking" and not block.get("thinking")):
+                    # Encrypted: known by its tokens only, which are recorded once for the whole response.
+                    media = (Media("encrypted_reasoning", thinking_tokens),) if thinking_tokens else ()
+                    thinking_tokens = None
+                    parts.append(Part("reasoning", media=media))
+                elif kind == "fallback":
+                    self.counts["marker of a change of model"] += 1
+                else:
+                    parts += response_parts([block], f"{self.name}:{line.line}")
+        return parts
+
+    def _user(self, line: Line) -> None:
+        if line.is_compact_summary:
+            self._summary(line)
+        elif line.is_visible_in_transcript_only:
+            self.counts["user line for display only"] += 1
+        elif line.message:
+            self.restoring = False
+            add_user_content(self.assembly, line.message.content, f"{self.name}:{line.line}")
+
+    def _system(self, line: Line) -> None:
+        match line.subtype:
+            case "compact_boundary":
+                self._compaction(line.compact_metadata or Metadata())
+            case "microcompact_boundary":
+                metadata = line.microcompact_metadata or Metadata()
+                self._compacted("recorded clearing of old tool results", str(metadata))
+                # What was cleared is known: the requests from here on can be told.
+                self.whole_history = self._cleared(set(metadata.compacted_tool_ids)) or self.whole_history
+            case "local_command" if isinstance(line.content, str):
+                self.assembly.user(line.content)
+            case _:
+                self.counts[line.kind] += 1
+
+    def _attachment(self, line: Line) -> None:
+        content = attachment_content(line.attachment or {})
+        if content is None:
+            self.counts[line.kind] += 1
+        elif self.restoring:
+            # A file that is attached again stands in place of the history, as the summary does.
+            self.assembly.compacted(summary=[text_and_media(content, 0)[0]])
+        else:
+            add_user_content(self.assembly, content, f"{self.name}:{line.line}")
+
+    def _compacted(self, what: str, details: str) -> None:
+        """From here on the recorded requests are not the whole history, which the transcript keeps."""
+        if self.assembly.calls:
+            self.compaction_notes.append((self.assembly.calls + 1, what, details))
+            self.whole_history = False
+
+    def _compaction(self, metadata: Metadata) -> None:
+        """A new segment begins here: what is sent from here on is comparable with it again."""
+        if not self.assembly.calls:
+            return
+        self._compacted("recorded compaction", str(metadata))
+        kept = [place for uuid in metadata.preserved(self.items_of) for place in self.items_of[uuid]]
+        seconds = metadata.duration_ms and metadata.duration_ms / 1000
+        self.assembly.compacted(metadata.how, (), kept, metadata.pre_tokens, metadata.post_tokens, seconds)
+        self.whole_history, self.last_request = True, None
+
+    def _cleared(self, calls: set[str]) -> bool:
+        """Note the results that left; False if none of them is in the file."""
+        found = [
+            item.place
+            for item in (self.assembly.items if self.assembly.calls else ())
+            if item.kind == "tool_result" and item.call_id in calls
+        ]
+        for place in found:
+            self.assembly.cleared(place)
+        return bool(found)
+
+    def _summary(self, line: Line) -> None:
+        text = text_and_media(line.message.content if line.message else None, 0)[0]
+        if not self.assembly.calls:
+            self.assembly.notes.append("the history before the recorded compaction is missing: starts with its summary")
+        elif not any(compaction.call == self.assembly.calls + 1 for compaction in self.assembly.compactions):
+            self._compaction(Metadata())
+        self.assembly.compacted(summary=[text])
+        self.restoring = bool(self.assembly.calls)

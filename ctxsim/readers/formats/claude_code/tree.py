@@ -1,0 +1,246 @@
+"""Which lines of a Claude Code session are its conversation: the branch it ended on, with all its parallel calls."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly.anthropic_content import BilledUsage
+from ctxsim.readers.assembly.session_tree import Envelope, branch
+from ctxsim.transcript import StartedBy, Usage
+
+
+class OutputDetails(msgspec.Struct):
+    """Newer versions say how much of the output was thinking."""
+
+    thinking_tokens: int | None = None
+
+
+class LineUsage(BilledUsage):
+    """Usage as each line of a response repeats it."""
+
+    output_tokens_details: OutputDetails | None = None
+
+    @property
+    def thinking_tokens(self) -> int | None:
+        """Tokens of thinking, or None where it isn't recorded."""
+        return self.output_tokens_details.thinking_tokens if self.output_tokens_details else None
+
+    def request(self, finished: bool) -> Usage | None:
+        """Return the usage of the request, or None if it holds no numbers.
+
+        Output is counted while it streams: only a line with a stop reason has the final number.
+        """
+        usage = self.whole()
+        if not usage.input_tokens:
+            return None
+        return msgspec.structs.replace(
+            usage,
+            output_tokens=usage.output_tokens if finished else None,
+            reasoning_tokens=self.thinking_tokens if finished else None,
+        )
+
+
+class Edit(msgspec.Struct):
+    """What the server did to the request."""
+
+    type: str = ""
+
+
+class ContextManagement(msgspec.Struct):
+    """What the server did to the request, all of it."""
+
+    applied_edits: list[Edit] | None = None
+
+
+class LineMessage(msgspec.Struct):
+    """An Anthropic message; of a response often one block only."""
+
+    content: str | list[Any] | None = None
+    id: str | None = None
+    model: str | None = None
+    stop_reason: str | None = None
+    usage: LineUsage | None = None
+    context_management: ContextManagement | None = None
+
+    @property
+    def cleared(self) -> bool:
+        """Whether the server left old tool results out of the request."""
+        edits = (self.context_management and self.context_management.applied_edits) or []
+        return any(edit.type.startswith("clear_tool_uses") for edit in edits)
+
+
+class Segment(msgspec.Struct, rename="camel"):
+    """The first and the last line that a compaction kept."""
+
+    head_uuid: str = ""
+    tail_uuid: str = ""
+
+
+class Preserved(msgspec.Struct, rename="camel"):
+    """The lines that a compaction kept, all of them."""
+
+    uuids: list[str] = []
+
+
+class Metadata(msgspec.Struct, rename="camel"):
+    """What the boundary of a compaction, or of a clearing of old results, says of itself."""
+
+    trigger: str | None = None
+    pre_tokens: int | None = None
+    post_tokens: int | None = None
+    tokens_saved: int | None = None
+    duration_ms: float | None = None
+    preserved_segment: Segment | None = None
+    preserved_messages: Preserved | None = None
+    compacted_tool_ids: list[str] = []
+
+    def __str__(self) -> str:
+        said = [self.trigger or "", f"{self.pre_tokens} tokens" if self.pre_tokens else ""]
+        said.append(f"{self.tokens_saved} saved" if self.tokens_saved else "")
+        return ", ".join(part for part in said if part)
+
+    @property
+    def how(self) -> StartedBy:
+        """What started it, in our words."""
+        return "manual" if self.trigger == "manual" else "auto" if self.trigger == "auto" else ""
+
+    def preserved(self, known: Iterable[str]) -> list[str]:
+        """Return which of the known lines, in recorded order, it kept."""
+        if self.preserved_messages and self.preserved_messages.uuids:
+            kept = set(self.preserved_messages.uuids)
+            return [uuid for uuid in known if uuid in kept]
+        order = list(known)
+        ends = self.preserved_segment or Segment()
+        if ends.head_uuid not in order or ends.tail_uuid not in order:
+            return []
+        return order[order.index(ends.head_uuid) : order.index(ends.tail_uuid) + 1]
+
+
+class Line(Envelope):
+    """A line that can be part of the conversation."""
+
+    message: LineMessage | None = None
+    content: Any = None
+    attachment: dict[str, Any] | None = None
+    is_compact_summary: bool | None = None
+    is_visible_in_transcript_only: bool | None = None
+    is_api_error_message: bool | None = None
+    compact_metadata: Metadata | None = None
+    microcompact_metadata: Metadata | None = None
+    source_tool_use: str | None = msgspec.field(default=None, name="sourceToolUseID")
+
+    @property
+    def kind(self) -> str:
+        """What to call the line where it is left out."""
+        detail = self.subtype if self.type == "system" else (self.attachment or {}).get("type")
+        return f"{self.type} {detail}" if detail else self.type
+
+    @property
+    def blocks(self) -> list[Any]:
+        """The content blocks; a string is one text block."""
+        content = self.message.content if self.message else None
+        if isinstance(content, str):
+            return [{"type": "text", "text": content}] if content else []
+        return content or []
+
+    @property
+    def response(self) -> str:
+        """What all lines of one response share; lines without a message id are responses of their own."""
+        return (self.message.id if self.message else None) or f"line {self.line}"
+
+    @property
+    def local(self) -> bool:
+        """Whether Claude Code wrote this answer itself: it was neither generated nor sent."""
+        return bool(self.is_api_error_message) or (self.message is not None and self.message.model == "<synthetic>")
+
+    def ids(self, kind: str, field: str) -> set[str]:
+        """Ids in the blocks of a type: of tool calls, or of the calls that results answer."""
+        found = [block.get(field) for block in self.blocks if isinstance(block, dict) and block.get("type") == kind]
+        return {value for value in found if isinstance(value, str)}
+
+    @property
+    def calls(self) -> set[str]:
+        """Ids of the tool calls in this line."""
+        return self.ids("tool_use", "id")
+
+    @property
+    def answers(self) -> set[str]:
+        """Ids of the tool calls whose results are in this line."""
+        return self.ids("tool_result", "tool_use_id")
+
+    @property
+    def mark(self) -> Hashable:
+        """What a line has in common with its repetitions; None if nothing tells it from others that say the same."""
+        named = (self.message and self.message.id) or frozenset(self.answers)
+        if self.type == "system":
+            return None
+        if not named and not isinstance(self.timestamp, str):
+            return None
+        return self.type, self.is_sidechain, named or self.timestamp
+
+    def says_same(self, other: Line) -> bool:
+        """Whether both lines of one mark have the same content."""
+        return (self.message, self.content, self.attachment) == (other.message, other.content, other.attachment)
+
+    @property
+    def companion(self) -> bool:
+        """Whether this line only came with the result above it: an attachment, or the text that a skill brings."""
+        return self.type == "attachment" or (self.type == "user" and self.source_tool_use is not None)
+
+
+class Repeats:
+    """Notices lines that are in the file again: with their uuid, or under a new one, as resumed sessions write them."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._first: dict[str, str] = {}
+        self._alike: dict[Hashable, list[Line]] = {}
+
+    def seen(self, line: Envelope) -> bool:
+        """Whether a line was there before; lines that hang on a repeated one then hang on the first."""
+        if isinstance(line.parent_uuid, str):
+            line.parent_uuid = self._first.get(line.parent_uuid, line.parent_uuid)
+        if not line.uuid:
+            return False
+        if line.uuid in self._known:
+            return True
+        self._known.add(line.uuid)
+        if not isinstance(line, Line) or line.mark is None:
+            return False
+        alike = self._alike.setdefault(line.mark, [])
+        first = next((earlier for earlier in alike if earlier.says_same(line)), None)
+        if first is None:
+            alike.append(line)
+            return False
+        self._first[line.uuid] = first.uuid or ""
+        return True
+
+
+def conversation(lines: Sequence[Envelope]) -> tuple[list[Line], list[Line]]:
+    """Return the lines of the branch that the session ended on, in file order, and the other lines.
+
+    Nearly all forks are parallel calls: a line of a response has as children the next line of the response and its own
+    result. So every line of a response on the branch belongs to it, and every result of its calls.
+    """
+    kept = branch(lines)
+    known = [(position, line) for position, line in enumerate(lines) if isinstance(line, Line)]
+    on_branch = [line for position, line in known if position in kept]
+    responses = {line.response for line in on_branch if line.type == "assistant"}
+    of_responses = [line for _, line in known if line.type == "assistant" and line.response in responses]
+    calls = {call for line in of_responses for call in line.calls}
+    answered = {call for line in on_branch for call in line.answers}
+    added: set[str | None] = set()
+    for position, line in known:
+        if position in kept:
+            continue
+        of_response = line.type == "assistant" and line.response in responses
+        result = line.type == "user" and bool(line.answers & (calls - answered))
+        if of_response or result or (line.companion and line.parent_uuid in added):
+            kept.add(position)
+            added.add(line.uuid)
+    return [line for position, line in known if position in kept], [
+        line for position, line in known if position not in kept
+    ]

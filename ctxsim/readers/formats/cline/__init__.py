@@ -1,0 +1,161 @@
+"""Cline sessions (one JSON document with metrics), and the task folders of the Cline and Roo extensions of VS Code.
+
+Documentation: https://github.com/cline/cline
+
+    {"version": 1, "agent": "lead", "sessionId": "s", "system_prompt": "Be brief.", "messages": [
+      {"id": "m1", "role": "user", "ts": 1000, "content": [{"type": "text", "text": "Any mail?"}]},
+      {"id": "m2", "role": "assistant", "ts": 2000, "modelInfo": {"id": "m"},
+       "metrics": {"inputTokens": 900, "outputTokens": 20, "cacheReadTokens": 0, "cacheWriteTokens": 0},
+       "content": [{"type": "tool_use", "id": "t1", "name": "search", "input": {"q": "mail"}}]},
+      {"id": "m3", "role": "user", "ts": 2100, "content": [
+        {"type": "tool_result", "tool_use_id": "t1", "content": "2 messages"}]}]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
+from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.formats.cline.task import read_task
+from ctxsim.readers.source import Sample, Source, convert, time_s
+from ctxsim.transcript import Transcript, Usage
+
+NAME = "cline"
+TITLE = "Cline sessions, Cline and Roo task folders"
+DOCS = "https://github.com/cline/cline"
+VERSIONS = "session documents of version 1 (2026); task folders of Cline 3 and Roo Code 3"
+READS = "Messages with the usage of each response; in task folders the usage comes from ui_messages.json."
+NOT_READ = "Tool calls that older task folders hold as XML inside the text: they stay text. Checkpoints and settings."
+
+MESSAGES_FILE = "api_conversation_history.json"
+
+
+class ModelInfo(msgspec.Struct):
+    """Which model answered."""
+
+    id: str = ""
+
+
+class Metrics(msgspec.Struct, rename="camel"):
+    """Usage of one response; `inputTokens` is the whole prompt, cached parts included."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cost: Any = None
+
+    def whole(self) -> Usage | None:
+        """The same in our words; None if the prompt's size is missing."""
+        if not self.input_tokens:
+            return None
+        usage = Usage(self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens)
+        return usage.costing(dollars(self.cost))
+
+
+class Metadata(msgspec.Struct, rename="camel"):
+    """Marks of a compaction: of the message that replaces others, or of one that was kept."""
+
+    kind: str = ""
+    reason: str = ""
+    messages_removed: int | None = None
+    compaction: str = ""
+
+    @property
+    def marked(self) -> bool:
+        """Whether the message came out of a compaction."""
+        return self.kind == "compaction" or bool(self.compaction)
+
+
+class Message(msgspec.Struct, rename="camel"):
+    """One message."""
+
+    role: Literal["user", "assistant"]
+    content: str | list[Any] | None = None
+    ts: Any = None
+    model_info: ModelInfo | None = None
+    metrics: Metrics | None = None
+    metadata: Metadata | None = None
+
+
+class Session(msgspec.Struct):
+    """A session document."""
+
+    messages: list[Any]
+    system_prompt: str = ""
+
+
+def owns(folder: Path) -> bool:
+    """Whether a folder is a task of the VS Code extension."""
+    return (folder / MESSAGES_FILE).is_file()
+
+
+def matches(sample: Sample) -> bool:
+    """An object with `sessionId`, `agent` and `messages`, and no other agent's marks."""
+    session = sample.document
+    return (
+        isinstance(session, dict)
+        and isinstance(session.get("messages"), list)
+        and isinstance(session.get("agent"), str)
+        and "sessionId" in session
+        and "version" in session
+        and "projectHash" not in session
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the one transcript of a session or task."""
+    if sample.folder:
+        yield read_task(source, sample.folder, MESSAGES_FILE, NAME)
+        return
+    session = convert(sample.document, Session, source.name)
+    assembly = Assembly(source.name, NAME)
+    if session.system_prompt:
+        assembly.system.append(session.system_prompt)
+    else:
+        assembly.head_recorded = False
+    messages = [
+        convert(value, Message, f"{source.name} message {number}") for number, value in enumerate(session.messages)
+    ]
+    marked = [number for number, message in enumerate(messages) if message.metadata and message.metadata.marked]
+    for number, message in enumerate(messages):
+        where = f"{source.name} message {number}"
+        if marked and number == marked[0]:
+            assembly.notes.append(_compaction_note(message.metadata or Metadata(), assembly.calls + 1))
+        if message.role == "user":
+            add_user_content(assembly, _with_files_as_text(message.content), where)
+            continue
+        usage = message.metrics.whole() if message.metrics else None
+        model = message.model_info.id if message.model_info else ""
+        # The time is that of the finished response.
+        time = time_s(message.ts)
+        # The file holds the history as it is now: what stands up to the last kept message answered longer requests.
+        later = not marked or number > marked[-1]
+        assembly.response(response_parts(message.content, where), usage, time, model, comparable=later)
+    if not assembly.calls:
+        assembly.notes.append("no response of the model in this session")
+    yield assembly.transcript()
+
+
+def _compaction_note(metadata: Metadata, call: int) -> str:
+    how = "manual" if "manual" in metadata.reason else "auto"
+    removed = "" if metadata.messages_removed is None else f", {metadata.messages_removed} messages"
+    return f"recorded compaction before call {call} ({how}{removed}): what it removed is not in the file"
+
+
+def _with_files_as_text(content: Any) -> Any:
+    """Return content whose attached text files are text; elsewhere a `file` block is something that isn't text."""
+    if not isinstance(content, list):
+        return content
+    return [
+        {"type": "text", "text": f"{block.get('path', '')}\n{block['content']}"}
+        if isinstance(block, dict) and block.get("type") == "file" and isinstance(block.get("content"), str)
+        else block
+        for block in content
+    ]

@@ -1,0 +1,321 @@
+"""Codex CLI rollouts: the items of the Responses API, wrapped in lines with a time, and events with token counts.
+
+Documentation: https://github.com/openai/codex, codex-rs/protocol/src/protocol.rs (RolloutItem) and models.rs
+
+    {"timestamp": "2026-01-05T09:00:00Z", "type": "session_meta", "payload": {"id": "s", "cli_version": "0.140.0"}}
+    {"type": "turn_context", "payload": {"model": "gpt-5"}}
+    {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [
+      {"type": "input_text", "text": "Build."}]}}
+    {"type": "response_item", "payload": {"type": "function_call", "call_id": "c1", "name": "sh", "arguments": "{}"}}
+    {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "c1", "output": "ok"}}
+    {"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": {"input_tokens": 900}}}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.assembly.blocks import text_and_media
+from ctxsim.readers.assembly.new_history import kept_and_new
+from ctxsim.readers.assembly.responses_items import Exchanges
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, time_s
+from ctxsim.transcript import Item, Transcript, Usage
+
+NAME = "codex-rollout"
+TITLE = "Codex CLI rollout"
+DOCS = "https://github.com/openai/codex/blob/main/codex-rs/protocol/src/protocol.rs"
+VERSIONS = "Codex CLI before 0.40 (bare items) to 0.146"
+READS = "Response items, base instructions, models, and token counts of ~/.codex/sessions/**/rollout-*.jsonl."
+NOT_READ = "Other events (they repeat items for the screen), world states, and the `codex exec --json` stream."
+
+LINES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state")
+
+
+class Line(msgspec.Struct):
+    """One line of a rollout."""
+
+    type: str
+    payload: Any = None
+    timestamp: Any = None
+
+
+class Instructions(msgspec.Struct):
+    """The system prompt."""
+
+    text: str = ""
+
+
+class Meta(msgspec.Struct):
+    """What a session says of itself. `instructions` of old versions are the user's own, from AGENTS.md."""
+
+    cli_version: str = ""
+    base_instructions: Instructions | None = None
+    instructions: str | None = None
+    dynamic_tools: list[Any] | dict[str, Any] | None = None
+    parent_thread_id: str | None = None
+    source: Any = None
+
+
+class Tokens(msgspec.Struct):
+    """Token counts; `input_tokens` is the whole prompt, `output_tokens` includes reasoning."""
+
+    input_tokens: int = 0
+    cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_output_tokens: int | None = None
+    total_tokens: int | None = None
+
+    def whole(self) -> Usage:
+        """The same in our words."""
+        return Usage(
+            self.input_tokens,
+            self.output_tokens,
+            self.cached_input_tokens,
+            self.cache_write_input_tokens,
+            self.reasoning_output_tokens,
+        )
+
+
+class TokenInfo(msgspec.Struct):
+    """The sum over the session and the last response's part of it."""
+
+    total_token_usage: Tokens | None = None
+    last_token_usage: Tokens | None = None
+    model_context_window: int | None = None
+
+
+class Started(msgspec.Struct):
+    """An event at the start of a task."""
+
+    model_context_window: int | None = None
+
+
+class Compacted(msgspec.Struct):
+    """A compaction: the new history, whole; before 0.50 or so only the summary."""
+
+    message: str | None = None
+    replacement_history: list[Any] | None = None
+
+
+class Replaced(msgspec.Struct):
+    """An item of a new history."""
+
+    type: str = "message"
+    content: str | list[Any] | None = None
+
+
+class TokenCount(msgspec.Struct):
+    """An event that also comes with mere changes of the rate limits: then `info` is missing or repeated."""
+
+    info: TokenInfo | None = None
+
+
+def matches(sample: Sample) -> bool:
+    """Wrapped lines, or the bare header and items of the first versions, or the stream of `codex exec --json`."""
+    first = sample.records[0] if sample.records else None
+    return isinstance(first, dict) and (_is_wrapped(first) or _is_bare(sample.records) or _is_stream(first))
+
+
+def _is_wrapped(record: dict[str, Any]) -> bool:
+    return record.get("type") in LINES and isinstance(record.get("payload"), dict)
+
+
+def _is_bare(records: list[Any]) -> bool:
+    first, rest = records[0], records[1:]
+    return (
+        "type" not in first
+        and isinstance(first.get("id"), str)
+        and isinstance(first.get("timestamp"), str)
+        and ("instructions" in first or "git" in first)
+        and all(isinstance(record, dict) and ("record_type" in record or "type" in record) for record in rest)
+        and any(record.get("type") in ("message", "reasoning", "function_call") for record in rest)
+    )
+
+
+def _is_stream(record: dict[str, Any]) -> bool:
+    return record.get("type") == "thread.started" and isinstance(record.get("thread_id"), str)
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the one transcript of a rollout. Raises InputError for the stream, which isn't a whole recording."""
+    if _is_stream(sample.records[0]):
+        raise InputError(
+            source.name,
+            "is the stream of `codex exec --json`, which holds no user texts, no tool arguments and no usage of single "
+            "requests; use the session's rollout, ~/.codex/sessions/**/rollout-*.jsonl",
+        )
+    rollout = _Rollout(source)
+    wrapped = _is_wrapped(sample.records[0])
+    for record in source.records(rollout.assembly.notes):
+        if wrapped:
+            rollout.add_line(record)
+        else:
+            rollout.add_bare(record)
+    yield rollout.transcript()
+
+
+class _Rollout:
+    """What has been read of a rollout so far."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.assembly = Assembly(source.name, NAME)
+        self.exchanges = Exchanges(self.assembly)
+        self.left_out = self.exchanges.left_out
+        self._meta: Meta | None = None
+        self._total: Tokens | None = None
+        self._tokens = 0
+        # Up to 0.58 or so a response's token count stands before its items, later after them and their outputs.
+        self._count_first: bool | None = None
+        self._calls_before = 0
+        self._spare = 0
+
+    def add_line(self, record: Record) -> None:
+        """Add a wrapped line."""
+        where = f"{self.source.name}:{record.line}"
+        if not isinstance(record.value, dict) or not isinstance(record.value.get("type"), str):
+            self.left_out["line without a type"] += 1
+            return
+        line = convert(record.value, Line, where)
+        match line.type:
+            case "response_item":
+                # Written when the item was complete, not when the request started, which isn't recorded.
+                self.exchanges.add(line.payload, where, time_s(line.timestamp))
+            case "event_msg":
+                self._event(line.payload, where)
+            case "turn_context":
+                model = line.payload.get("model") if isinstance(line.payload, dict) else None
+                self.exchanges.model = model if isinstance(model, str) else self.exchanges.model
+            case "session_meta":
+                self._session(convert(line.payload, Meta, where))
+            case "compacted":
+                self._compacted(convert(line.payload, Compacted, where), where)
+            case _:
+                self.left_out[line.type] += 1
+
+    def add_bare(self, record: Record) -> None:
+        """Add a line of the first versions: the header, or an item without wrapper, or a state."""
+        where = f"{self.source.name}:{record.line}"
+        if self._meta is None:
+            self._session(convert(record.value, Meta, where))
+        elif isinstance(record.value, dict) and "record_type" in record.value:
+            self.left_out[f"record_type {record.value['record_type']}"] += 1
+        else:
+            self.exchanges.add(record.value, where)
+
+    def transcript(self) -> Transcript:
+        """Return what was read."""
+        self.exchanges.finish()
+        assembly, meta = self.assembly, self._meta or Meta()
+        if self._spare:
+            assembly.notes.append(f"{self._spare} token count(s) of requests that are not in the recording")
+        base = meta.base_instructions.text if meta.base_instructions else ""
+        if base:
+            assembly.system.insert(0, base)
+        assembly.head_recorded = bool(base)
+        if not assembly.calls:
+            assembly.notes.append("no response of a model is recorded")
+        made = assembly.transcript()
+        if not meta.instructions or any(meta.instructions in item.text for item in made.items if item.kind == "user"):
+            return made
+        # The first versions sent the user's instructions only in the head.
+        assembly.system.append(meta.instructions)
+        return assembly.transcript()
+
+    def _session(self, meta: Meta) -> None:
+        if self._meta is None:
+            self._meta = meta
+            tools = [meta.dynamic_tools] if isinstance(meta.dynamic_tools, dict) else meta.dynamic_tools or []
+            self.assembly.tools += map(compact_json, tools)
+            self.assembly.parent = _parent(self.source, meta)
+        elif meta.cli_version != self._meta.cli_version:
+            # Resumed by another version, which may write token counts at the other place.
+            self.exchanges.close()
+            self._count_first, self._calls_before = None, self.assembly.calls
+
+    def _event(self, payload: Any, where: str) -> None:
+        kind = payload.get("type") if isinstance(payload, dict) else None
+        if kind == "token_count":
+            self._count(convert(payload, TokenCount, where).info)
+        elif kind == "thread_rolled_back":
+            self.exchanges.close()
+            self.exchanges.comparable = False
+            call = self.assembly.calls + 1
+            self.assembly.notes.append(f"turns were taken back before call {call}; they are kept in the history")
+        else:
+            if kind in ("task_started", "turn_started"):
+                self._window(convert(payload, Started, where).model_context_window)
+            self.left_out[f"event {kind}"] += 1
+
+    def _window(self, tokens: int | None) -> None:
+        if tokens:
+            self.assembly.window = tokens
+
+    def _count(self, info: TokenInfo | None) -> None:
+        last = info.last_token_usage if info else None
+        total = info.total_token_usage if info else None
+        self._window(info.model_context_window if info else None)
+        compacted = any(compaction.call == self.assembly.calls + 1 for compaction in self.assembly.compactions)
+        if last and not last.input_tokens and compacted and not self.exchanges.open:
+            self.assembly.compacted(tokens_after=last.total_tokens or None)
+        # After a compaction, one count has no input: an estimate of what is left. The sum grows with each response.
+        if last is None or not last.input_tokens or (total is not None and total == self._total):
+            self.left_out["event token_count that repeats or has no usage"] += 1
+            return
+        self._total = total
+        self._tokens = last.input_tokens + (last.output_tokens or 0)
+        if self._count_first is None:
+            self._count_first = not self.exchanges.open and self.assembly.calls == self._calls_before
+        used = self.exchanges.announce if self._count_first else self.exchanges.usage
+        self._spare += not used(last.whole())
+
+    def _compacted(self, compacted: Compacted, where: str) -> None:
+        # A count that is still unused belongs to the request for the summary.
+        self._spare += self.exchanges.withdraw()
+        self.exchanges.close()
+        history = compacted.replacement_history
+        if history is None:
+            kept, texts = _newest_user_texts(self.assembly.items), [compacted.message or ""]
+        else:
+            # Of other items, such as an encrypted compaction, there is no text.
+            values = [convert(value, Replaced, where) for value in history if isinstance(value, dict)]
+            texts = [text_and_media(value.content, 0)[0] for value in values if value.type == "message"]
+            # What the head holds goes with every request anyway.
+            said = [text for text in texts if text not in self.assembly.system]
+            kept, texts = kept_and_new(self.assembly.items, [("user", text) for text in said])
+        detail = f"{self._tokens} tokens" if self._tokens else ""
+        self.exchanges.compacted(detail, "", texts, kept, self._tokens or None)
+
+
+def _newest_user_texts(items: Sequence[Item]) -> list[int]:
+    """The places of the user texts that Codex sends beside a summary: of about 20,000 tokens, the newest.
+
+    Source: codex-rs/core/src/compact.rs, COMPACT_USER_MESSAGE_MAX_TOKENS, at four bytes a token.
+    """
+    kept: list[int] = []
+    left = 80_000
+    for item in reversed(items):
+        left -= len(item.text.encode(errors="replace")) if item.kind == "user" else 0
+        if left < 0:
+            break
+        kept += [item.place] if item.kind == "user" else []
+    return kept[::-1]
+
+
+def _parent(source: Source, meta: Meta) -> str | None:
+    """Return the parent's rollout if it lies beside this one, else its thread's id; None for a main session."""
+    thread = meta.parent_thread_id
+    spawned: Any = meta.source
+    for key in ("subagent", "thread_spawn", "parent_thread_id"):
+        spawned = spawned.get(key) if isinstance(spawned, dict) else None
+    thread = thread or (spawned if isinstance(spawned, str) else None)
+    if not thread or not source.path:
+        return thread
+    beside = sorted(path for path in source.path.parent.iterdir() if path.name.startswith("rollout-"))
+    return next((str(path) for path in beside if thread in path.name), thread)

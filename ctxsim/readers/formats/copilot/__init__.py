@@ -1,0 +1,230 @@
+"""GitHub Copilot CLI sessions: `events.jsonl`, one event a line, messages and tool results among screen events.
+
+Documentation: https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilot-sdk/streaming-events
+
+    {"type": "session.start", "id": "1", "parentId": null, "data": {"producer": "copilot-agent"}}
+    {"type": "system.message", "id": "2", "parentId": "1", "data": {"content": "Be brief."}}
+    {"type": "user.message", "id": "3", "parentId": "2", "data": {"content": "Any mail?"}}
+    {"type": "assistant.message", "id": "4", "parentId": "3", "data": {"content": "", "toolRequests": [
+      {"toolCallId": "c1", "name": "search", "arguments": {"q": "mail"}}]}}
+    {"type": "tool.execution_complete", "id": "5", "parentId": "4", "data": {"toolCallId": "c1",
+      "success": true, "result": {"content": "2 messages"}}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS
+from ctxsim.readers.assembly.responses_items import Exchanges
+from ctxsim.readers.formats.copilot.events import (
+    AssistantMessage,
+    Compaction,
+    Event,
+    Requests,
+    Shutdown,
+    ToolComplete,
+    UserMessage,
+    parts,
+    result,
+)
+from ctxsim.readers.source import Sample, Source, convert, time_s
+from ctxsim.transcript import Media, StartedBy, Transcript, Usage
+
+NAME = "copilot-cli"
+TITLE = "GitHub Copilot CLI session"
+DOCS = "https://github.com/github/copilot-sdk/blob/main/nodejs/src/generated/session-events.ts"
+VERSIONS = "Copilot CLI 0.0.420 to 1.0.77"
+READS = "System prompt, messages as sent, tool requests and results, sub-agents, compactions, totals at shutdown."
+NOT_READ = (
+    "Hooks, permissions and progress, detailed results, encrypted reasoning, usage of single requests (not recorded)."
+)
+
+KNOWN = ("session.start", "session.resume", "system.message", "user.message", "assistant.message")
+
+
+def matches(sample: Sample) -> bool:
+    """Events with dotted types, data, and the id of the event before."""
+    events = [record for record in sample.records if _is_event(record)]
+    return bool(events) and events[0] is sample.records[0] and any(event["type"] in KNOWN for event in events)
+
+
+def _is_event(record: Any) -> bool:
+    return (
+        isinstance(record, dict)
+        and isinstance(record.get("type"), str)
+        and isinstance(record.get("data"), dict)
+        and "parentId" in record
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the main conversation, then one transcript per sub-agent."""
+    session = _Session(source.name)
+    for record in source.records(session.main.assembly.notes):
+        where = f"{source.name}:{record.line}"
+        if isinstance(record.value, dict) and isinstance(record.value.get("type"), str):
+            session.add(convert(record.value, Event, where), where)
+        else:
+            session.left_out["line without a type"] += 1
+    yield from session.transcripts()
+
+
+class _Agent:
+    """The conversation of the main agent or of a sub-agent."""
+
+    def __init__(self, name: str, parent: str | None = None) -> None:
+        self.assembly = Assembly(name, NAME, parent)
+        self.exchanges = Exchanges(self.assembly)
+        self.asked = False
+        self._api_call = ""
+        self._turn_s: float | None = None
+
+    def turn(self, start_s: float | None) -> None:
+        """A request is about to be sent."""
+        self._turn_s = start_s
+
+    def system(self, text: str) -> None:
+        """A system prompt, which may be recorded again."""
+        if not self.assembly.system:
+            self.assembly.system.append(text)
+        elif text not in self.assembly.system:
+            self.exchanges.left_out["system.message that changes the system prompt"] += 1
+
+    def user(self, text: str, media: tuple[Media, ...] = ()) -> None:
+        """A text that is sent with the next request."""
+        self.asked = True
+        self.exchanges.give(Part("user", text, media=media))
+
+    def response(self, message: AssistantMessage, written_s: float | None) -> None:
+        """A response or the next chunk of one."""
+        if not message.api_call_id or message.api_call_id != self._api_call:
+            self.exchanges.close()
+        self._api_call = message.api_call_id or ""
+        self.exchanges.model = message.model or self.exchanges.model
+        # The start of the turn is when the request goes out; without it, the time when the response was whole.
+        start_s, self._turn_s = self._turn_s or written_s, None
+        for part in parts(message):
+            self.exchanges.made(part, start_s)
+
+    def transcript(self) -> Transcript:
+        """Return what was read."""
+        self.exchanges.finish()
+        self.assembly.head_recorded = bool(self.assembly.system)
+        return self.assembly.transcript()
+
+
+class _Session:
+    """What has been read of a session so far."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.main = _Agent(name)
+        self.left_out = self.main.exchanges.left_out
+        self._agents: dict[str, _Agent] = {}
+        self._prompts: dict[str, str] = {}
+        self._started_by: dict[str, str] = {}
+
+    def add(self, event: Event, where: str) -> None:
+        """Add one event. Raises InputError if it matters and doesn't fit."""
+        agent = self._agent(event)
+        data = event.data
+        match event.type:
+            case "system.message":
+                agent.system(convert(data, UserMessage, where).content or "")
+            case "user.message":
+                self._user(agent, convert(data, UserMessage, where))
+            case "system.notification" | "skill.invoked":
+                agent.user(convert(data, UserMessage, where).content or "")
+            case "assistant.turn_start":
+                agent.turn(time_s(event.timestamp))
+            case "assistant.message":
+                self._response(agent, convert(data, AssistantMessage, where), event)
+            case "tool.execution_complete":
+                agent.exchanges.give(result(convert(data, ToolComplete, where)))
+            case "session.start" | "session.resume" | "session.model_change":
+                model = data.get("newModel") or data.get("selectedModel") if isinstance(data, dict) else None
+                self.main.exchanges.model = model if isinstance(model, str) else self.main.exchanges.model
+            case "session.compaction_complete" | "session.truncation":
+                _compacted(agent, convert(data, Compaction, where))
+            case "session.shutdown":
+                self._shutdown(convert(data, Shutdown, where))
+            case _:
+                self.left_out[event.type] += 1
+
+    def transcripts(self) -> Iterator[Transcript]:
+        """Return what was read."""
+        if not self.main.exchanges.open and not self.main.assembly.calls:
+            self.main.assembly.notes.append("no response of a model is recorded")
+        yield self.main.transcript()
+        for agent in self._agents.values():
+            yield agent.transcript()
+
+    def _agent(self, event: Event) -> _Agent:
+        data = event.data if isinstance(event.data, dict) else {}
+        key = data.get("parentToolCallId") or self._started_by.get(event.agent_id or "") or event.agent_id
+        if event.type == "subagent.started" and event.agent_id and isinstance(data.get("toolCallId"), str):
+            self._started_by[event.agent_id] = data["toolCallId"]
+            return self.main
+        if not isinstance(key, str):
+            return self.main
+        if key not in self._agents:
+            self._agents[key] = _Agent(f"{self.name}#{key}", self.name)
+        return self._agents[key]
+
+    def _user(self, agent: _Agent, message: UserMessage) -> None:
+        media: list[Media] = []
+        for attachment in message.attachments or []:
+            if isinstance(attachment, dict) and str(attachment.get("mimeType")).startswith("image/"):
+                media.append(Media("image", IMAGE_TOKENS["openai"]))
+            else:
+                self.left_out["attachment"] += 1
+        agent.user(message.transformed_content or message.content or "", tuple(media))
+
+    def _response(self, agent: _Agent, message: AssistantMessage, event: Event) -> None:
+        for call in message.tool_requests or []:
+            if isinstance(call.arguments, dict) and isinstance(call.arguments.get("prompt"), str):
+                self._prompts[call.tool_call_id] = call.arguments["prompt"]
+        call_id = agent.assembly.name.removeprefix(f"{self.name}#")
+        if agent is not self.main and not agent.asked and call_id in self._prompts:
+            agent.user(self._prompts[call_id])
+            agent.assembly.notes.append("the first user text is taken from the call that started this sub-agent")
+        agent.response(message, time_s(event.timestamp))
+
+    def _shutdown(self, shutdown: Shutdown) -> None:
+        notes = self.main.assembly.notes
+        for model, metrics in (shutdown.model_metrics or {}).items():
+            count = metrics.requests.count if isinstance(metrics.requests, Requests) else metrics.requests
+            usage = metrics.usage
+            if usage is None or usage.input_tokens is None:
+                continue
+            notes.append(
+                f"recorded total of {model}: {count} request(s), {usage.input_tokens} tokens in, "
+                f"{usage.output_tokens} out, {usage.cache_read_tokens} read from cache"
+            )
+            # A total is one request's usage where there was only one, and it can't be told what it says of caches.
+            alone = count == 1 and usage.input_tokens and not self.main.assembly.calls and not self._agents
+            if alone and not usage.cache_read_tokens and not usage.cache_write_tokens:
+                whole = Usage(usage.input_tokens, usage.output_tokens, 0, 0, usage.reasoning_tokens)
+                self.main.exchanges.usage(whole)
+        if shutdown.system_tokens is not None:
+            notes.append(
+                f"recorded split of the last request, by the client: system {shutdown.system_tokens}, tool definitions "
+                f"{shutdown.tool_definitions_tokens}, conversation {shutdown.conversation_tokens} tokens"
+            )
+
+
+def _compacted(agent: _Agent, compaction: Compaction) -> None:
+    if compaction.success is False:
+        agent.exchanges.left_out["failed session.compaction_complete"] += 1
+        return
+    tokens = compaction.pre_compaction_tokens or compaction.pre_truncation_tokens_in_messages
+    if tokens and compaction.pre_compaction_tokens is None:
+        agent.exchanges.truncated(f"{tokens} tokens")
+        return
+    started_by: StartedBy = "" if not compaction.trigger else "manual" if compaction.trigger == "manual" else "auto"
+    detail = ", ".join([*([started_by] if started_by else []), *([f"{tokens} tokens"] if tokens else [])])
+    summary = [compaction.summary_content or ""]
+    agent.exchanges.compacted(detail, started_by, summary, (), tokens or None, compaction.post_compaction_tokens)

@@ -1,0 +1,136 @@
+"""The events of a Copilot CLI session that hold the conversation, field by field.
+
+Documentation: https://github.com/github/copilot-sdk/blob/main/nodejs/src/generated/session-events.ts
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Part
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly.responses_items import Result
+from ctxsim.readers.source import compact_json
+
+
+class Event(msgspec.Struct, rename="camel"):
+    """What every line has; `agentId` names a sub-agent."""
+
+    type: str
+    data: Any = None
+    timestamp: Any = None
+    agent_id: str | None = None
+
+
+class ToolRequest(msgspec.Struct, rename="camel"):
+    """A tool call; `arguments` is an object, or a JSON string."""
+
+    name: str
+    tool_call_id: str = ""
+    arguments: Any = None
+
+
+class AssistantMessage(msgspec.Struct, rename="camel"):
+    """A response, or a chunk of one; chunks share `apiCallId`."""
+
+    content: str | None = None
+    tool_requests: list[ToolRequest] | None = None
+    reasoning_text: str | None = None
+    reasoning_opaque: str | None = None
+    encrypted_content: str | None = None
+    model: str | None = None
+    api_call_id: str | None = None
+
+
+class UserMessage(msgspec.Struct, rename="camel"):
+    """A user text as typed and, with what the agent adds, as sent."""
+
+    content: str | None = None
+    transformed_content: str | None = None
+    attachments: list[Any] | None = None
+
+
+class ToolOutput(msgspec.Struct):
+    """`content` is what the model is sent, `contents` the same in blocks, for images."""
+
+    content: str | None = None
+    contents: list[Any] | None = None
+
+
+class ToolError(msgspec.Struct):
+    """A failed execution."""
+
+    message: str = ""
+
+
+class ToolComplete(msgspec.Struct, rename="camel"):
+    """The end of a tool execution."""
+
+    tool_call_id: str
+    result: ToolOutput | None = None
+    error: ToolError | None = None
+
+
+class ModelUsage(msgspec.Struct, rename="camel"):
+    """Totals of one model."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class Requests(msgspec.Struct):
+    """How many requests."""
+
+    count: int | None = None
+
+
+class ModelMetrics(msgspec.Struct):
+    """What one model was used for."""
+
+    requests: Requests | int | None = None
+    usage: ModelUsage | None = None
+
+
+class Shutdown(msgspec.Struct, rename="camel"):
+    """The totals of a session, and the client's split of the last request."""
+
+    model_metrics: dict[str, ModelMetrics] | None = None
+    system_tokens: int | None = None
+    tool_definitions_tokens: int | None = None
+    conversation_tokens: int | None = None
+
+
+class Compaction(msgspec.Struct, rename="camel"):
+    """A compaction or a truncation."""
+
+    success: bool | None = None
+    trigger: str | None = None
+    pre_compaction_tokens: int | None = None
+    post_compaction_tokens: int | None = None
+    summary_content: str | None = None
+    pre_truncation_tokens_in_messages: int | None = None
+
+
+def parts(message: AssistantMessage) -> list[Part]:
+    """Return the parts of a response; an empty one is an empty text. Encrypted reasoning has no text."""
+    made: list[Part] = []
+    if message.reasoning_text or message.reasoning_opaque or message.encrypted_content:
+        made.append(Part("reasoning", message.reasoning_text or ""))
+    calls = message.tool_requests or []
+    if message.content or not calls:
+        made.append(Part("assistant", message.content or ""))
+    made += [Part("tool_call", compact_json(call.arguments), call.name, call.tool_call_id) for call in calls]
+    return made
+
+
+def result(done: ToolComplete) -> Result:
+    """Return what the model was sent for a call: the short form of the output, or the error."""
+    output = done.result or ToolOutput()
+    text = output.content if output.content is not None else (done.error.message if done.error else "")
+    _, media = text_and_media(output.contents, IMAGE_TOKENS["openai"])
+    return Result(text, done.tool_call_id, media)

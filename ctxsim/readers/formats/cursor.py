@@ -1,0 +1,99 @@
+"""Cursor agent transcripts: JSONL of messages in Anthropic's blocks, but without ids of tool calls.
+
+Documentation: https://cursor.com/docs (agent transcripts; the format itself is not documented)
+
+    {"role": "user", "message": {"content": [{"type": "text", "text": "Any mail?"}]}}
+    {"role": "assistant", "message": {"content": [{"type": "tool_use", "name": "search", "input": {"q": "mail"}}]}}
+    {"role": "user", "message": {"content": [{"type": "tool_result", "content": "2 messages"}]}}
+    {"type": "turn_ended", "status": "success"}
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, left_out
+from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
+from ctxsim.readers.source import Sample, Source, convert
+from ctxsim.transcript import Transcript
+
+NAME = "cursor"
+TITLE = "Cursor agent transcripts"
+DOCS = "https://cursor.com/docs"
+VERSIONS = "transcripts of 2026"
+READS = "Messages, tool calls, and tool results where they are recorded; files under `subagents` as children."
+NOT_READ = "The SQLite database of the editor; usage, times and tool definitions are not in these files."
+
+_BLOCK_TYPES = {"tool_call": "tool_use", "tool-call": "tool_use", "tool-result": "tool_result"}
+
+
+class Inner(msgspec.Struct):
+    """What a line holds beside its role."""
+
+    content: str | list[Any] | None = None
+
+
+class Line(msgspec.Struct):
+    """One message."""
+
+    role: Literal["user", "assistant"]
+    message: Inner
+    model: str | None = None
+
+
+def matches(sample: Sample) -> bool:
+    """Lines of `role` and `message`, whose content is a list, and no field of other agents around them."""
+    lines = [record for record in sample.records if _is_message(record)]
+    others = [record for record in sample.records if not _is_message(record)]
+    return bool(lines) and all(isinstance(record, dict) and "role" not in record for record in others)
+
+
+def _is_message(record: Any) -> bool:
+    return (
+        isinstance(record, dict)
+        and record.get("role") in ("user", "assistant")
+        and isinstance(record.get("message"), dict)
+        and isinstance(record["message"].get("content"), list)
+        and not {"uuid", "parentUuid", "type", "timestamp"} & record.keys()
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the one transcript of a file."""
+    assembly = Assembly(source.name, NAME, _parent(source))
+    assembly.head_recorded = False
+    skipped: Frequencies[str] = Frequencies()
+    for record in source.records(assembly.notes):
+        where = f"{source.name}:{record.line}"
+        if not _is_message(record.value):
+            kind = record.value.get("type") if isinstance(record.value, dict) else None
+            skipped[str(kind or "line without a type")] += 1
+            continue
+        line = convert(record.value, Line, where)
+        content = [_renamed(block) for block in line.message.content or []]
+        if line.role == "user":
+            add_user_content(assembly, content, where)
+        else:
+            assembly.response(response_parts(content, where), model=line.model or "")
+    assembly.notes += left_out(skipped)
+    if not assembly.calls:
+        assembly.notes.append("no response of the model in this file")
+    yield assembly.transcript()
+
+
+def _renamed(block: Any) -> Any:
+    """Return a block under the name that Anthropic gives its type."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    return block | {"type": _BLOCK_TYPES[kind]} if isinstance(kind, str) and kind in _BLOCK_TYPES else block
+
+
+def _parent(source: Source) -> str | None:
+    """Return the name of the transcript that lies beside the folder of sub-agents, if there is just one."""
+    if source.path is None or source.path.parent.name != "subagents":
+        return None
+    beside = sorted(source.path.parent.parent.glob("*.jsonl"))
+    return str(beside[0]) if len(beside) == 1 else None

@@ -1,0 +1,182 @@
+"""Factory Droid: session files with Anthropic's blocks, and the stream that `droid exec` prints.
+
+Documentation: https://docs.factory.ai (`droid exec --output-format stream-json`)
+
+    {"type": "session_start", "id": "s", "title": "Mail", "cwd": "/w"}
+    {"type": "message", "id": "m1", "timestamp": "2026-01-01T12:00:00Z",
+     "message": {"role": "user", "content": [{"type": "text", "text": "Any mail?"}]}}
+
+    {"type": "message", "role": "user", "text": "Any mail?", "session_id": "s", "timestamp": 1767268800000}
+    {"type": "tool_call", "toolCallId": "c1", "toolName": "search", "parameters": {"q": "mail"}, "session_id": "s"}
+    {"type": "tool_result", "toolCallId": "c1", "value": "2 messages", "session_id": "s"}
+    {"type": "completion", "finalText": "Two.", "session_id": "s"}
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, Part, left_out
+from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, time_s
+from ctxsim.transcript import Transcript
+
+NAME = "droid"
+TITLE = "Factory Droid sessions"
+DOCS = "https://docs.factory.ai"
+VERSIONS = "session files and streams of 0.8x (2026)"
+READS = "Messages, tool calls and results, times, and the model where the stream names it."
+NOT_READ = "The usage at the end of a stream, which is that of the whole run; settings files beside sessions."
+
+_STREAM_TYPES = ("system", "message", "tool_call", "tool_result", "completion", "error", "reasoning")
+
+
+class Inner(msgspec.Struct):
+    """A message of a session file."""
+
+    role: Literal["user", "assistant"]
+    content: str | list[Any] | None = None
+
+
+class SessionLine(msgspec.Struct):
+    """A line of a session file that holds a message."""
+
+    message: Inner
+    timestamp: Any = None
+
+
+class StreamLine(msgspec.Struct, rename="camel"):
+    """A line of the stream; newer versions call a call's id just `id`."""
+
+    type: str
+    role: str = ""
+    text: str = ""
+    id: str = ""
+    tool_call_id: str = ""
+    tool_name: str = ""
+    tool_id: str = ""
+    parameters: Any = None
+    value: Any = None
+    final_text: str = ""
+    model: str = ""
+    timestamp: Any = None
+    usage: Any = None
+
+    @property
+    def call_id(self) -> str:
+        """What a call and its result have in common."""
+        return self.tool_call_id or self.id
+
+
+def matches(sample: Sample) -> bool:
+    """A session file by its first line, a stream by all its types and the session on every line."""
+    records = sample.records
+    if not records or not all(isinstance(record, dict) for record in records):
+        return False
+    return _is_session(records) or _is_stream(records)
+
+
+def _is_session(records: list[Any]) -> bool:
+    return records[0].get("type") == "session_start" and all(
+        isinstance(record.get("message"), dict) for record in records if record.get("type") == "message"
+    )
+
+
+def _is_stream(records: list[Any]) -> bool:
+    return all(
+        record.get("type") in _STREAM_TYPES and ("session_id" in record or "sessionId" in record) for record in records
+    ) and any(
+        (record["type"] == "message" and isinstance(record.get("text"), str))
+        or (record["type"] == "tool_call" and isinstance(record.get("toolName"), str))
+        for record in records
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the one transcript of a file."""
+    assembly = Assembly(source.name, NAME)
+    assembly.head_recorded = False
+    skipped: Frequencies[str] = Frequencies()
+    records = source.records(assembly.notes)
+    if _is_session(sample.records):
+        _add_session(assembly, records, source.name, skipped)
+    else:
+        _Stream(assembly, skipped).add(records, source.name)
+    assembly.notes += left_out(skipped)
+    if not assembly.calls:
+        assembly.notes.append("no response of the model in this file")
+    yield assembly.transcript()
+
+
+def _add_session(assembly: Assembly, records: Iterator[Record], name: str, skipped: Frequencies[str]) -> None:
+    for record in records:
+        where = f"{name}:{record.line}"
+        kind = record.value.get("type") if isinstance(record.value, dict) else None
+        if kind != "message":
+            if kind != "session_start":
+                skipped[str(kind or "line without a type")] += 1
+            continue
+        line = convert(record.value, SessionLine, where)
+        if line.message.role == "user":
+            add_user_content(assembly, line.message.content, where)
+        else:
+            # The time is that of the finished response.
+            assembly.response(response_parts(line.message.content, where), time_s=time_s(line.timestamp))
+
+
+class _Stream:
+    """Puts a stream's text and calls together again: a response ends where results or the user's text begin."""
+
+    def __init__(self, assembly: Assembly, skipped: Frequencies[str]) -> None:
+        self.assembly = assembly
+        self.skipped = skipped
+        self.parts: list[Part] = []
+        self.time: float | None = None
+        self.model = ""
+
+    def add(self, records: Iterator[Record], name: str) -> None:
+        """Read the lines of a stream."""
+        for record in records:
+            line = convert(record.value, StreamLine, f"{name}:{record.line}")
+            match line.type:
+                case "system":
+                    self.model = line.model
+                case "message" if line.role == "user":
+                    self._close()
+                    self.assembly.user(line.text)
+                case "message" if line.role == "assistant":
+                    self._open(line, Part("assistant", line.text))
+                case "reasoning":
+                    self._open(line, Part("reasoning", line.text))
+                case "tool_call":
+                    name_of_tool = line.tool_name or line.tool_id
+                    self._open(line, Part("tool_call", compact_json(line.parameters), name_of_tool, line.call_id))
+                case "tool_result":
+                    self._close()
+                    value = "" if line.value is None else compact_json(line.value)
+                    self.assembly.result(value, line.call_id, line.tool_name or line.tool_id)
+                case "completion":
+                    self._complete(line)
+                case other:
+                    self.skipped[other] += 1
+        self._close()
+
+    def _open(self, line: StreamLine, part: Part) -> None:
+        self.time = time_s(line.timestamp) if not self.parts else self.time
+        self.parts.append(part)
+
+    def _close(self) -> None:
+        if self.parts:
+            self.assembly.response(self.parts, time_s=self.time, model=self.model)
+            self.parts = []
+
+    def _complete(self, line: StreamLine) -> None:
+        if line.usage is not None:
+            self.skipped["usage of the whole run"] += 1
+        # Some versions also print the last text as a message of its own.
+        if line.final_text and not (self.parts and self.parts[-1].text == line.final_text):
+            self._open(line, Part("assistant", line.final_text))

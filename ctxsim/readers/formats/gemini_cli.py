@@ -1,0 +1,328 @@
+"""Gemini CLI sessions: one JSON document with `messages`, from 0.40 on JSONL with updates; results stand in the calls.
+
+Documentation: https://github.com/google-gemini/gemini-cli, packages/core/src/services/chatRecordingTypes.ts
+
+    {"sessionId": "s", "projectHash": "h", "kind": "main"}
+    {"id": "1", "type": "user", "content": [{"text": "Any mail?"}]}
+    {"$set": {"lastUpdated": "2026-05-01T09:00:00Z"}}
+    {"id": "2", "type": "gemini", "content": "", "tokens": {"input": 900, "output": 9, "thoughts": 20},
+     "toolCalls": [{"id": "c1", "name": "search", "args": {"q": "mail"},
+      "result": [{"functionResponse": {"id": "c1", "name": "search", "response": {"output": "2 messages"}}}]}]}
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.readers.assembly import Assembly, Part, left_out
+from ctxsim.readers.assembly.gemini_parts import api_parts, compaction_notes, response_parts, result, user_parts
+from ctxsim.readers.assembly.new_history import kept_and_new
+from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s
+from ctxsim.transcript import Kind, Media, Transcript, Usage
+
+NAME = "gemini-cli"
+TITLE = "Gemini CLI session"
+DOCS = "https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services/chatRecordingTypes.ts"
+VERSIONS = "Gemini CLI of October 2025 (JSON) to 0.40 of 2026 (JSONL)"
+READS = "User and model messages with their tool calls, results and token counts, of ~/.gemini/tmp/*/chats/."
+NOT_READ = "Notices to the user, displayed forms of results, and thought summaries: thoughts count by recorded tokens."
+
+
+class Tokens(msgspec.Struct):
+    """Usage of a response; `input` is the whole prompt, `output` is without thoughts."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    thoughts: int | None = None
+
+    def whole(self) -> Usage | None:
+        """The same in our words; None where the client wrote zeros because it knew nothing."""
+        if not self.input:
+            return None
+        output = None if self.output is None else self.output + (self.thoughts or 0)
+        return Usage(self.input, output, self.cached, None, self.thoughts)
+
+
+class ToolCall(msgspec.Struct):
+    """A call and what became of it; `result` is a list of parts, one part, or a text."""
+
+    name: str
+    id: str | None = None
+    args: Any = None
+    result: Any = None
+
+
+class Message(msgspec.Struct, rename="camel"):
+    """One message; `content` is a text, a part, or a list of parts."""
+
+    type: str
+    content: Any = None
+    timestamp: Any = None
+    model: str | None = None
+    tokens: Tokens | None = None
+    thoughts: list[Any] | None = None
+    tool_calls: list[ToolCall] | None = None
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A message that is still JSON, and where it stands; of a mark, the messages that it is about."""
+
+    where: str
+    value: Any = None
+    mark: str = ""
+
+
+def matches(sample: Sample) -> bool:
+    """A document, or a first line, with the session's id and the hash of its project."""
+    first = sample.records[0] if sample.records else None
+    return (
+        isinstance(first, dict)
+        and isinstance(first.get("sessionId"), str)
+        and isinstance(first.get("projectHash"), str)
+        and ("messages" in first or "startTime" in first or "kind" in first)
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the one transcript of a session."""
+    recording = _Recording()
+    notes: list[str] = []
+    if sample.document is not None:
+        recording.add(sample.document, source.name)
+    else:
+        for record in source.records(notes):
+            recording.add(record.value, f"{source.name}:{record.line}")
+    conversation = _Conversation(source.name, _parent(source, recording.header))
+    conversation.assembly.notes += notes
+    conversation.left_out = recording.left_out
+    for place in recording.messages.values():
+        conversation.add(place)
+    yield conversation.transcript()
+
+
+def _parent(source: Source, header: dict[str, Any]) -> str | None:
+    """Return the parent's file, or else its session id: a sub-agent's file lies in a folder of that name."""
+    if header.get("kind") != "subagent" or not source.path:
+        return None
+    folder = source.path.parent
+    start = folder.name[:8]
+    beside = sorted(path for path in folder.parent.iterdir() if path.is_file() and path.name.startswith("session-"))
+    return next((str(path) for path in beside if start and f"-{start}." in path.name), folder.name)
+
+
+class _Recording:
+    """The messages of a session by id, as its updates leave them."""
+
+    def __init__(self) -> None:
+        self.header: dict[str, Any] = {}
+        self.messages: dict[str, Place] = {}
+        self.left_out: Frequencies[str] = Frequencies()
+        self._gone: set[str] = set()
+        self._rewritten: dict[str, list[str]] = {}
+
+    def add(self, value: Any, where: str) -> None:
+        """Add a header, a message, which replaces an earlier one of its id, or an update."""
+        if not isinstance(value, dict):
+            self.left_out["value that is no object"] += 1
+        elif isinstance(value.get("$rewindTo"), str):
+            self._rewind(value["$rewindTo"])
+        elif isinstance(value.get("id"), str):
+            self.messages[value["id"]] = Place(where, value)
+            self._rewritten.pop(value["id"], None)
+        elif isinstance(value.get("$set"), dict):
+            self._update(value["$set"], where)
+        elif "sessionId" in value:
+            self.header |= {key: field for key, field in value.items() if key != "messages"}
+            self._load(value.get("messages"), where)
+        else:
+            self.left_out["record without id"] += 1
+
+    def _load(self, messages: Any, where: str) -> None:
+        if not isinstance(messages, list | None):
+            raise InputError(where, "messages is no list")
+        for number, message in enumerate(messages or []):
+            place = f"{where} message {number}"
+            key = message.get("id") if isinstance(message, dict) else None
+            # Without an id of its own, a message is known by its place.
+            unique = isinstance(key, str) and key not in self.messages
+            self.messages[str(key) if unique else place] = Place(place, message)
+
+    def _rewind(self, target: str) -> None:
+        """The user went back to before a message: it and all after it are no longer sent."""
+        ids = list(self.messages)
+        kept = ids.index(target) if target in self.messages else 0
+        for gone in ids[kept:]:
+            self.left_out["message taken back"] += not self.messages.pop(gone).mark
+
+    def _update(self, changed: dict[str, Any], where: str) -> None:
+        messages = changed.get("messages")
+        if not isinstance(messages, list):
+            return
+        if not self.messages:
+            self._load(messages, where)
+            return
+        # The agent rewrote its history. The whole one is kept, and the calls from here on don't compare.
+        left = {message.get("id"): message for message in messages if isinstance(message, dict)}
+        known = [key for key, place in self.messages.items() if _is_sent(place.value)]
+        gone = {key for key in known if key not in left} - self._gone
+        masked = [key for key in known if key in left and _outputs(left[key]) != self._outputs_now(key)]
+        if gone or masked:
+            mark = "compaction" if gone else "masking of tool outputs"
+            of = [message for message in messages if isinstance(message, dict)]
+            of = of if gone else [self.messages[key].value for key in masked]
+            self.messages[f"{where} mark"] = Place(where, of, mark)
+        self._gone |= gone
+        self._rewritten |= {key: _outputs(left[key]) for key in known if key in left}
+
+    def _outputs_now(self, key: str) -> list[str]:
+        return self._rewritten[key] if key in self._rewritten else _outputs(self.messages[key].value)
+
+
+def _is_sent(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("type") in ("user", "gemini")
+
+
+def _outputs(message: Any) -> list[str]:
+    """Return the outputs of a message's calls, however they are wrapped."""
+    calls = message.get("toolCalls") if isinstance(message, dict) else None
+    found: list[str] = []
+    for call in calls if isinstance(calls, list) else []:
+        parts = call.get("result") if isinstance(call, dict) else None
+        for part in parts if isinstance(parts, list) else []:
+            answer = part.get("functionResponse") if isinstance(part, dict) else None
+            if isinstance(answer, dict) and answer.get("id") == call.get("id"):
+                found.append(compact_json(answer.get("response")))
+    return found
+
+
+class _Conversation:
+    """Turns messages into responses and results."""
+
+    def __init__(self, name: str, parent: str | None) -> None:
+        self.assembly = Assembly(name, NAME, parent)
+        self.assembly.head_recorded = False
+        self.left_out: Frequencies[str] = Frequencies()
+        self._response: Message | None = None
+        self._where = ""
+        self._notice = False
+        self._comparable = True
+        self._unsized = 0
+
+    def add(self, place: Place) -> None:
+        """Add a message. Raises InputError if it matters and doesn't fit."""
+        if place.mark:
+            self._close()
+            self.assembly.notes.append(f"recorded {place.mark} before call {self.assembly.calls + 1}")
+            self._comparable = place.mark == "compaction"
+            if self._comparable:
+                kept, new = kept_and_new(self.assembly.items, self._history(place))
+                self.assembly.compacted("", new, kept)
+            else:
+                self._masked(place.value)
+            return
+        kind = place.value.get("type") if isinstance(place.value, dict) else None
+        if kind == "user":
+            self._close()
+            parts = api_parts(convert(place.value, Message, place.where).content, place.where)
+            self.assembly.user(*user_parts([part for part in parts if not part.function_response]))
+        elif kind == "gemini":
+            self._gemini(convert(place.value, Message, place.where), place.where)
+        else:
+            self._notice = True
+            self.left_out[f"message of type {kind}"] += 1
+
+    def transcript(self) -> Transcript:
+        """Return what was added."""
+        self._close()
+        notes = self.assembly.notes
+        if not self.assembly.calls:
+            notes.append("no response of a model is recorded")
+        if self._unsized:
+            notes.append(f"{self._unsized} response(s) with reasoning of unknown size, counted as 0 tokens")
+        notes += left_out(self.left_out)
+        transcript = self.assembly.transcript()
+        return msgspec.structs.replace(transcript, notes=(*transcript.notes, *compaction_notes(transcript)))
+
+    def _history(self, place: Place) -> Iterator[tuple[Kind, str]]:
+        """Kinds and texts of a new history, in the order in which they are sent."""
+        for value in place.value:
+            if not _is_sent(value):
+                continue
+            message = convert(value, Message, place.where)
+            parts = [part for part in api_parts(message.content, place.where) if not part.function_response]
+            if message.type == "user":
+                yield from (("user", part.text) for part in user_parts(parts))
+                continue
+            yield from (("assistant", part.text) for part in response_parts(parts) if part.kind == "assistant")
+            yield from (("tool_call", compact_json(call.args)) for call in message.tool_calls or [])
+            yield from (("tool_result", self._result(call)[0]) for call in message.tool_calls or [])
+
+    def _masked(self, messages: list[Any]) -> None:
+        """The outputs of these messages' calls are masked in later requests."""
+        calls = {str(call.get("id")) for message in messages for call in message.get("toolCalls") or []}
+        for item in self.assembly.items if self.assembly.calls else ():
+            if item.kind == "tool_result" and item.call_id in calls:
+                self.assembly.cleared(item.place)
+
+    def _gemini(self, message: Message, where: str) -> None:
+        before = self._response
+        usage = message.tokens.whole() if message.tokens else None
+        # Where a notice came between, the calls of a response are written as an empty message of their own.
+        if before and self._notice and not (message.content or message.thoughts or usage):
+            before.tool_calls = [*(before.tool_calls or []), *(message.tool_calls or [])]
+            return
+        self._close()
+        self._response, self._where = message, where
+
+    def _close(self) -> None:
+        message, self._response, self._notice = self._response, None, False
+        if message is None:
+            return
+        calls = message.tool_calls or []
+        usage = message.tokens.whole() if message.tokens else None
+        # Written when the response was complete; the start of the request isn't recorded.
+        self.assembly.response(
+            self._parts(message, usage), usage, time_s(message.timestamp), message.model or "", self._comparable
+        )
+        for call in calls:
+            text, answer_media = self._result(call)
+            if text or answer_media:
+                self.assembly.result(text, call.id or "", call.name, answer_media)
+
+    def _parts(self, message: Message, usage: Usage | None) -> Iterable[Part]:
+        thoughts = usage.reasoning_tokens if usage else None
+        if thoughts:
+            yield Part("reasoning", media=(Media("encrypted_reasoning", thoughts),))
+        elif message.thoughts:
+            self._unsized += thoughts is None
+            yield Part("reasoning")
+        calls = message.tool_calls or []
+        for part in response_parts(api_parts(message.content, self._where)):
+            # The content may repeat the calls.
+            if part.kind == "assistant" or (part.kind == "tool_call" and not calls):
+                yield part
+        for call in calls:
+            yield Part("tool_call", compact_json(call.args), call.name, call.id or "")
+
+    def _result(self, call: ToolCall) -> tuple[str, tuple[Media, ...]]:
+        """What the model was given for a call."""
+        texts: list[str] = []
+        media: list[Media] = []
+        for part in api_parts(call.result, self._where):
+            answer = part.function_response
+            # The results of other calls of the response can stand here too.
+            if answer and answer.id in (call.id, None):
+                text, images = result(answer, self._where)
+                texts.append(text)
+                media += images
+        others = [part for part in api_parts(call.result, self._where) if not part.function_response]
+        for other in user_parts(others):
+            texts += [other.text] if other.text else []
+            media += other.media
+        return "\n".join(texts), tuple(media)

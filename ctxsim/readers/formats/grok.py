@@ -1,0 +1,132 @@
+"""Grok CLI sessions: `chat_history.jsonl` of items like those of the Responses API, by themselves or in their folder.
+
+Documentation: https://docs.x.ai (Grok Build; the format itself is not documented)
+
+    {"type": "system", "content": "Be brief."}
+    {"type": "user", "content": [{"type": "text", "text": "Any mail?"}], "prompt_index": 0}
+    {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Look."}], "encrypted_content": "..."}
+    {"type": "assistant", "content": "", "model_id": "m",
+     "tool_calls": [{"id": "c1", "name": "search", "arguments": "{}"}]}
+    {"type": "tool_result", "tool_call_id": "c1", "content": "2 messages"}
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, Part, left_out
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.transcript import Transcript
+
+NAME = "grok"
+TITLE = "Grok CLI sessions"
+DOCS = "https://docs.x.ai"
+VERSIONS = "chat format 1 (2026)"
+READS = "The system prompt, user texts, responses and tool results; folders inside the session's folder as children."
+NOT_READ = "Calls that the provider makes itself, encrypted reasoning; tool definitions, usage and times are not there."
+
+HISTORY_FILE = "chat_history.jsonl"
+SUMMARY_FILE = "summary.json"
+
+_TYPES = ("system", "user", "reasoning", "assistant", "tool_result", "backend_tool_call")
+
+
+class ToolCall(msgspec.Struct):
+    """A call; `arguments` is a JSON string."""
+
+    name: str
+    arguments: Any = ""
+    id: str = ""
+
+
+class Line(msgspec.Struct):
+    """A line of any type."""
+
+    type: str
+    content: str | list[Any] | None = None
+    tool_calls: list[ToolCall] | None = None
+    tool_call_id: str = ""
+    model_id: str = ""
+    encrypted_content: str | None = None
+    summary: list[Any] | None = None
+
+
+def owns(folder: Path) -> bool:
+    """Whether a folder is a session's."""
+    return (folder / HISTORY_FILE).is_file() and (folder / SUMMARY_FILE).is_file()
+
+
+def matches(sample: Sample) -> bool:
+    """Lines of the known types, with the model on responses or `encrypted_content` on reasoning."""
+    records = sample.records
+    return (
+        sample.document is None
+        and bool(records)
+        and all(isinstance(record, dict) and record.get("type") in _TYPES for record in records)
+        and not any({"message", "uuid", "timestamp", "data"} & record.keys() for record in records)
+        and any("model_id" in record or "prompt_index" in record for record in records)
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the transcript of a session, and those of the sessions in folders below it."""
+    if not sample.folder:
+        yield _one(source, None)
+        return
+    for path in sorted(sample.folder.rglob(HISTORY_FILE), key=lambda path: (len(path.parts), path)):
+        main = path.parent == sample.folder
+        name = source.name if main else f"{source.name}/{path.parent.relative_to(sample.folder)}"
+        yield _one(Source(name, path), None if main else source.name)
+
+
+def _one(source: Source, parent: str | None) -> Transcript:
+    assembly = Assembly(source.name, NAME, parent)
+    skipped: Frequencies[str] = Frequencies()
+    reasoning: list[Part] = []
+    for record in source.records(assembly.notes):
+        where = f"{source.name}:{record.line}"
+        line = convert(record.value, Line, where)
+        text, media = text_and_media(line.content, IMAGE_TOKENS["openai"])
+        if line.type in ("user", "system") and reasoning:
+            # The response was stopped before it said anything.
+            assembly.response(reasoning)
+            reasoning = []
+        match line.type:
+            case "system" if not assembly.calls:
+                assembly.system.append(text)
+            case "user" | "system":
+                assembly.user(Part("user", text, media=media))
+            case "reasoning":
+                if line.encrypted_content:
+                    # What is sent again is the encrypted original, not the summary of it that people see.
+                    skipped["summary of encrypted reasoning, whose size is not recorded"] += 1
+                reasoning.append(Part("reasoning", "" if line.encrypted_content else _summary(line)))
+            case "assistant":
+                calls = [Part("tool_call", compact_json(c.arguments), c.name, c.id) for c in line.tool_calls or []]
+                said = [Part("assistant", text)] if text else []
+                # A request has one response, whose reasoning stands before it.
+                assembly.response([*reasoning, *said, *calls], model=line.model_id)
+                reasoning = []
+            case "tool_result":
+                assembly.result(text, line.tool_call_id, media=media)
+            case "backend_tool_call":
+                skipped["call that the provider made itself, without its result"] += 1
+            case other:
+                skipped[other] += 1
+    if reasoning:
+        assembly.response(reasoning)
+    assembly.head_recorded = bool(assembly.system)
+    assembly.notes += left_out(skipped)
+    if not assembly.calls:
+        assembly.notes.append("no response of the model in this session")
+    return assembly.transcript()
+
+
+def _summary(line: Line) -> str:
+    return text_and_media([{**block, "type": "text"} for block in line.summary or [] if isinstance(block, dict)], 0)[0]

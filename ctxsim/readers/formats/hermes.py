@@ -1,0 +1,85 @@
+"""Hermes Agent sessions: one JSON document with chat messages, the system prompt and the tools.
+
+Documentation: https://github.com/NousResearch/hermes-agent
+
+    {"session_id": "s", "model": "m", "platform": "cli", "session_start": "2026-01-01T12:00:00Z",
+     "system_prompt": "Be brief.", "messages": [
+      {"role": "user", "content": "Any mail?"},
+      {"role": "assistant", "content": "I look.", "reasoning": "Where?", "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}]},
+      {"role": "tool", "tool_call_id": "c1", "tool_name": "search", "content": "2 messages"},
+      {"role": "session_meta"}]}
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, chat_messages, left_out
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.transcript import Transcript
+
+NAME = "hermes"
+TITLE = "Hermes Agent sessions"
+DOCS = "https://github.com/NousResearch/hermes-agent"
+VERSIONS = "session documents of 2026"
+READS = "Chat messages, reasoning, the system prompt and the tools where they are stored."
+NOT_READ = "The SQLite database of sessions; usage and times of messages are not in these files."
+
+
+class Message(chat_messages.Message):
+    """A chat message; reasoning stands in two fields, the tool's name in one of its own."""
+
+    reasoning: str | None = None
+    tool_name: str | None = None
+
+
+class Session(msgspec.Struct):
+    """A session."""
+
+    messages: list[Any]
+    model: str = ""
+    system_prompt: str | None = None
+    tools: list[Any] | None = None
+
+
+def matches(sample: Sample) -> bool:
+    """An object with `session_id`, `platform`, `session_start` and `messages`."""
+    session = sample.document
+    return (
+        isinstance(session, dict)
+        and isinstance(session.get("messages"), list)
+        and all(isinstance(session.get(key), str) for key in ("session_id", "platform", "session_start"))
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the one transcript of a session."""
+    session = convert(sample.document, Session, source.name)
+    assembly = Assembly(source.name, NAME)
+    assembly.system += [session.system_prompt] if session.system_prompt else []
+    assembly.tools += [compact_json(tool) for tool in session.tools or []]
+    skipped: Frequencies[str] = Frequencies()
+    for number, value in enumerate(session.messages):
+        role = value.get("role") if isinstance(value, dict) else None
+        if not isinstance(role, str) or role not in chat_messages.ROLES:
+            skipped[role if isinstance(role, str) else "entry without a role"] += 1
+            continue
+        message = convert(value, Message, f"{source.name} message {number}")
+        if message.role == "assistant":
+            message.reasoning_content = message.reasoning_content or message.reasoning
+            text, _ = text_and_media(message.content, IMAGE_TOKENS["openai"])
+            assembly.response(chat_messages.response_parts(message, text), model=session.model)
+        else:
+            message.name = message.name or message.tool_name
+            chat_messages.add_message(assembly, message, first=not assembly.calls)
+    assembly.head_recorded = bool(assembly.system)
+    assembly.notes += left_out(skipped)
+    if not assembly.calls:
+        assembly.notes.append("no response of the model in this session")
+    yield assembly.transcript()

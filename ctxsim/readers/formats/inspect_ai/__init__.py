@@ -1,0 +1,209 @@
+"""Inspect AI evaluation logs: `.eval` archives and `.json` documents, whose model events hold every request whole.
+
+Documentation: https://inspect.aisi.org.uk/eval-logs.html
+
+    {"version": 2, "status": "success", "eval": {"task": "mail"}, "samples": [
+      {"id": 1, "epoch": 1, "attachments": {"9f": "Any mail?"}, "messages": [], "events": [
+        {"event": "model", "model": "openai/m", "timestamp": "2025-01-01T12:00:00+00:00",
+         "input": [{"role": "user", "content": "attachment://9f"}], "tools": [],
+         "output": {"model": "m", "usage": {"input_tokens": 9, "output_tokens": 3, "total_tokens": 12},
+           "choices": [{"message": {"role": "assistant", "content": "Two."}}]}}]}]}
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.readers.assembly import Assembly, left_out
+from ctxsim.readers.assembly.blocks import text_and_media
+from ctxsim.readers.assembly.requests import Request, Step, threads
+from ctxsim.readers.formats.inspect_ai.events import Compaction, ModelEvent, Walk
+from ctxsim.readers.formats.inspect_ai.messages import (
+    Message,
+    add_message,
+    image_tokens,
+    response_parts,
+    with_attachments,
+)
+from ctxsim.readers.source import Sample, Source, convert, time_s
+from ctxsim.readers.source.archive import member_bytes
+from ctxsim.transcript import Transcript
+
+NAME = "inspect-ai"
+TITLE = "Inspect AI evaluation logs"
+DOCS = "https://inspect.aisi.org.uk/eval-logs.html"
+VERSIONS = "log versions 2 and 3 (inspect_ai 0.3.4x to 0.3.28x), chunked samples included"
+READS = "Every request of every sample with the provider's usage; one transcript per thread, sub-agents included."
+NOT_READ = "Model calls of scorers, sandbox commands, stores, scores, and retries of samples that failed."
+
+
+class EvalSample(msgspec.Struct):
+    """One sample of a task; `transcript` is where older versions keep events and attachments."""
+
+    id: int | str
+    epoch: int = 1
+    messages: list[Any] | None = None
+    events: list[Any] | None = None
+    attachments: dict[str, str] | None = None
+    transcript: dict[str, Any] | None = None
+    message_pool: list[Any] | None = None
+    events_data: dict[str, Any] | None = None
+
+    @property
+    def label(self) -> str:
+        """The name that the archive's members have."""
+        return f"{self.id}_epoch_{self.epoch}"
+
+
+def matches(sample: Sample) -> bool:
+    """An archive with a header or journal and samples, or an object with `version`, `status` and `eval`."""
+    if sample.members:
+        return any(name in ("header.json", "_journal/start.json") for name in sample.members)
+    log = sample.document
+    return isinstance(log, dict) and isinstance(log.get("eval"), dict) and "status" in log and "version" in log
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per thread of each sample."""
+    empty = True
+    for where, value in _archived(source, sample) if sample.members else _listed(source, sample.document):
+        empty = False
+        yield from _transcripts(source, where, convert(value, EvalSample, where))
+    if empty:
+        assembly = Assembly(source.name, NAME)
+        assembly.notes.append("the log has no samples: its run was not finished, or it is a header alone")
+        yield assembly.transcript()
+
+
+def _listed(source: Source, log: Any) -> Iterator[tuple[str, Any]]:
+    for number, value in enumerate(convert(log.get("samples") or [], list[Any], f"{source.name} samples")):
+        yield f"{source.name} sample {number}", value
+
+
+def _archived(source: Source, sample: Sample) -> Iterator[tuple[str, Any]]:
+    """Return the samples of an archive, one in memory at a time."""
+    with source.open() as stream, zipfile.ZipFile(cast(Any, stream)) as archive:
+        for name in sorted(sample.members):
+            parts = name.split("/")
+            if parts[0] != "samples":
+                continue
+            if len(parts) == 2 and name.endswith(".json"):
+                yield f"{source.name}!{name}", _member(source, archive, name)
+            elif len(parts) == 3 and parts[2] == "sample.json":
+                folder = name.removesuffix("sample.json")
+                yield f"{source.name}!{name}", _member(source, archive, name) | _sequences(source, archive, folder)
+
+
+def _sequences(source: Source, archive: zipfile.ZipFile, folder: str) -> dict[str, Any]:
+    """Return what a chunked sample keeps beside its own file. Source: `log/_recorders/chunked/format.py` upstream."""
+    found: dict[str, list[Any]] = {"events": [], "messages": [], "attachments": []}
+    for kind, values in found.items():
+        starts = [name.removeprefix(f"{folder}{kind}/").removesuffix(".json") for name in archive.namelist()]
+        for start in sorted(int(start) for start in starts if start.isdigit()):
+            values += _member(source, archive, f"{folder}{kind}/{start}.json")
+    attachments = {str(number): text for number, text in enumerate(found["attachments"])}
+    return {"events": found["events"], "message_pool": found["messages"], "attachments": attachments}
+
+
+def _member(source: Source, archive: zipfile.ZipFile, name: str) -> Any:
+    try:
+        return msgspec.json.decode(member_bytes(archive, archive.getinfo(name)))
+    except msgspec.DecodeError as error:
+        raise InputError(f"{source.name}!{name}", f"is not complete JSON: {error}") from None
+
+
+def _transcripts(source: Source, where: str, sample: EvalSample) -> Iterator[Transcript]:
+    old = sample.transcript or {}
+    kept = sample.attachments or old.get("content") or {}
+    attachments = convert(kept, dict[str, str], f"{where} attachments")
+    found = Walk(sample.message_pool or (sample.events_data or {}).get("messages") or [], attachments, where)
+    found.events(sample.events or old.get("events") or [])
+    name = f"{source.name}#{sample.label}"
+    if not found.calls:
+        yield _final_messages(name, where, sample, attachments, found)
+        return
+    calls = found.calls
+    chains = threads([_request(call) for call in calls])
+    if abandoned := sum(len(thread.abandoned) for thread in chains):
+        found.left_out["response that no later request holds"] += abandoned
+    for number, thread in enumerate(chains):
+        agent = calls[thread.steps[0].number].agent or "thread"
+        main = number == 0
+        assembly = Assembly(name if main else f"{name}:{agent}-{number}", NAME, None if main else name)
+        _add_thread(assembly, thread.steps, calls)
+        if main:
+            assembly.notes += left_out(found.left_out)
+        yield assembly.transcript()
+
+
+def _request(call: ModelEvent) -> Request:
+    keys = [message.key for message in call.messages]
+    places = {key: place for place, key in enumerate(keys)}
+    reply = call.reply.key
+    return Request(keys, reply, places, [reply], call.context, after_compaction=call.compaction is not None)
+
+
+def _final_messages(
+    name: str, where: str, sample: EvalSample, attachments: Mapping[str, str], found: Walk
+) -> Transcript:
+    """Return the final message list as a transcript, for logs that were written without model events."""
+    assembly = Assembly(name, NAME)
+    for number, value in enumerate(with_attachments(sample.messages or [], attachments)):
+        add_message(assembly, convert(value, Message, f"{where} message {number}"), image_tokens(""))
+    assembly.head_recorded = bool(assembly.system)
+    assembly.notes += left_out(found.left_out)
+    assembly.notes.append("no usable model events: read from the final messages, without usage and tool definitions")
+    return assembly.transcript()
+
+
+def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEvent]) -> None:
+    first = calls[chain[0].number]
+    assembly.tools += first.tools
+    foreign = summaries = 0
+    whole = True
+    for place, step in enumerate(chain):
+        call = calls[step.number]
+        whole = whole and step.whole
+        if not step.whole:
+            assembly.notes.append(_compaction_note(call.compaction, assembly.calls + 1))
+        image = image_tokens(call.model)
+        new = [message for message in call.messages[step.known :] if not message.summary]
+        summarizes = _summarizes(call, chain[place + 1 :], calls)
+        # The last message of a request for a summary is the prompt that asks for it.
+        for message in new[:-1] if summarizes else new:
+            foreign += message.role == "assistant"
+            add_message(assembly, message, image)
+        if summarizes:
+            summaries += 1
+            continue
+        usage = call.usage.whole() if call.usage else None
+        parts = response_parts(call.reply, image, usage.reasoning_tokens if usage else None)
+        # The time is the request's start where the log also has `completed`; versions before that knew only the end.
+        assembly.response(parts, usage, time_s(call.time), call.served_by, whole)
+    if summaries:
+        assembly.notes.append(f"left out: {summaries} x request for a summary")
+    if foreign:
+        assembly.notes.append(f"{foreign} response(s) came with a request, made by no request of this thread: no usage")
+    if any(calls[step.number].tools != first.tools for step in chain):
+        assembly.notes.append("the tool definitions change during the run: those of the first request are kept")
+
+
+def _summarizes(call: ModelEvent, later: Sequence[Step], calls: list[ModelEvent]) -> bool:
+    """Whether this response is the text that stands in the next request as the summary of the history."""
+    if not later or later[0].whole:
+        return False
+    text = text_and_media(call.reply.blocks, 0)[0].strip()
+    summaries = [message for message in calls[later[0].number].messages if message.summary]
+    return bool(text) and any(text in text_and_media(message.content, 0)[0] for message in summaries)
+
+
+def _compaction_note(compaction: Compaction | None, call: int) -> str:
+    if compaction is None:
+        return f"the request of call {call} was not the whole history, and no compaction is recorded"
+    tokens = "" if compaction.tokens_before is None else f", {compaction.tokens_before} tokens"
+    return f"recorded compaction before call {call} (auto, {compaction.type}{tokens})"

@@ -1,0 +1,229 @@
+"""Kimi Code sessions: `wire.jsonl`, one for each agent of a session, and the folder that holds them.
+
+Documentation: https://github.com/MoonshotAI/kimi-code (`packages/agent-core/src/agent/context`)
+
+    {"type": "metadata", "protocol_version": "1.4", "created_at": 1000}
+    {"type": "config.update", "systemPrompt": "Be brief."}
+    {"type": "context.append_message", "message": {"role": "user", "content": [{"type": "text", "text": "Any mail?"}]}}
+    {"type": "context.append_loop_event", "event": {"type": "step.begin", "uuid": "s1"}}
+    {"type": "context.append_loop_event", "event": {"type": "tool.call", "stepUuid": "s1", "toolCallId": "c1",
+      "name": "Search", "args": {"q": "mail"}}}
+    {"type": "context.append_loop_event", "event": {"type": "tool.result", "toolCallId": "c1",
+      "result": {"output": "2 messages"}}}
+    {"type": "context.append_loop_event", "event": {"type": "step.end", "uuid": "s1",
+      "usage": {"inputOther": 90, "output": 12, "inputCacheRead": 0, "inputCacheCreation": 0}}}
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, Part, left_out
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.formats.kimi.wire import Compaction, Event, Request, Step, result_text
+from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.readers.source.folder import json_file
+from ctxsim.transcript import Item, StartedBy, Transcript
+
+NAME = "kimi"
+TITLE = "Kimi Code sessions"
+DOCS = "https://github.com/MoonshotAI/kimi-code"
+VERSIONS = "wire protocol 1.4 (2026)"
+READS = "Every step with its usage, the system prompt and the tools, sub-agents, and the agent's own compactions."
+NOT_READ = "Requests without a response, permissions, and what the user interface shows."
+
+WIRE_FILE = "wire.jsonl"
+STATE_FILE = "state.json"
+
+# Repeats of what `context.append_message` and `step.end` say, and what is not part of a conversation.
+_BESIDE = (
+    *("metadata", "turn.prompt", "turn.steer", "turn.ended", "usage.record", "tools.set_active_tools"),
+    *("permission.set_mode", "permission.record_approval_result", "full_compaction.complete"),
+    *("plugin.session_start", "runtime.set_binding", "token_counting.measured", "token_counting.turn_recorded"),
+)
+
+
+class UserMessage(msgspec.Struct):
+    """A message that was put into the context."""
+
+    role: str
+    content: str | list[Any] | None = None
+
+
+class Settings(msgspec.Struct, rename="camel"):
+    """What a session is told anew: the system prompt, the tools."""
+
+    system_prompt: str | None = None
+    tools: Any = None
+
+
+class Agent(msgspec.Struct, rename="camel"):
+    """An agent of a session."""
+
+    parent_agent_id: str | None = None
+
+
+class State(msgspec.Struct):
+    """The agents of a session by their folders' names."""
+
+    agents: dict[str, Agent]
+
+
+def owns(folder: Path) -> bool:
+    """Whether a folder is a session's."""
+    return (folder / STATE_FILE).is_file() and any((folder / "agents").glob(f"*/{WIRE_FILE}"))
+
+
+def matches(sample: Sample) -> bool:
+    """A first line that names the protocol's version, and dotted types after it."""
+    first = sample.records[0] if sample.records else None
+    return isinstance(first, dict) and first.get("type") == "metadata" and "protocol_version" in first
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per agent, the main agent first."""
+    if not sample.folder:
+        yield _Reading(source, None).transcript()
+        return
+    state = convert(json_file(sample.folder / STATE_FILE), State, str(sample.folder / STATE_FILE))
+    names = {agent: source.name if agent == "main" else f"{source.name}#{agent}" for agent in state.agents}
+    for agent in sorted(names, key=lambda agent: (agent != "main", agent)):
+        path = sample.folder / "agents" / agent / WIRE_FILE
+        if path.is_file():
+            parent = names.get(state.agents[agent].parent_agent_id or "")
+            yield _Reading(Source(names[agent], path), parent).transcript()
+
+
+class _Reading:
+    """What has been read of one agent's file so far."""
+
+    def __init__(self, source: Source, parent: str | None) -> None:
+        self.source = source
+        self.assembly = Assembly(source.name, NAME, parent)
+        self.skipped: Frequencies[str] = Frequencies()
+        self.head = Settings()
+        self.step: Step | None = None
+        self.waiting: list[Part] = []
+        self.request = Request()
+        self.history: list[list[int]] = []
+        self.history_end = 0
+        self.started_by = "how is not recorded"
+
+    def transcript(self) -> Transcript:
+        """Return the agent's conversation as a transcript."""
+        for record in self.source.records(self.assembly.notes):
+            value = record.value if isinstance(record.value, dict) else {}
+            self._record(str(value.get("type") or "line without a type"), value, f"{self.source.name}:{record.line}")
+        self._close()
+        assembly = self.assembly
+        if self.head.system_prompt:
+            assembly.system.append(self.head.system_prompt)
+        assembly.head_recorded = bool(assembly.system)
+        if isinstance(self.head.tools, list):
+            assembly.tools += [compact_json(tool) for tool in self.head.tools]
+        assembly.notes += left_out(self.skipped)
+        if not assembly.calls:
+            assembly.notes.append("no response of the model in this file")
+        return assembly.transcript()
+
+    def _record(self, kind: str, value: dict[str, Any], where: str) -> None:
+        match kind:
+            case "config.update" | "profile.bind" | "llm.tools_snapshot":
+                self._settings(convert(value, Settings, where))
+            case "context.append_message":
+                self._message(convert(value.get("message"), UserMessage, where))
+            case "context.append_loop_event":
+                self._event(convert(value.get("event"), Event, where))
+            case "llm.request" if value.get("kind") == "loop":
+                self.request = convert(value, Request, where)
+            case "llm.request":
+                self.skipped[f"request for a {value.get('kind')}"] += 1
+            case "full_compaction.begin":
+                self.started_by = str(value.get("source") or self.started_by)
+            case "context.apply_compaction":
+                self._close()
+                self._compacted(convert(value, Compaction, where))
+            case _ if kind not in _BESIDE:
+                self.skipped[kind] += 1
+
+    def _compacted(self, compaction: Compaction) -> None:
+        tokens = compaction.tokens_before
+        size = "" if tokens is None else f", {tokens} tokens"
+        note = f"recorded compaction before call {self.assembly.calls + 1} ({self.started_by}{size})"
+        self.assembly.notes.append(note)
+        # The count is of the messages of the history as it was: after an earlier compaction, its summary is the first.
+        history = [*self.history, *_messages(self.assembly.items[self.history_end :])]
+        rest = [] if compaction.compacted_count is None else history[compaction.compacted_count :]
+        kept = [place for message in rest for place in message]
+        started_by: StartedBy = "manual" if self.started_by == "manual" else "auto" if self.started_by == "auto" else ""
+        after = compaction.tokens_after
+        self.assembly.compacted(started_by, [compaction.summary or ""], kept, tokens, after)
+        self.history, self.history_end = [[], *rest], len(self.assembly.items)
+
+    def _settings(self, settings: Settings) -> None:
+        # Which head the first request had is what counts: later ones differ in dates and lists of files.
+        if not self.assembly.calls and self.step is None:
+            self.head.system_prompt = settings.system_prompt or self.head.system_prompt
+        if not self.assembly.calls:
+            self.head.tools = settings.tools or self.head.tools
+
+    def _message(self, message: UserMessage) -> None:
+        text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
+        if not text and not media:
+            return
+        # A message that comes while a step is open is sent with the next request.
+        if self.step and self.step.parts:
+            self.waiting.append(Part("user", text, media=media))
+        else:
+            self.assembly.user(Part("user", text, media=media))
+
+    def _event(self, event: Event) -> None:
+        if event.type == "step.begin":
+            self._close()
+            self.step = Step()
+            return
+        if self.step is None:
+            self.skipped[f"{event.type} outside a step"] += 1
+            return
+        match event.type:
+            case "content.part":
+                self.step.parts.append(event.said())
+            case "tool.call":
+                arguments = compact_json({} if event.args is None else event.args)
+                self.step.parts.append(Part("tool_call", arguments, event.name, event.tool_call_id))
+            case "tool.result" if event.result:
+                self.step.results.append((event.tool_call_id, *result_text(event.result)))
+            case "step.end":
+                self.step.usage = event.usage
+                self._close()
+            case other:
+                self.skipped[other] += 1
+
+    def _close(self) -> None:
+        """End the open step. Results are recorded before the usage of the response that they answer."""
+        step, self.step = self.step, None
+        if step and (step.parts or step.usage):
+            usage = step.usage.whole() if step.usage else None
+            request = self.request
+            self.assembly.response(step.parts, usage, request.time_s, request.model)
+            for call_id, text, media in step.results:
+                self.assembly.result(text, call_id, media=media)
+        elif step:
+            self.skipped["step without a response"] += 1
+        if self.waiting:
+            self.assembly.user(*self.waiting)
+            self.waiting = []
+
+
+def _messages(items: Sequence[Item]) -> list[list[int]]:
+    """The places of each message as Kimi counts them: every result is one, a response is one."""
+    messages: dict[tuple[int, int], list[int]] = {}
+    for item in items:
+        alone = item.place if item.kind == "tool_result" else -1
+        messages.setdefault((item.message, alone), []).append(item.place)
+    return [*messages.values()]

@@ -1,0 +1,167 @@
+"""mini-swe-agent trajectories (`.traj.json`): chat messages with the provider's response under `extra`.
+
+Where the model calls no tool, its command stands in one fenced block and the observation is a user message: the block
+becomes the tool call, so that the parts joined are the text to the letter, and the observation becomes its result.
+
+Documentation: https://mini-swe-agent.com/latest/usage/output_files/
+
+    {"info": {"mini_version": "2.0.0", "model_stats": {"api_calls": 1}},
+     "messages": [
+      {"role": "system", "content": "Be brief."},
+      {"role": "user", "content": "Any mail?"},
+      {"role": "assistant", "content": "I look.\\n\\n```mswea_bash_command\\nls mail\\n```", "extra": {
+        "response": {"model": "m", "created": 1700000000, "usage": {"prompt_tokens": 40, "completion_tokens": 9}}}},
+      {"role": "exit", "content": "2 messages"}],
+     "trajectory_format": "mini-swe-agent-1.1"}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly.chat_messages import Message as ChatMessage
+from ctxsim.readers.assembly.chat_messages import ToolCall, response_parts
+from ctxsim.readers.assembly.chat_response import ChatUsage, ThinkingBlock, with_thinking
+from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly.swe_runs import Described, Run
+from ctxsim.readers.assembly.text_calls import command_parts
+from ctxsim.readers.source import Sample, Source, convert
+from ctxsim.transcript import Transcript
+
+NAME = "mini-swe-agent"
+TITLE = "mini-swe-agent trajectory"
+DOCS = "https://mini-swe-agent.com/latest/usage/output_files/"
+VERSIONS = "2.2 and 2.3 (`mini-swe-agent-1.1`), bare lists of 1.x; not tried on real ones: documents of 1.x"
+READS = "Messages, tool calls or fenced commands, reasoning, provider usage and times."
+NOT_READ = "The exit message (never sent), raw outputs, configuration, runs through the Responses API."
+
+COMMAND = re.compile(r"```(bash|mswea_bash_command)\s*\n.*?\n```", re.DOTALL)
+LAST_COMMANDS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
+
+
+class Response(msgspec.Struct):
+    """The provider's response; its choices repeat the message."""
+
+    usage: ChatUsage | None = None
+    model: str | None = None
+    created: float | None = None
+
+
+class Extra(msgspec.Struct):
+    """What the agent adds to a message. `timestamp` is when the response had come."""
+
+    response: Response | None = None
+    timestamp: float | None = None
+    cost: Any = None
+
+
+class Message(msgspec.Struct):
+    """One message. Role `exit` ends a run; it was not sent."""
+
+    role: str
+    content: str | list[Any] | None = None
+    tool_calls: list[ToolCall] | None = None
+    tool_call_id: str | None = None
+    reasoning_content: str | None = None
+    thinking_blocks: list[ThinkingBlock] | None = None
+    extra: Extra | None = None
+
+
+class Document(Described, kw_only=True):
+    """A trajectory file; before 1.0 it was the bare list of messages."""
+
+    messages: list[Any]
+
+
+def matches(sample: Sample) -> bool:
+    """A named `trajectory_format`, or a bare list in which a `<returncode>` text follows a fenced command."""
+    value = sample.document
+    if isinstance(value, dict):
+        named = str(value.get("trajectory_format", "")).startswith("mini-swe-agent")
+        return named and isinstance(value.get("messages"), list)
+    return isinstance(value, list) and any(_is_step(command, result) for command, result in pairwise(value))
+
+
+def _is_step(command: Any, result: Any) -> bool:
+    return (
+        isinstance(command, dict)
+        and isinstance(result, dict)
+        and command.get("role") == "assistant"
+        and result.get("role") == "user"
+        and isinstance(result.get("content"), str)
+        and result["content"].startswith("<returncode>")
+        and isinstance(command.get("content"), str)
+        and COMMAND.search(command["content"]) is not None
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the transcript of a run."""
+    value = {"messages": sample.document} if isinstance(sample.document, list) else sample.document
+    document = convert(value, Document, source.name)
+    entries = document.messages
+    messages = [convert(entry, Message, f"{source.name} message {number}") for number, entry in enumerate(entries)]
+    assembly = Assembly(source.name, NAME)
+    _add_messages(assembly, messages)
+    if not any(message.extra and dollars(message.extra.cost) for message in messages):
+        assembly.cost_usd = dollars(document.stats.instance_cost)
+    made = document.stats.api_calls
+    if made and made != assembly.calls:
+        assembly.notes.append(f"{made} requests were made, {assembly.calls} responses are recorded")
+    yield assembly.transcript()
+
+
+def _add_messages(assembly: Assembly, messages: list[Message]) -> None:
+    called = any(message.tool_calls for message in messages)
+    last: list[Part] = []
+    run = Run(assembly)
+    for message in messages:
+        text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
+        if message.role == "system":
+            assembly.system.append(text)
+        elif message.role == "assistant":
+            last = _parts(message, text, called)
+            _add_response(run, message, last, called)
+        elif message.role == "tool":
+            run.result(text, message.tool_call_id or "", media)
+        elif message.role == "exit" or (message is messages[-1] and _ends(last)):
+            assembly.notes.append("the exit message left out: it was not sent")
+        else:
+            run.user(text, media)
+    run.finish(["the tool definition is not recorded"] if called else [])
+
+
+def _ends(parts: list[Part]) -> bool:
+    """Whether a response ends the run with a command whose output is no observation but the submission, as in 1.x."""
+    return any(part.kind == "tool_call" and any(word in part.text for word in LAST_COMMANDS) for part in parts)
+
+
+def _parts(message: Message, text: str, called: bool) -> list[Part]:
+    if called:
+        chat = ChatMessage("assistant", None, message.tool_calls)
+        parts = response_parts(chat, text)
+    else:
+        blocks = list(COMMAND.finditer(text))
+        # The agent answers any other number of commands with an error text.
+        parts = command_parts(text, blocks[0].start(1) if len(blocks) == 1 else None)
+    if message.reasoning_content:
+        parts = [Part("reasoning", message.reasoning_content), *parts]
+    return with_thinking(parts, message.thinking_blocks)
+
+
+def _add_response(run: Run, message: Message, parts: list[Part], called: bool) -> None:
+    extra = message.extra or Extra()
+    response = extra.response or Response()
+    # `created` is when the provider began to answer, the nearest to the request; else when the response had come.
+    time_s = extra.timestamp if response.created is None else response.created
+    usage = response.usage.whole() if response.usage else None
+    run.response(
+        parts, usage and usage.costing(dollars(extra.cost)), time_s, response.model or "", answered_by_user=not called
+    )

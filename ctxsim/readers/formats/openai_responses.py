@@ -1,0 +1,147 @@
+"""OpenAI Responses API items: a list as of the Agents SDK's `to_input_list()`, a request or response object, or JSONL.
+
+Documentation: https://platform.openai.com/docs/api-reference/responses
+
+    [{"role": "user", "content": "Any mail?"},
+     {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"},
+     {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{\\"q\\": \\"mail\\"}"},
+     {"type": "function_call_output", "call_id": "c1", "output": "2 messages"},
+     {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Two."}]}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.assembly.blocks import text_and_media
+from ctxsim.readers.assembly.conversations import conversations
+from ctxsim.readers.assembly.responses_items import Exchanges, is_known
+from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.transcript import Transcript, Usage
+
+NAME = "openai-responses"
+TITLE = "OpenAI Responses API items"
+DOCS = "https://platform.openai.com/docs/api-reference/responses"
+VERSIONS = "Responses API of 2025 and 2026; openai-agents to_input_list()"
+READS = "Messages, reasoning, tool calls of every kind and their outputs, instructions, tools, usage of a response."
+NOT_READ = "Reasoning summaries (the model is not sent them), item references, and what hosted tools read."
+
+
+class TokenDetails(msgspec.Struct):
+    """Parts of the input or of the output."""
+
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class ApiUsage(msgspec.Struct):
+    """Usage of a response; `input_tokens` is the whole prompt."""
+
+    input_tokens: int
+    output_tokens: int | None = None
+    input_tokens_details: TokenDetails | None = None
+    output_tokens_details: TokenDetails | None = None
+
+    def whole(self) -> Usage:
+        """The same in our words."""
+        cached, reasoning = self.input_tokens_details, self.output_tokens_details
+        return Usage(
+            self.input_tokens,
+            self.output_tokens,
+            cached.cached_tokens if cached else None,
+            None,
+            reasoning.reasoning_tokens if reasoning else None,
+        )
+
+
+class Document(msgspec.Struct):
+    """A request (`input`), a response (`output`), both, or items kept by some client."""
+
+    input: str | list[Any] | None = None
+    items: list[Any] | None = None
+    output: list[Any] | None = None
+    instructions: str | list[Any] | None = None
+    tools: list[Any] | None = None
+    model: str | None = None
+    usage: ApiUsage | None = None
+    created_at: float | None = None
+
+
+def matches(sample: Sample) -> bool:
+    """A list of items, an object that holds one, or JSONL of either."""
+    if not sample.records:
+        return False
+    return looks_like_items(_items(sample.records[0])) or looks_like_items(sample.records)
+
+
+def looks_like_items(values: list[Any]) -> bool:
+    """Whether these are Responses API items: all are of its types or have a role, and one is of no other format."""
+    return all(map(_is_item, values)) and any(map(_distinct, values))
+
+
+def _is_item(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("type", "message")
+    if kind == "message":
+        return isinstance(value.get("role"), str)
+    return isinstance(kind, str) and (
+        kind == "item_reference" or kind.startswith(("mcp_", "compaction")) or is_known(kind)
+    )
+
+
+def _distinct(item: dict[str, Any]) -> bool:
+    match item.get("type", "message"):
+        case "function_call" | "custom_tool_call":
+            return isinstance(item.get("call_id"), str) and isinstance(item.get("name"), str)
+        case "function_call_output" | "custom_tool_call_output":
+            return isinstance(item.get("call_id"), str) and "output" in item
+        case "reasoning":
+            return isinstance(item.get("summary"), list)
+        case "message":
+            content = item.get("content")
+            return isinstance(content, list) and any(
+                isinstance(block, dict) and block.get("type") in ("input_text", "output_text") for block in content
+            )
+    return False
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, dict):
+        return []
+    return [item for key in ("input", "items", "output") if isinstance(value.get(key), list) for item in value[key]]
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per list of items."""
+    for found in conversations(source, sample, one_per_line=bool(_items(sample.records[0]))):
+        yield _one(*found)
+
+
+def _one(name: str, where: str, value: Any, notes: list[str]) -> Transcript:
+    held = Document(items=value) if isinstance(value, list) else convert(value, Document, where)
+    assembly = Assembly(name, NAME)
+    assembly.notes += notes
+    assembly.tools += map(compact_json, held.tools or [])
+    if held.instructions:
+        assembly.system.append(text_and_media(held.instructions, 0)[0])
+    exchanges = Exchanges(assembly)
+    exchanges.model = held.model or ""
+    given = [{"role": "user", "content": held.input}] if isinstance(held.input, str) else held.input or []
+    for number, item in enumerate([*given, *(held.items or [])]):
+        exchanges.add(item, f"{where} item {number}")
+    if held.output:
+        exchanges.close()
+    for number, item in enumerate(held.output or []):
+        exchanges.add(item, f"{where} output {number}", held.created_at)
+    if held.output and held.usage:
+        exchanges.usage(held.usage.whole())
+    exchanges.finish()
+    assembly.head_recorded = bool(assembly.system)
+    return assembly.transcript()

@@ -1,0 +1,303 @@
+"""One session of OpenCode: messages and their parts as the requests and responses that they stand for.
+
+Source of what is sent and what is not: https://github.com/sst/opencode (`session/message-v2.ts`, `toModelMessages`)
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers import assembly
+from ctxsim.readers.assembly import Assembly, left_out
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS
+from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.source import compact_json, time_s
+from ctxsim.transcript import Media, StartedBy, Transcript, Usage
+
+# Written beside the conversation: marks, snapshots of the files, and what the user interface shows.
+_MARKS = ("step-start", "step-finish", "snapshot", "patch", "retry", "agent")
+_CONTENT = ("text", "reasoning", "tool")
+# OpenCode puts the content of such files in a text part and doesn't send the file.
+_EXPANDED = ("text/plain", "application/x-directory")
+_INTERRUPTED = "[Tool execution was interrupted]"
+
+
+class Session(msgspec.Struct):
+    """A session; `parentID` is the session whose task tool started it."""
+
+    id: str
+    parent_id: str | None = msgspec.field(default=None, name="parentID")
+
+
+class Cache(msgspec.Struct):
+    """Cached tokens of a request."""
+
+    read: int | None = None
+    write: int | None = None
+
+
+class Tokens(msgspec.Struct):
+    """Usage of a step; `input` is what was neither read from the cache nor written to it."""
+
+    input: int = 0
+    output: int | None = None
+    reasoning: int | None = None
+    cache: Cache | None = None
+
+    def whole(self, cost_usd: Any) -> Usage | None:
+        """Tokens of the whole prompt, with their cost; None if nothing was counted."""
+        cache = self.cache or Cache()
+        prompt = self.input + (cache.read or 0) + (cache.write or 0)
+        usage = Usage(prompt, self.output, cache.read, cache.write, self.reasoning)
+        return usage.costing(dollars(cost_usd)) if prompt else None
+
+
+class Time(msgspec.Struct):
+    """Milliseconds since 1970; `compacted` is when a result was cleared from later requests."""
+
+    created: float | None = None
+    start: float | None = None
+    compacted: float | None = None
+
+
+class Model(msgspec.Struct):
+    """Which model a message is for."""
+
+    model_id: str = msgspec.field(default="", name="modelID")
+
+
+class Info(msgspec.Struct):
+    """A message without its parts."""
+
+    id: str
+    role: str
+    time: Time | None = None
+    tokens: Tokens | None = None
+    cost: Any = None
+    model_id: str = msgspec.field(default="", name="modelID")
+    model: Model | None = None
+    summary: Any = None
+    error: Any = None
+    system: Any = None
+
+    @property
+    def created_ms(self) -> float:
+        """When the message was made."""
+        return self.time.created or 0 if self.time else 0
+
+    @property
+    def aborted(self) -> bool:
+        """Whether the user stopped the response, which then stays in the history."""
+        return isinstance(self.error, dict) and self.error.get("name") == "MessageAbortedError"
+
+
+class File(msgspec.Struct):
+    """A file that a tool returned."""
+
+    mime: str = ""
+
+
+class State(msgspec.Struct):
+    """What became of a tool call."""
+
+    status: str = ""
+    input: Any = None
+    output: str | None = None
+    error: str | None = None
+    time: Time | None = None
+    attachments: list[File] | None = None
+
+
+class Part(msgspec.Struct):
+    """A part of a message, of any type."""
+
+    type: str
+    message_id: str | None = msgspec.field(default=None, name="messageID")
+    text: str = ""
+    ignored: bool | None = None
+    tool: str = ""
+    call_id: str = msgspec.field(default="", name="callID")
+    state: State | None = None
+    tokens: Tokens | None = None
+    cost: Any = None
+    mime: str = ""
+    tail_start_id: str | None = None
+    overflow: bool | None = None
+    auto: bool | None = None
+    time: Time | None = None
+
+    @property
+    def started_ms(self) -> float:
+        """When the part began, or 0."""
+        times = [self.time, self.state.time if self.state else None]
+        return next((time.start for time in times if time and time.start), 0)
+
+
+class Message(msgspec.Struct):
+    """A message with its parts."""
+
+    info: Info
+    parts: list[Part]
+
+
+def _media(mime: str) -> Media:
+    return Media(mime.partition("/")[0] or "file", IMAGE_TOKENS["anthropic"])
+
+
+def transcript(name: str, format: str, session: Session, messages: list[Message], parent: str | None) -> Transcript:
+    """Return a session as a transcript."""
+    reading = _Reading(Assembly(name, format, parent))
+    for message in messages:
+        reading.message(message)
+    assembly = reading.assembly
+    if session.parent_id and not parent:
+        assembly.notes.append(f"sub-session of {session.parent_id}, which is not in this source")
+    return reading.finished()
+
+
+class _Reading:
+    """What has been read of a session so far."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+        self.skipped: Frequencies[str] = Frequencies()
+        self.to_clear: list[tuple[float, int]] = []
+        self.cleared: list[int] = []
+        self.place_of: dict[str, int] = {}
+        self.other_usage = 0
+
+    def message(self, message: Message) -> None:
+        """Read a message."""
+        info = message.info
+        self.place_of[info.id] = len(self.assembly.items)
+        if info.system and not self.assembly.system:
+            self.assembly.system += info.system if isinstance(info.system, list) else [str(info.system)]
+        if info.role == "user":
+            self._user(message)
+        elif info.summary is True:
+            self._compaction(None)
+            self.assembly.compacted(summary=[part.text for part in message.parts if part.type == "text"])
+        elif info.error and not (info.aborted and message.parts):
+            # Later requests leave such a message out, whatever it had said before it failed.
+            self.skipped["response that failed"] += 1
+        else:
+            self._assistant(message)
+
+    def _user(self, message: Message) -> None:
+        parts: list[assembly.Part] = []
+        for part in message.parts:
+            if part.type == "text" and not part.ignored:
+                parts.append(assembly.Part("user", part.text))
+            elif part.type == "file" and part.mime not in _EXPANDED:
+                parts.append(assembly.Part("user", media=(_media(part.mime),)))
+            elif part.type == "compaction":
+                self._compaction(part)
+            elif part.type not in _MARKS:
+                kinds = {"text": "text marked as ignored", "file": "file whose content stands in a text part"}
+                self.skipped[kinds.get(part.type, part.type)] += 1
+        self.assembly.user(*parts)
+        if not message.parts:
+            self.skipped["user message without content"] += 1
+
+    def _compaction(self, part: Part | None) -> None:
+        """The history is replaced by a summary, and from `tail_start_id` on kept."""
+        note = f"recorded compaction before call {self.assembly.calls + 1}"
+        auto = part.auto if part else None
+        items = self.assembly.items
+        start = self.place_of.get(part.tail_start_id or "", len(items)) if part else len(items)
+        started_by: StartedBy = "" if auto is None else "manual" if not auto else "auto"
+        self.assembly.compacted("overflow" if part and part.overflow else started_by, (), range(start, len(items)))
+        # The message that asks for a compaction is followed by the summary: one compaction, one note.
+        if not any(text.startswith(f"{note} ") for text in self.assembly.notes):
+            self.assembly.notes.append(
+                f"{note} ({'how is not recorded' if auto is None else 'auto' if auto else 'manual'})"
+            )
+
+    def _assistant(self, message: Message) -> None:
+        """Read a message as one response per step; without marks, text after a tool call is the next response."""
+        steps: list[list[Part]] = [[]]
+        marked = any(part.type == "step-start" for part in message.parts)
+        for part in message.parts:
+            starts = part.type == "step-start"
+            if not marked and part.type in ("text", "reasoning"):
+                starts = any(earlier.type == "tool" for earlier in steps[-1])
+            if starts and any(earlier.type in _CONTENT for earlier in steps[-1]):
+                steps.append([])
+            steps[-1].append(part)
+        steps = [step for step in steps if any(part.type in _CONTENT for part in step)]
+        if not steps:
+            self.skipped["response without content"] += 1
+        for number, step in enumerate(steps, 1):
+            finished = [part for part in step if part.type == "step-finish" and part.tokens]
+            # A message carries the usage of its last step, and the cost of all.
+            last = number == len(steps)
+            tokens = finished[-1].tokens if finished else message.info.tokens if last else None
+            cost = finished[-1].cost if finished else message.info.cost if len(steps) == 1 else None
+            self.other_usage += bool(last and finished and message.info.tokens and tokens != message.info.tokens)
+            # It was made when its first request was sent; of later requests only the response's first part has a time.
+            starts_ms = [part.started_ms for part in step if part.started_ms]
+            time = time_s(message.info.created_ms if number == 1 or not starts_ms else starts_ms[0])
+            self._response(message.info, step, tokens.whole(cost) if tokens else None, time)
+        for part in message.parts:
+            if part.type == "compaction":
+                self._compaction(part)
+            elif part.type not in (*_CONTENT, *_MARKS):
+                self.skipped[part.type] += 1
+
+    def _response(self, info: Info, step: list[Part], usage: Usage | None, time: float | None) -> None:
+        parts: list[assembly.Part] = []
+        for part in step:
+            match part.type:
+                case "text":
+                    parts += [assembly.Part("assistant", part.text)] if part.text else []
+                case "reasoning":
+                    parts.append(assembly.Part("reasoning", part.text))
+                case "tool":
+                    arguments = compact_json(part.state.input if part.state else None)
+                    parts.append(assembly.Part("tool_call", arguments, part.tool, part.call_id))
+        cleared = self._clear(time)
+        model = info.model_id or (info.model.model_id if info.model else "")
+        self.assembly.response(parts, usage, time, model, comparable=not cleared)
+        for part in step:
+            if part.type == "tool" and part.state:
+                self._result(part, part.state)
+
+    def _clear(self, time: float | None) -> bool:
+        """Whether a request at that time went without old results that were in the history of its segment."""
+        for moment_s, place in self.to_clear if time is not None else ():
+            if time is not None and moment_s <= time and place not in self.cleared:
+                self.cleared.append(place)
+                self.assembly.cleared(place)
+        last = self.assembly.compactions[-1] if self.assembly.compactions else None
+        return any(last is None or place >= last.at or place in last.kept for place in self.cleared)
+
+    def _result(self, part: Part, state: State) -> None:
+        text = state.output if state.output is not None else state.error
+        if text is None and state.status in ("pending", "running"):
+            text = _INTERRUPTED
+        if text is None:
+            return
+        media = tuple(_media(file.mime) for file in state.attachments or [])
+        self.assembly.result(text, part.call_id, part.tool, media)
+        if state.time and state.time.compacted:
+            place = len(self.assembly.items) - 1
+            if self.assembly.items[place].kind == "tool_result":
+                self.to_clear.append((state.time.compacted / 1000, place))
+
+    def finished(self) -> Transcript:
+        """Return the transcript."""
+        assembly = self.assembly
+        assembly.head_recorded = bool(assembly.system)
+        if self.to_clear:
+            assembly.notes.append(f"{len(self.to_clear)} old result(s) were cleared from later requests: kept here")
+        if self.other_usage:
+            assembly.notes.append(
+                f"{self.other_usage} message(s) whose tokens are not those of their last step: the step's are used"
+            )
+        assembly.notes += left_out(self.skipped)
+        if not assembly.calls:
+            assembly.notes.append("no response of the model in this session")
+        return assembly.transcript()

@@ -1,0 +1,1 @@
+"""OpenHands: its event folders, and the completions that its SDK and its server log."""

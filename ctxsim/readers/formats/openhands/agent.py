@@ -1,0 +1,253 @@
+"""What an OpenHands agent sends and gets, from its events: responses, and observations as it shows them to the model.
+
+The lines around an observation follow `openhands/events/observation/commands.py` and
+`openhands/memory/conversation_memory.py` of https://github.com/All-Hands-AI/OpenHands; the recorded usage fits them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly.chat_response import ChatResponse, epoch_s
+from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.source import compact_json, convert
+from ctxsim.transcript import Media, Transcript
+
+QUIET = {"agent_state_changed", "change_agent_state", "null", "recall", "condensation_request", "push", "send_pr"}
+"""Events that the model is told nothing of, or that a prompt template turns into text that is not recorded."""
+
+NOT_ARGUMENTS = {
+    # Fields of an action that the agent adds to what the model wrote.
+    *("thought", "hidden", "blocking", "keep_prompt", "is_confirmed", "confirmation_state", "security_risk"),
+    *("kernel_init_code", "impl_source", "translated_ipython_code", "timeout", "tool_call_metadata", "llm_metrics"),
+    *("id", "timestamp", "source", "message", "action", "cause"),
+}
+
+
+class Metadata(msgspec.Struct):
+    """Which call of which response an action came from."""
+
+    tool_call_id: str | None = None
+    model_response: ChatResponse | None = None
+
+
+class LlmMetrics(msgspec.Struct):
+    """What the agent's requests cost so far, in dollars."""
+
+    accumulated_cost: Any = None
+
+
+class Condensation(msgspec.Struct):
+    """Which earlier events later requests leave out, and the summary that they get instead."""
+
+    forgotten_event_ids: list[int] | None = None
+    forgotten_events_start_id: int | None = None
+    forgotten_events_end_id: int | None = None
+    summary: str | None = None
+
+    @property
+    def forgotten(self) -> set[int]:
+        """The ids of the events."""
+        start, end = self.forgotten_events_start_id, self.forgotten_events_end_id
+        span = () if start is None or end is None else range(start, end + 1)
+        return {*(self.forgotten_event_ids or ()), *span}
+
+
+class Event(msgspec.Struct):
+    """An action or an observation. Resolver output has the arguments beside the action, not under `args`."""
+
+    action: str | None = None
+    observation: str | None = None
+    id: int | None = None
+    timestamp: str | float | None = None
+    source: str | None = None
+    cause: int | None = None
+    args: dict[str, Any] | None = None
+    content: Any = None
+    extras: dict[str, Any] | None = None
+    tool_call_metadata: Metadata | None = None
+    llm_metrics: LlmMetrics | None = None
+
+    @property
+    def call_id(self) -> str:
+        """The id of the call that an event makes or answers; one made of the action's number where there is none."""
+        if self.tool_call_metadata and self.tool_call_metadata.tool_call_id:
+            return self.tool_call_metadata.tool_call_id
+        number = self.id if self.action else self.cause
+        return "" if number is None else f"event-{number}"
+
+
+class Told(msgspec.Struct):
+    """Arguments of a message, and of the action that holds the head."""
+
+    content: Any = None
+    image_urls: list[Any] | None = None
+    tools: list[Any] | None = None
+
+
+class ShellState(msgspec.Struct):
+    """What stands around the output of a command."""
+
+    prefix: str = ""
+    suffix: str = ""
+    working_dir: str | None = None
+    py_interpreter_path: str | None = None
+    exit_code: int = -1
+
+
+class Agent:
+    """Turns the events of one agent into its transcript."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+        self._responses: set[str] = set()
+        self._calls: set[str] = set()
+        self._by_user: set[int | None] = set()
+        self._forgotten: set[int] = set()
+        self._event_of: list[int | None] = []
+        self._cost_usd = 0.0
+        self._agent_spoke = True
+        self._left_out: Frequencies[str] = Frequencies()
+        self._counts: Frequencies[str] = Frequencies()
+
+    def add(self, event: Event, fields: dict[str, Any], where: str) -> None:
+        """Add an event; `fields` are its own, its arguments and its extras. Raises InputError."""
+        if event.action:
+            self._action(event, event.action, fields, where)
+        elif event.observation:
+            self._observation(event, event.observation, fields, where)
+        else:
+            self._left_out["event without action or observation"] += 1
+        self._event_of += [event.id] * (len(self.assembly.items) - len(self._event_of))
+
+    def _cost(self, event: Event) -> float | None:
+        """What a response cost: what the sum has grown by since the one before."""
+        total = dollars(event.llm_metrics.accumulated_cost) if event.llm_metrics else None
+        if total is None:
+            return None
+        before, self._cost_usd = self._cost_usd, total
+        return dollars(total - before)
+
+    def _condensed(self, condensation: Condensation) -> None:
+        """Events that are forgotten stay so; of several summaries only the newest is sent."""
+        number = self.assembly.calls + 1
+        self.assembly.notes.append(f"recorded compaction before call {number} (auto): the whole history is kept")
+        self._forgotten |= condensation.forgotten
+        kept = [place for place, event in enumerate(self._event_of) if event not in self._forgotten]
+        self.assembly.compacted("auto", [condensation.summary or ""], kept)
+
+    def _action(self, event: Event, action: str, fields: dict[str, Any], where: str) -> None:
+        if action == "system":
+            told = convert(fields, Told, where)
+            self.assembly.system.append(text_and_media(told.content, 0)[0])
+            self.assembly.tools += [compact_json(tool) for tool in told.tools or []]
+        elif action == "condensation":
+            self._condensed(convert(fields, Condensation, where))
+        elif action in QUIET:
+            self._left_out[action] += 1
+        elif action == "message" and self._is_from_user(event):
+            self._agent_spoke = False
+            told = convert(fields, Told, where)
+            images = [Media("image", IMAGE_TOKENS["openai"]) for _ in told.image_urls or []]
+            self.assembly.user(Part("user", text_and_media(told.content, 0)[0], media=tuple(images)))
+        elif event.source == "user":
+            self._by_user.add(event.id)
+            self.assembly.user(f"User executed the command:\n{fields.get('command', '')}")
+        elif event.source == "environment":
+            self._left_out[action] += 1
+        else:
+            self._response(event, action, fields)
+
+    def _is_from_user(self, event: Event) -> bool:
+        # Without a source, agent and user take turns.
+        return event.source == "user" or (event.source is None and self._agent_spoke)
+
+    def _response(self, event: Event, action: str, fields: dict[str, Any]) -> None:
+        self._agent_spoke = action == "message"
+        response = event.tool_call_metadata.model_response if event.tool_call_metadata else None
+        if response is None:
+            parts = self._rebuilt(event, action, fields)
+            response = ChatResponse()
+        else:
+            if response.id and response.id in self._responses:
+                return
+            self._responses.add(response.id or "")
+            parts = response.parts()
+        self._calls |= {part.call_id for part in parts if part.kind == "tool_call"}
+        # An action is stored when the response has come.
+        time_s = response.created if event.timestamp is None else epoch_s(event.timestamp)
+        usage = response.whole_usage()
+        self.assembly.response(parts, usage and usage.costing(self._cost(event)), time_s, response.model or "")
+
+    def _rebuilt(self, event: Event, action: str, fields: dict[str, Any]) -> list[Part]:
+        """Return the parts of an action without the model's response."""
+        if action == "message":
+            self._counts["message(s) of the agent without the model's response: their usage is unknown"] += 1
+            return [Part("assistant", text_and_media(fields.get("content"), 0)[0])]
+        self._counts["response(s) rebuilt from thought and arguments, not to the letter: their usage is unknown"] += 1
+        arguments = {
+            key: value
+            for key, value in (event.args or fields).items()
+            if key not in NOT_ARGUMENTS and value not in (None, "", {}, [])
+        }
+        thought = str(fields.get("thought") or "")
+        call = Part("tool_call", compact_json(arguments), action, event.call_id)
+        return [Part("assistant", thought), call] if thought else [call]
+
+    def _observation(self, event: Event, kind: str, fields: dict[str, Any], where: str) -> None:
+        if kind in QUIET:
+            self._left_out[kind] += 1
+            return
+        text, media = self._shown(event, kind, fields, where)
+        if event.cause is not None and event.cause in self._by_user:
+            self.assembly.user(f"\nObserved result of command executed by user:\n{text}")
+        elif kind == "error" and event.call_id not in self._calls:
+            self.assembly.user(text)
+        else:
+            self.assembly.result(text, event.call_id, kind, media)
+
+    def _shown(self, event: Event, kind: str, fields: dict[str, Any], where: str) -> tuple[str, tuple[Media, ...]]:
+        """Return an observation as the model sees it."""
+        text, media = text_and_media(event.content, IMAGE_TOKENS["openai"])
+        match kind:
+            case "run" if isinstance(fields.get("metadata"), dict):
+                self._counts["command result(s) with directory, interpreter and exit code as the agent adds them"] += 1
+                text = _shell_text(text, convert(fields["metadata"], ShellState, where))
+            case "run":
+                self._counts["command result(s) as recorded, without the line on the exit code that was sent"] += 1
+            case "edit" if fields.get("formatted_output_and_error"):
+                text = str(fields["formatted_output_and_error"])
+            case "error":
+                text += "\n[Error occurred in processing last action]"
+            case "user_rejected":
+                text += "\n[Last action has been rejected by the user]"
+            case "browse" | "browse_interactive":
+                self._counts["web page(s) as recorded: the text that was sent may differ"] += 1
+        return text, media
+
+    def finished(self) -> Transcript:
+        """Return the transcript with its notes."""
+        self.assembly.head_recorded = bool(self.assembly.system)
+        self.assembly.notes += [f"{count} {what}" for what, count in self._counts.items()]
+        if self._left_out:
+            kinds = ", ".join(f"{count} x {kind}" for kind, count in self._left_out.most_common())
+            self.assembly.notes.append(f"left out: {kinds}")
+        if not self.assembly.calls:
+            self.assembly.notes.append("no model response is recorded")
+        return self.assembly.transcript()
+
+
+def _shell_text(output: str, state: ShellState) -> str:
+    text = f"{state.prefix}{output}{state.suffix}"
+    if state.working_dir:
+        text += f"\n[Current working directory: {state.working_dir}]"
+    if state.py_interpreter_path:
+        text += f"\n[Python interpreter: {state.py_interpreter_path}]"
+    if state.exit_code != -1:
+        text += f"\n[Command finished with exit code {state.exit_code}]"
+    return text

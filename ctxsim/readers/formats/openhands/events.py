@@ -1,0 +1,179 @@
+"""OpenHands events: a list of actions and observations, as exported, stored one a file, or in evaluation output.
+
+`tool_call_metadata.model_response` of an action is the model's response with its usage; parallel calls repeat it. An
+observation names its action by `cause` and by the metadata. Evaluation output is JSONL, one run a line, in `history`.
+
+Documentation: https://github.com/All-Hands-AI/OpenHands/tree/main/openhands/events
+
+    [{"id": 0, "source": "user", "action": "message", "args": {"content": "Any mail?"}},
+     {"id": 1, "source": "agent", "action": "run", "args": {"command": "ls"}, "tool_call_metadata": {
+       "tool_call_id": "c1", "model_response": {"id": "r1", "model": "m", "usage": {"prompt_tokens": 40},
+       "choices": [{"message": {"content": "I look.", "tool_calls": [
+         {"id": "c1", "function": {"name": "execute_bash", "arguments": "{\\"command\\": \\"ls\\"}"}}]}}]}}},
+     {"id": 2, "source": "agent", "cause": 1, "observation": "run", "content": "mail", "extras": {},
+       "tool_call_metadata": {"tool_call_id": "c1"}}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.formats.openhands.agent import Agent, Event
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert
+from ctxsim.transcript import Transcript
+
+NAME = "openhands-events"
+TITLE = "OpenHands events"
+DOCS = "https://github.com/All-Hands-AI/OpenHands/tree/main/openhands/events"
+VERSIONS = "lists of January 2025, resolver output of 2024; not tried on real ones: folders, delegates, condensation"
+READS = "Messages, actions with the model's response and usage, observations as the agent shows them, delegates."
+NOT_READ = "States, recalls, page trees, summaries of condensers, cuts by the agent's own limit; events of the SDK."
+SOURCES = ("user", "agent", "environment")
+SOME = 20
+"""So many events are looked at to recognise the format."""
+
+
+class Metrics(msgspec.Struct):
+    """Totals of a run."""
+
+    accumulated_cost: Any = None
+
+
+class Run(msgspec.Struct):
+    """One line of evaluation output."""
+
+    history: list[Any]
+    instance_id: str | int | None = None
+    metrics: Metrics | None = None
+
+
+def matches(sample: Sample) -> bool:
+    """A list of events, an object with one under `trajectory`, or JSONL of events or of runs with their `history`."""
+    if sample.folder or not sample.records:
+        return False
+    first = sample.records[0]
+    if isinstance(first, dict) and isinstance(first.get("history"), list):
+        history = _flat(first["history"])
+        return "trajectory" not in first and (_are_events(history) if history else "test_result" in first)
+    if isinstance(sample.document, list):
+        return _are_stored(sample.document)
+    exported = sample.document.get("trajectory") if isinstance(sample.document, dict) else None
+    return _are_stored(exported) or _are_stored(sample.records)
+
+
+def _are_stored(values: Any) -> bool:
+    """Whether these are events as an event stream stores them, each with its source."""
+    return _are_events(values) and all(value.get("source") in SOURCES for value in values[:SOME])
+
+
+def _are_events(values: Any) -> bool:
+    """Whether these are actions and observations; a step of SWE-agent is both."""
+    return (
+        isinstance(values, list)
+        and bool(values)
+        and all(
+            isinstance(value, dict)
+            and "role" not in value
+            and isinstance(value.get("action"), str) != isinstance(value.get("observation"), str)
+            for value in values[:SOME]
+        )
+    )
+
+
+def _flat(history: list[Any]) -> list[Any]:
+    """Return events; before 0.9 evaluation output had pairs of action and observation."""
+    return [event for entry in history for event in (entry if isinstance(entry, list) else [entry])]
+
+
+def owns(folder: Path) -> bool:
+    """Whether a folder is an event store: nothing but files `<number>.json`, each an event."""
+    files = _event_files(folder)
+    known = set(files)
+    if not files or any(not entry.name.startswith(".") and entry not in known for entry in folder.iterdir()):
+        return False
+    try:
+        return _are_stored([Sample(Source(str(files[0]), files[0])).document])
+    except InputError:
+        return False
+
+
+def _event_files(folder: Path) -> list[Path]:
+    files = [entry for entry in folder.iterdir() if entry.suffix == ".json" and entry.stem.isdecimal()]
+    return sorted(files, key=lambda file: int(file.stem))
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return a transcript per run, and one per delegated task."""
+    notes: list[str] = []
+    if sample.folder:
+        yield from _run(source.name, _stored(sample.folder, notes), notes)
+        return
+    first = sample.records[0]
+    if isinstance(first, list):
+        yield from _run(source.name, _numbered(source.name, first), notes)
+    elif isinstance(first.get("history"), list):
+        yield from _runs(source, sample, notes)
+    elif sample.document is not None and isinstance(first.get("trajectory"), list):
+        yield from _run(source.name, _numbered(source.name, first["trajectory"]), notes)
+    else:
+        yield from _run(source.name, ((f"{source.name}:{r.line}", r.value) for r in source.records(notes)), notes)
+
+
+def _runs(source: Source, sample: Sample, notes: list[str]) -> Iterator[Transcript]:
+    """Return the runs of evaluation output; it can also be one document that is not on one line."""
+    records = [Record(1, sample.document)] if sample.document is not None else source.records(notes)
+    held: list[Transcript] = []
+    for record in records:
+        # What was skipped is known when the next line is read: each run waits for it.
+        yield from held
+        where = f"{source.name}:{record.line}"
+        run = convert(record.value, Run, where)
+        name = source.name if sample.document is not None else f"{source.name}#{run.instance_id or record.line}"
+        held = list(_run(name, _numbered(where, _flat(run.history)), []))
+        priced = any(call.usage and call.usage.cost_usd for transcript in held for call in transcript.calls)
+        if held and run.metrics and not priced:
+            held[0] = msgspec.structs.replace(held[0], cost_usd=dollars(run.metrics.accumulated_cost))
+    for transcript in held[:1]:
+        yield msgspec.structs.replace(transcript, notes=(*notes, *transcript.notes))
+    yield from held[1:]
+
+
+def _stored(folder: Path, notes: list[str]) -> Iterator[tuple[str, Any]]:
+    """Return the events of a folder; one that a crash has torn is noted."""
+    for file in _event_files(folder):
+        try:
+            yield str(file), Sample(Source(str(file), file)).document
+        except InputError as error:
+            notes.append(f"{file.name} left out: {error.what}")
+
+
+def _numbered(where: str, events: list[Any]) -> Iterable[tuple[str, Any]]:
+    return ((f"{where} event {number}", event) for number, event in enumerate(events))
+
+
+def _run(name: str, events: Iterable[tuple[str, Any]], notes: list[str]) -> Iterator[Transcript]:
+    """Return the transcripts of one stream of events: the agent's, then those of its delegates."""
+    main = Agent(Assembly(name, NAME))
+    stack, done = [main], [main]
+    for where, value in events:
+        event = convert(value, Event, where)
+        fields = {**value, **(event.args or {}), **(event.extras or {})}
+        if event.observation == "delegate" and len(stack) > 1:
+            stack.pop()
+        stack[-1].add(event, fields, where)
+        if event.action == "delegate":
+            child = Agent(Assembly(f"{name}#delegate-{len(done)}", NAME, stack[-1].assembly.name))
+            child.assembly.user(compact_json(fields.get("inputs") or {}))
+            stack.append(child)
+            done.append(child)
+    # A stream is read to its end before its notes are complete.
+    main.assembly.notes[:0] = notes
+    for agent in done:
+        yield agent.finished()

@@ -1,0 +1,310 @@
+"""Sessions of the pi coding agent and of OpenClaw: a header, then entries; linear in version 1, a tree from 2 on.
+
+Documentation: https://github.com/badlogic/pi-mono/tree/main/packages/coding-agent/docs and, for OpenClaw,
+https://docs.openclaw.ai/reference/session-management-compaction
+
+    {"type": "session", "version": 3, "id": "s", "timestamp": "2025-01-02T03:04:05.000Z", "cwd": "/w"}
+    {"type": "message", "id": "1", "parentId": null, "message": {"role": "user", "content": "Any mail?"}}
+    {"type": "message", "id": "2", "parentId": "1", "message": {"role": "assistant", "model": "m",
+      "content": [{"type": "toolCall", "id": "c1", "name": "mail", "arguments": {}}],
+      "usage": {"input": 9, "output": 20, "cacheRead": 15000, "cacheWrite": 0}}}
+    {"type": "message", "id": "3", "parentId": "2", "message": {"role": "toolResult", "toolCallId": "c1",
+      "toolName": "mail", "content": [{"type": "text", "text": "2 messages"}]}}
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from ctxsim.readers.assembly import Assembly, Part, left_out
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly.session_tree import ancestors, compaction_notes
+from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s
+from ctxsim.transcript import Transcript, Usage
+
+NAME = "pi"
+TITLE = "pi and OpenClaw sessions"
+DOCS = "https://github.com/badlogic/pi-mono/tree/main/packages/coding-agent/docs"
+VERSIONS = "session versions 1 to 3"
+READS = (
+    "the branch a session ended on, compactions with what they kept, costs; commands that the user ran, as user text"
+)
+NOT_READ = "abandoned branches, empty responses that were aborted, extension state, labels"
+
+GATEWAY_MODELS = {"delivery-mirror", "gateway-injected"}
+"""OpenClaw writes what it sent by itself as assistant messages of these models."""
+
+
+class TokenUsage(msgspec.Struct, rename="camel"):
+    """Three parts of the prompt that add up to the whole, and the output."""
+
+    input: int = 0
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    cost: Any = None
+
+    def request(self) -> Usage | None:
+        """Return the usage of the request, or None where it was aborted before it had any."""
+        whole = self.input + (self.cache_read or 0) + (self.cache_write or 0)
+        cost = dollars(self.cost.get("total")) if isinstance(self.cost, dict) else None
+        return Usage(whole, self.output, self.cache_read, self.cache_write).costing(cost) if whole else None
+
+
+class Block(msgspec.Struct):
+    """A block of a response."""
+
+    type: str
+    text: str = ""
+    thinking: str = ""
+    id: str | None = None
+    name: str = ""
+    arguments: Any = None
+
+
+class Message(msgspec.Struct, rename="camel"):
+    """A message of any role; a command of the user has `command` and `output` instead of content."""
+
+    role: str
+    content: str | list[Any] | None = None
+    timestamp: Any = None
+    model: str | None = None
+    usage: TokenUsage | None = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    command: str = ""
+    output: str = ""
+    exit_code: int | None = None
+    cancelled: bool | None = None
+    exclude_from_context: bool | None = None
+    stop_reason: str | None = None
+
+
+class Entry(msgspec.Struct, rename="camel"):
+    """One line after the header."""
+
+    type: str
+    id: str | None = None
+    parent_id: str | UnsetType | None = UNSET
+    timestamp: Any = None
+    message: Message | None = None
+    content: str | list[Any] | None = None
+    summary: str | None = None
+    tokens_before: int | None = None
+    first_kept_entry_id: str | None = None
+    first_kept_entry_index: int | None = None
+    model_id: str | None = None
+    parent_session: str | None = None
+    line: int = 0
+    index: int = 0
+
+    @property
+    def role(self) -> str:
+        """What the entry is to the conversation."""
+        return self.message.role if self.message else self.type
+
+
+CHAT = {"user", "assistant", "toolResult", "bashExecution"}
+KNOWN = {"session", "message", "compaction", "branch_summary", "custom_message", "model_change"}
+
+
+def matches(sample: Sample) -> bool:
+    """A session header with a folder, followed by nothing but typed entries."""
+    header = sample.records[0] if sample.records else None
+    return (
+        isinstance(header, dict)
+        and header.get("type") == "session"
+        and isinstance(header.get("id"), str)
+        and isinstance(header.get("cwd"), str)
+        and all(
+            isinstance(record.get("message"), dict) and isinstance(record["message"].get("role"), str)
+            for record in sample.records
+            if isinstance(record, dict) and record.get("type") == "message"
+        )
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the conversation of a session."""
+    notes: list[str] = []
+    counts: Frequencies[str] = Frequencies()
+    entries = list(_entries(source, notes, counts))
+    kept = _branch(entries)
+    on_branch = [entries[position] for position in sorted(kept)]
+    answered = {entry.message.tool_call_id for entry in on_branch if entry.message}
+    conversation = _Conversation(source.name, counts, answered)
+    for position, entry in enumerate(entries):
+        if position in kept:
+            conversation.add(entry)
+        elif entry.role in CHAT or entry.type == "custom_message":
+            counts["entry of an abandoned branch"] += 1
+    assembly = conversation.assembly
+    assembly.notes += [*notes, *compaction_notes(conversation.compactions, assembly.calls), *left_out(counts)]
+    if conversation.kept_as_user:
+        assembly.notes.append(f"{conversation.kept_as_user} system message(s) kept as user text")
+    if not assembly.calls:
+        assembly.notes.append("no response of a model in it")
+    yield assembly.transcript()
+
+
+def _entries(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[Entry]:
+    for index, record in enumerate(source.records(notes)):
+        value = record.value
+        kind = str(value.get("type")) if isinstance(value, dict) else "JSON that is no object"
+        if kind in KNOWN:
+            entry = convert(value, Entry, f"{source.name}:{record.line}")
+            entry.line, entry.index = record.line, index
+            yield entry
+            continue
+        counts[kind] += 1
+        if isinstance(value, dict) and isinstance(value.get("id"), str):
+            # The chain of parents runs through entries of every type.
+            parent = value.get("parentId", UNSET)
+            yield Entry(kind, value["id"], parent if isinstance(parent, str | UnsetType) else None)
+
+
+def _branch(entries: Sequence[Entry]) -> set[int]:
+    """Return the positions of the entries on the branch that the session ended on."""
+    positions = {entry.id: position for position, entry in enumerate(entries) if entry.id}
+
+    def parent(position: int) -> int | None:
+        named = entries[position].parent_id
+        if named is None or position == 0:
+            return None
+        # Version 1 names no parents, and a parent that isn't in the file says no more than the order does.
+        return positions.get(named, position - 1) if isinstance(named, str) else position - 1
+
+    # The last chat entry, not the last of all: labels and extension state may hang anywhere in the tree.
+    ends = CHAT | {"compaction"}
+    last = max((position for position, entry in enumerate(entries) if entry.role in ends), default=0)
+    return {0} | ancestors(last, parent)
+
+
+class _Conversation:
+    """The transcript in the making."""
+
+    def __init__(self, name: str, counts: Frequencies[str], answered: set[str | None]) -> None:
+        self.name = name
+        self.answered = answered
+        self.assembly = Assembly(name, NAME)
+        self.assembly.head_recorded = False
+        self.counts = counts
+        self.model = ""
+        self.place_of: dict[str | int, int] = {}
+        self.kept_as_user = 0
+        self.compactions: list[tuple[int, str, str]] = []
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry of the branch, or count it as left out."""
+        # Version 1 names the first kept entry by its number in the file, later ones by its id.
+        for name in (entry.id, entry.index):
+            if name is not None:
+                self.place_of[name] = len(self.assembly.items)
+        match entry.type:
+            case "session":
+                self.model = entry.model_id or ""
+                if entry.parent_session:
+                    parent = PurePath(entry.parent_session.replace("\\", "/")).name
+                    self.assembly.notes.append(f"forked from the session {parent}, which it repeats up to the fork")
+            case "message" if entry.message:
+                self._message(entry, entry.message)
+            case "compaction":
+                self._compaction(entry)
+            case "branch_summary":
+                self._user(entry.summary)
+            case "custom_message":
+                self._user(entry.content)
+            case "model_change":
+                self.model = entry.model_id or self.model
+            case _:
+                pass  # counted when it was read
+
+    def _message(self, entry: Entry, message: Message) -> None:
+        match message.role:
+            case "assistant":
+                self._response(entry, message)
+            case "toolResult":
+                text, media = text_and_media(message.content, IMAGE_TOKENS["anthropic"])
+                self.assembly.result(text, message.tool_call_id or "", message.tool_name or "", media)
+            case "bashExecution" if message.exclude_from_context:
+                self.counts["command of the user, kept from the model"] += 1
+            case "bashExecution":
+                self._user(_command_text(message))
+            case "system":
+                self.kept_as_user += 1
+                self._user(message.content)
+            case _:
+                self._user(message.content)
+
+    def _user(self, content: str | list[Any] | None) -> None:
+        text, media = text_and_media(content, IMAGE_TOKENS["anthropic"])
+        if text or media:
+            self.assembly.user(Part("user", text, media=media))
+
+    def _response(self, entry: Entry, message: Message) -> None:
+        usage = message.usage.request() if message.usage else None
+        if message.model in GATEWAY_MODELS:
+            self.counts["message of the gateway, not generated"] += 1
+        elif not message.content and usage is None:
+            self.counts["empty response, aborted or failed"] += 1
+        else:
+            parts = list(_response_parts(message.content, f"{self.name}:{entry.line}"))
+            self.assembly.response(
+                self._resent(parts) if message.stop_reason in ("aborted", "error") else parts,
+                usage,
+                # A response gets its own time when the request starts, its entry one when the response ends.
+                time_s(message.timestamp) or time_s(entry.timestamp),
+                message.model or self.model,
+            )
+
+    def _resent(self, parts: list[Part]) -> list[Part]:
+        """Return what pi sends again of a response that was cut off: not its tool calls, which never ran."""
+        sent = [part for part in parts if part.kind != "tool_call" or part.call_id in self.answered]
+        if len(sent) < len(parts):
+            self.counts["tool call of a response that was aborted or failed"] += len(parts) - len(sent)
+        return sent
+
+    def _compaction(self, entry: Entry) -> None:
+        """From here on requests hold the summary and the entries from the first kept one on."""
+        if not self.assembly.calls:
+            self.assembly.notes.append("the history before the recorded compaction is missing: starts with its summary")
+        else:
+            said = f"{entry.tokens_before} tokens" if entry.tokens_before else ""
+            self.compactions.append((self.assembly.calls + 1, "recorded compaction", said))
+        named: str | int | None = entry.first_kept_entry_id or entry.first_kept_entry_index
+        start = self.place_of.get(named) if named is not None else None
+        kept = range(len(self.assembly.items) if start is None else start, len(self.assembly.items))
+        self.assembly.compacted("", [entry.summary or ""], kept, entry.tokens_before)
+
+
+def _response_parts(content: str | list[Any] | None, where: str) -> Iterator[Part]:
+    for value in [{"type": "text", "text": content}] if isinstance(content, str) else content or []:
+        block = convert(value, Block, where)
+        match block.type:
+            case "text":
+                if block.text:
+                    yield Part("assistant", block.text)
+            case "thinking":
+                # Empty where the provider only gives an encrypted signature.
+                yield Part("reasoning", block.thinking)
+            case "toolCall":
+                arguments = {} if block.arguments is None else block.arguments
+                yield Part("tool_call", compact_json(arguments), block.name, block.id or "")
+            case _:
+                yield Part("assistant", compact_json(value))
+
+
+def _command_text(message: Message) -> str:
+    """The user text that stands for a command that the user ran: command, output in a fence, and how it ended."""
+    output = f"```\n{message.output}\n```" if message.output else "(no output)"
+    ended = "(command cancelled)" if message.cancelled else ""
+    if not ended and message.exit_code:
+        ended = f"Command exited with code {message.exit_code}"
+    return f"Ran `{message.command}`\n{output}" + (f"\n\n{ended}" if ended else "")

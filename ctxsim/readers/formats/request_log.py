@@ -1,0 +1,201 @@
+"""Logs of requests and responses, as proxies, client wrappers and SWE-agent write them; each request is a full copy.
+
+Pairs `{"request": …, "response": …}` of chat completions or Anthropic messages, one a line, in a list, or alone, also
+with the two under `body`; or SWE-agent's lines of `type` request and response.
+
+Documentation: https://platform.openai.com/docs/api-reference/chat, https://docs.anthropic.com/en/api/messages
+
+    {"request": {"model": "m", "system": "Be brief.", "messages": [{"role": "user", "content": "Any mail?"}]},
+     "response": {"model": "m", "content": [{"type": "text", "text": "Two."}],
+       "usage": {"input_tokens": 40, "output_tokens": 2}}}
+    {"type": "request", "timestamp": "2025-01-01T00:00:00", "request_params": {"model": "m", "messages": []}}
+    {"type": "response", "response": {"choices": [{"message": {"role": "assistant", "content": "Two."}}]}}
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_user_content
+from ctxsim.readers.assembly.anthropic_content import Message as AnthropicMessage
+from ctxsim.readers.assembly.anthropic_content import response_parts as anthropic_parts
+from ctxsim.readers.assembly.blocks import text_and_media
+from ctxsim.readers.assembly.chat_response import ChatResponse, add_chat_message, epoch_s
+from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
+from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.transcript import Transcript
+
+NAME = "request-log"
+TITLE = "Request and response log (OpenAI chat, Anthropic messages, SWE-agent)"
+DOCS = "https://docs.anthropic.com/en/api/messages"
+VERSIONS = "SWE-agent 1.1 `llm_interactions`; not tried on real ones: pairs of chat completions or Anthropic messages"
+READS = "Requests with system prompt and tools, responses, provider usage and times; one transcript a conversation."
+NOT_READ = "Streamed responses (server-sent events), the Responses API, SWE-agent's own estimate of usage, headers."
+
+
+class Moment(msgspec.Struct):
+    """When a request was made, where the log keeps it inside."""
+
+    timestamp: str | float | None = None
+
+
+class Request(msgspec.Struct):
+    """The body of a request in either style; `system` stands beside the messages in Anthropic's."""
+
+    messages: list[Any]
+    system: Any = None
+    tools: list[Any] | None = None
+    model: str | None = None
+
+
+class AnthropicResponse(msgspec.Struct):
+    """A response of the Messages API."""
+
+    content: list[Any]
+    usage: BilledUsage | None = None
+    model: str | None = None
+
+
+class Pair(msgspec.Struct):
+    """One entry of a log. The time is that of the request where the log tells it."""
+
+    request: dict[str, Any]
+    response: Any = None
+    timestamp: str | float | None = None
+    start_time: str | float | None = None
+    created_at: str | float | None = None
+
+
+class Line(msgspec.Struct):
+    """One line of SWE-agent's log."""
+
+    type: str
+    request_params: dict[str, Any] | None = None
+    response: Any = None
+    timestamp: str | float | None = None
+
+
+def matches(sample: Sample) -> bool:
+    """Entries with a `request` that has messages and a `response`, or SWE-agent's `request_params`."""
+    return any(_is_line(value) or _is_pair(value) for value in _flat(sample.records[:3]))
+
+
+def _flat(values: list[Any]) -> list[Any]:
+    return values[0][:3] if len(values) == 1 and isinstance(values[0], list) else values
+
+
+def _is_line(value: Any) -> bool:
+    if not isinstance(value, dict) or value.get("type") != "request":
+        return False
+    return "messages" in _body(value.get("request_params"))
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, dict) and "response" in value and "messages" in _body(value.get("request"))
+
+
+def _body(value: Any) -> dict[str, Any]:
+    """Return what was sent or received: the value, or its `body`, which may be JSON text; {} if it's no object."""
+    if isinstance(value, dict) and "body" in value:
+        value = value["body"]
+        if isinstance(value, str):
+            try:
+                value = msgspec.json.decode(value)
+            except msgspec.DecodeError:
+                return {}
+    return value if isinstance(value, dict) else {}
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per conversation."""
+    notes: list[str] = []
+    left_out: Frequencies[str] = Frequencies()
+    if sample.document is None:
+        entries = ((f"{source.name}:{record.line}", record.value) for record in source.records(notes))
+    else:
+        values = sample.document if isinstance(sample.document, list) else [sample.document]
+        entries = ((f"{source.name} entry {number}", value) for number, value in enumerate(values, 1))
+    # Everything is read before the first transcript is complete, so the counts are final when they are noted.
+    threads = list(transcripts(_logs(entries, left_out), source.name, NAME))
+    notes += [f"{count} {what}" for what, count in left_out.items() if count]
+    if not threads:
+        empty = Assembly(source.name, NAME)
+        empty.head_recorded = False
+        empty.notes += [*notes, "no model response is recorded"]
+        yield empty.transcript()
+        return
+    yield msgspec.structs.replace(threads[0], notes=(*notes, *threads[0].notes))
+    yield from threads[1:]
+
+
+def _logs(entries: Iterator[tuple[str, Any]], left_out: Frequencies[str]) -> Iterator[Logged]:
+    """Return the pairs; what has no response, or is of another kind, is counted in `left_out`."""
+    waiting: tuple[str, Line] | None = None
+    for where, value in entries:
+        if _is_pair(value):
+            pair = convert(value, Pair, where)
+            inside = convert(pair.request, Moment, f"{where} request").timestamp
+            times = (pair.start_time, inside, pair.timestamp, pair.created_at)
+            time_s = epoch_s(next((time for time in times if time is not None), None))
+            if logged := _logged(where, _body(pair.request), _body(pair.response), time_s):
+                yield logged
+            else:
+                left_out["request(s) without a recorded response left out"] += 1
+        elif _is_line(value):
+            left_out["request(s) without a recorded response left out"] += waiting is not None
+            waiting = where, convert(value, Line, where)
+        elif waiting and isinstance(value, dict) and value.get("type") == "response":
+            line = convert(value, Line, where)
+            place, asked = waiting
+            waiting = None
+            logged = _logged(place, _body(asked.request_params), _body(line.response), epoch_s(asked.timestamp))
+            if logged:
+                left_out["usage record(s) of SWE-agent left out: its own estimate"] += logged.usage is not None
+                logged.usage = None
+                yield logged
+        else:
+            left_out["record(s) that are no request or response left out"] += 1
+    left_out["request(s) without a recorded response left out"] += waiting is not None
+
+
+def _logged(where: str, request: dict[str, Any], response: dict[str, Any], time_s: float | None) -> Logged | None:
+    """Return a pair in the style of its response; None if there is no answer in it."""
+    sent = convert(request, Request, f"{where} request")
+    caught = Caught()
+    caught.tools += [compact_json(tool) for tool in sent.tools or []]
+    if isinstance(response.get("choices"), list):
+        chat = convert(response, ChatResponse, f"{where} response")
+        _add_chat(caught, sent, where)
+        # The model of the response: behind a proxy it can be another one than was asked for.
+        return Logged(where, caught, tuple(chat.parts()), chat.whole_usage(), time_s or chat.created, chat.model or "")
+    if isinstance(response.get("content"), list):
+        message = convert(response, AnthropicResponse, f"{where} response")
+        _add_anthropic(caught, sent, where)
+        parts = tuple(anthropic_parts(message.content, f"{where} response"))
+        usage = message.usage.whole() if message.usage else None
+        return Logged(where, caught, parts, usage, time_s, message.model or "")
+    return None
+
+
+def _add_chat(caught: Caught, request: Request, where: str) -> None:
+    for number, value in enumerate(request.messages):
+        add_chat_message(caught, value, f"{where} message {number}", first=not caught.said)
+
+
+def _add_anthropic(caught: Caught, request: Request, where: str) -> None:
+    if request.system:
+        caught.system.append(text_and_media(request.system, 0)[0])
+    for number, value in enumerate(request.messages):
+        place = f"{where} message {number}"
+        message = convert(value, AnthropicMessage, place)
+        if message.role == "assistant":
+            caught.response(anthropic_parts(message.content, place))
+        elif message.role == "system":
+            caught.system.append(text_and_media(message.content, 0)[0])
+        else:
+            add_user_content(caught, message.content, place)

@@ -1,0 +1,158 @@
+"""SWE-agent trajectories (`.traj`): the conversation is `history`; `trajectory` repeats it step by step.
+
+Without function calling (0.x, and 1.x on demand) a command stands in the response's text and its observation is a user
+message: the command from its first word on becomes the tool call, so that the parts joined are the text to the letter,
+and the observation becomes its result.
+
+Documentation: https://swe-agent.com/latest/usage/trajectories/
+
+    {"history": [
+      {"role": "system", "content": "Be brief.", "agent": "main"},
+      {"role": "user", "content": "Any mail?", "agent": "main"},
+      {"role": "assistant", "content": "I look.\\n```\\nls mail\\n```", "thought": "I look.", "action": "ls mail\\n"},
+      {"role": "user", "content": "2 messages", "agent": "main"}],
+     "trajectory": [], "info": {"model_stats": {"api_calls": 1}}}
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly.chat_messages import Message, ToolCall, response_parts
+from ctxsim.readers.assembly.chat_response import ThinkingBlock, with_thinking
+from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly.swe_runs import Described, Run
+from ctxsim.readers.assembly.text_calls import command_parts
+from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.transcript import Transcript
+
+NAME = "swe-agent"
+TITLE = "SWE-agent trajectory"
+DOCS = "https://swe-agent.com/latest/usage/trajectories/"
+VERSIONS = "0.x of 2024 and 1.x, commands in the text or function calling; not tried on real ones: attempts, sub-agents"
+READS = "`history` of each agent, of each attempt, with demonstrations and thinking."
+NOT_READ = "`trajectory` and its `query` (copies), what history processors cut, run totals of usage (none per call)."
+
+
+class Entry(msgspec.Struct):
+    """One message of the history."""
+
+    role: str
+    content: str | list[Any] | None = None
+    action: str | None = None
+    agent: str = ""
+    is_demo: bool | None = None
+    tool_calls: list[ToolCall] | None = None
+    tool_call_ids: list[str] | None = None
+    thinking_blocks: list[ThinkingBlock] | None = None
+
+
+class Attempt(Described, kw_only=True):
+    """A document, or one of its attempts."""
+
+    history: list[Any]
+
+
+def matches(sample: Sample) -> bool:
+    """An object whose `history` holds chat messages, with `trajectory` beside it or agents named in it."""
+    value = sample.document
+    if not isinstance(value, dict) or not isinstance(value.get("history"), list):
+        return False
+    history = value["history"]
+    if not all(isinstance(entry, dict) and isinstance(entry.get("role"), str) for entry in history[:3]):
+        return False
+    named = any("agent" in entry or "message_type" in entry for entry in history[:3])
+    return isinstance(value.get("trajectory"), list) or named
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return a transcript per attempt and agent; the first agent of an attempt is the parent of the others."""
+    document = sample.document
+    attempts = document.get("attempts")
+    if not isinstance(attempts, list) or not attempts:
+        yield from _attempt(source.name, source.name, document)
+        return
+    for number, attempt in enumerate(attempts, 1):
+        # The document itself repeats the chosen one.
+        yield from _attempt(f"{source.name}#attempt-{number}", f"{source.name} attempt {number}", attempt)
+
+
+def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
+    attempt = convert(value, Attempt, where)
+    entries = [convert(entry, Entry, f"{where} message {n}") for n, entry in enumerate(attempt.history)]
+    agents = list(dict.fromkeys(entry.agent for entry in entries)) or [""]
+    for agent in agents:
+        first = agent == agents[0]
+        assembly = Assembly(name if first else f"{name}#{agent}", NAME, None if first else name)
+        _add_history(assembly, [entry for entry in entries if entry.agent == agent])
+        stats = attempt.stats
+        assembly.cost_usd = dollars(stats.instance_cost) if len(agents) == 1 else None
+        if stats.tokens_sent and first:
+            # 0.x sent only the last five observations in full; the totals of the known runs fit that.
+            assembly.notes.append(
+                f"usage is recorded as totals only: {stats.tokens_sent} tokens sent in {stats.api_calls} requests; "
+                "history processors may have shortened what was sent"
+            )
+        yield assembly.transcript()
+
+
+def _add_history(assembly: Assembly, entries: list[Entry]) -> None:
+    counts: Frequencies[str] = Frequencies()
+    run = Run(assembly)
+    for entry in entries:
+        text, media = text_and_media(entry.content, IMAGE_TOKENS["anthropic"])
+        if entry.role == "system":
+            assembly.system.append(text)
+        elif entry.is_demo:
+            counts["message(s) of a demonstration are part of the request: kept as user texts"] += 1
+            calls = [compact_json(msgspec.to_builtins(call)) for call in entry.tool_calls or []]
+            assembly.user(Part("user", "\n".join([text, *calls]), media=media))
+        elif entry.role == "assistant" and _is_exit(entry):
+            counts["message(s) with which the agent gave up left out: no model made them"] += 1
+        elif entry.role == "assistant":
+            parts = _parts(entry, text)
+            if entry.action and entry.action.strip() and not any(part.tool for part in parts):
+                counts["command(s) not found in the text of their response: observations kept as user texts"] += 1
+            run.response(parts)
+        elif entry.role == "tool":
+            run.result(text, next(iter(entry.tool_call_ids or []), ""), media)
+        else:
+            run.user(text, media)
+    notes = [f"{count} {what}" for what, count in counts.items()]
+    if any(entry.tool_calls for entry in entries):
+        notes.append("the tool definitions are not recorded")
+    run.finish(notes)
+
+
+def _is_exit(entry: Entry) -> bool:
+    """Whether the agent wrote this itself on giving up, as 0.x does: `exit_context`, `exit_cost`, `exit_error`, …"""
+    action = (entry.action or "").strip()
+    text, _ = text_and_media(entry.content, 0)
+    return action.startswith("exit_") and action not in text
+
+
+def _parts(entry: Entry, text: str) -> list[Part]:
+    """Return thinking, text and tool calls of a response."""
+    if entry.tool_calls:
+        parts = response_parts(Message("assistant", None, entry.tool_calls), text)
+    else:
+        parts = command_parts(text, _command_place(text, (entry.action or "").strip()))
+    return with_thinking(parts, entry.thinking_blocks)
+
+
+def _command_place(text: str, command: str) -> int | None:
+    """Return where a command begins in its response: in the last fence that opens with it, else its last place."""
+    if not command:
+        return None
+    for fence in ("```\n", "<command>\n"):
+        at = text.rfind(fence + command)
+        if at >= 0:
+            return at + len(fence)
+    at = text.rfind(command)
+    return at if at >= 0 else None

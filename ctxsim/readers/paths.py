@@ -1,0 +1,84 @@
+"""What paths on the command line mean: files, archives, folders, lists and patterns, as sources of transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from glob import glob
+from pathlib import Path
+
+from ctxsim.errors import InputError
+from ctxsim.readers.reader import owner
+from ctxsim.readers.source import Source, archive_members, standard_input
+
+SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip")
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Return files, and folders that are one source as a whole, in sorted order."""
+    if owner(folder):
+        yield folder
+        return
+    for entry in sorted(folder.iterdir()):
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _walk(entry)
+        elif entry.is_file() and entry.suffix in SUFFIXES:
+            yield entry
+
+
+def sources(*paths: str) -> Iterator[Source]:
+    """Return what paths on the command line mean: `-`, a file, an archive, or a folder, walked in sorted order.
+
+    `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a pattern. What several
+    of them mean comes once. Raises InputError if one means nothing.
+    """
+    seen = set()
+    for path in paths:
+        for source in _sources(path):
+            key = (source.path.resolve() if source.path else source.name, source.member)
+            if key not in seen:
+                seen.add(key)
+                yield source
+
+
+def _sources(path: str) -> Iterator[Source]:
+    if path == "-":
+        yield standard_input()
+        return
+    root = Path(path)
+    if path.startswith("@") and not root.exists():
+        yield from _listed(path[1:])
+        return
+    if set(path) & set("*?[") and not root.exists():
+        # A pattern may begin anywhere, so there is no folder to ask.
+        matching = sorted(glob(path, recursive=True))  # noqa: PTH207
+        if not matching:
+            raise InputError(path, "matches nothing")
+        for one in matching:
+            yield from _sources(one)
+        return
+    if not root.exists():
+        raise InputError(path, "does not exist")
+    if not root.is_dir() and not root.is_file():
+        # A pipe can be read only once.
+        yield Source(path, data=root.read_bytes(), named=True)
+        return
+    found = [root] if root.is_file() else _walk(root)
+    any_found = False
+    for file in found:
+        any_found = True
+        if file.suffix == ".zip":
+            yield from archive_members(file)
+        else:
+            yield Source(str(file), file, named=file == root)
+    if not any_found:
+        raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
+
+
+def _listed(path: str) -> Iterator[Source]:
+    """The sources of a list of paths, one a line; relative ones are relative to where the command runs."""
+    try:
+        names = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"@{path}", f"is no list of paths: {error}") from None
+    for name in filter(None, map(str.strip, names)):
+        yield from _sources(name)

@@ -1,0 +1,9 @@
+"""Where transcripts come from: files, compressed or not, archives, standard input; read within limits."""
+
+from ctxsim.readers.source.sample import Sample
+from ctxsim.readers.source.source import Record, Source, archive_members, standard_input
+from ctxsim.readers.source.values import compact_json, convert, time_s
+
+__all__ = [
+    "Record", "Sample", "Source", "archive_members", "compact_json", "convert", "standard_input", "time_s",
+]  # fmt: skip

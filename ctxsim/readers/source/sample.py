@@ -1,0 +1,107 @@
+"""What a format is recognised by: the beginning of a source, decoded once for all formats that look at it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.readers.source.source import Source
+from ctxsim.readers.source.values import json_values, with_lone_surrogates
+
+SAMPLE_RECORDS = 40
+SAMPLE_BYTES = 1 << 20
+
+
+class Sample:
+    """What detection looks at: the first records of a JSONL file, or a whole JSON document.
+
+    `document` is None for JSONL; `records` of a document is the document alone, so a JSONL file of one line is found
+    by its record too. `members` are the names in a zip archive.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    @cached_property
+    def folder(self) -> Path | None:
+        """The folder that is this source as a whole, or None."""
+        path = self.source.path
+        return path if path is not None and path.is_dir() else None
+
+    @cached_property
+    def start(self) -> bytes:
+        """The first 4 KB; empty for a folder."""
+        if self.folder:
+            return b""
+        with self.source.open() as stream, self.source.readable():
+            return stream.read(4096)
+
+    @cached_property
+    def members(self) -> tuple[str, ...]:
+        """Names in a zip archive, or ()."""
+        if not self.start.startswith(b"PK\x03\x04"):
+            return ()
+        try:
+            with self.source.open() as stream, zipfile.ZipFile(cast(Any, stream)) as archive:
+                return tuple(archive.namelist())
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            raise InputError(self.source.name, f"is a damaged zip archive: {error}") from error
+
+    @cached_property
+    def jsonl(self) -> bool:
+        """Whether the first line is a JSON value by itself and something follows it."""
+        lines = self.source.lines()
+        first = next(lines, None)
+        if first is None:
+            return False
+        try:
+            values = json_values(first[1])
+        except ValueError:
+            return False
+        return len(values) > 1 or next(lines, None) is not None
+
+    @cached_property
+    def document(self) -> Any:
+        """The whole file as one JSON value; None if it's JSONL, an archive or not JSON. Raises InputError if cut."""
+        if self.members or self.jsonl:
+            return None
+        data = self.source.content().removeprefix(b"\xef\xbb\xbf")
+        start = data.lstrip()[:1]
+        if start not in (b"{", b"["):
+            return None
+        try:
+            return msgspec.json.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            try:
+                return with_lone_surrogates(data.decode("utf-8"))
+            except (json.JSONDecodeError, RecursionError):
+                pass
+            except UnicodeDecodeError as bad:
+                line = data.count(b"\n", 0, bad.start) + 1
+                raise InputError(f"{self.source.name}:{line}", f"invalid UTF-8 at byte {bad.start}") from None
+            raise InputError(self.source.name, f"is not complete JSON: {error}") from None
+        except RecursionError:
+            raise InputError(self.source.name, "is nested too deeply to be a transcript") from None
+
+    @cached_property
+    def records(self) -> list[Any]:
+        """The first JSON values of the file."""
+        if not self.jsonl:
+            return [] if self.document is None else [self.document]
+        values: list[Any] = []
+        size = 0
+        for _, line in self.source.lines():
+            size += len(line)
+            try:
+                values += json_values(line)
+            except ValueError:
+                continue
+            if len(values) >= SAMPLE_RECORDS or size > SAMPLE_BYTES:
+                break
+        return values

@@ -1,0 +1,149 @@
+"""Where transcripts are read from: a file, compressed or not, a member of an archive, a folder, or standard input."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zipfile
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.readers.source.archive import member_bytes
+from ctxsim.readers.source.limits import most_bytes, read_all, too_large
+from ctxsim.readers.source.values import json_values
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One JSON value of a JSONL file and the line that it stands in, counted from 1."""
+
+    line: int
+    value: Any
+
+
+class Source:
+    """Bytes with a name that people recognise. Opening it again starts from the beginning."""
+
+    def __init__(
+        self,
+        name: str,
+        path: Path | None = None,
+        data: bytes | None = None,
+        named: bool = False,
+        member: str | None = None,
+    ) -> None:
+        # A file name that isn't UTF-8 is shown with ? and opened by its path.
+        self.name = name.encode("utf-8", "replace").decode("utf-8")
+        self.path = path
+        self.member = member
+        self.named = named
+        """Whether the user named it; else it was found in a folder or an archive."""
+        self._data = data
+
+    def open(self) -> BinaryIO:
+        """Return the decompressed bytes as a stream."""
+        if self._data is not None:
+            return io.BytesIO(self._data)
+        assert self.path is not None
+        if self.member is not None:
+            return io.BytesIO(_member(self.path, self.member, self.name))
+        suffix = self.path.suffix
+        try:
+            if suffix == ".gz":
+                return cast(BinaryIO, gzip.open(self.path))
+            if suffix == ".zst":
+                import pyarrow
+
+                return io.BufferedReader(pyarrow.input_stream(str(self.path), compression="zstd"))
+            return self.path.open("rb")
+        except OSError as error:
+            raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
+
+    def content(self) -> bytes:
+        """Return everything. For documents only: JSONL is streamed by `records`."""
+        with self.open() as stream, self.readable():
+            return read_all(stream, self.name)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Return non-empty lines with their numbers, split at line feeds only; `//` comment lines are left out."""
+        limit = most_bytes()
+        with self.open() as stream, self.readable():
+            for number in count(1):
+                line = stream.readline(limit + 1)
+                if not line:
+                    return
+                if len(line) > limit:
+                    raise too_large(f"{self.name}:{number}")
+                line = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
+                if line and not line.startswith(b"//"):
+                    yield number, line
+
+    def records(self, notes: list[str]) -> Iterator[Record]:
+        """Return the JSON values of a JSONL file in order.
+
+        Two values glued on one line are two records. A line that isn't JSON is skipped and noted with its number, a
+        torn last line too; so is invalid UTF-8, with its byte. Raises InputError if no line at all is JSON.
+        """
+        good = False
+        bad: list[tuple[int, str]] = []
+        for number, line in self.lines():
+            try:
+                values = json_values(line)
+            except ValueError as error:
+                bad.append((number, str(error)))
+                continue
+            for value in values:
+                good = True
+                yield Record(number, value)
+        if bad and not good:
+            raise InputError(f"{self.name}:{bad[0][0]}", f"is not JSON: {bad[0][1]}")
+        for number, why in bad[:5]:
+            notes.append(f"line {number} skipped, not JSON: {why}")
+        if len(bad) > 5:
+            notes.append(f"{len(bad) - 5} more lines skipped, not JSON")
+
+    def readable(self) -> _Readable:
+        """Return a context in which what can't be read raises InputError."""
+        return _Readable(self.name)
+
+
+class _Readable:
+    """Turns what decompression and the file system can raise into one line for people."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        unreadable = EOFError | OSError | zipfile.BadZipFile | NotImplementedError
+        if isinstance(error, unreadable) and not isinstance(error, BrokenPipeError):
+            raise InputError(self.name, f"cannot be read: {error}") from error
+
+
+def standard_input() -> Source:
+    """Return what is piped in, as one source."""
+    return Source("standard input", data=read_all(sys.stdin.buffer, "standard input"))
+
+
+def archive_members(path: Path) -> Iterator[Source]:
+    """Return the members of a zip archive as sources, read one at a time; a damaged archive as one that can't be."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = sorted(info.filename for info in archive.infolist() if not info.is_dir())
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
+        yield Source(str(path), path, named=True)
+        return
+    for name in names:
+        yield Source(f"{path}!{name}", path, member=name)
+
+
+def _member(path: Path, name: str, shown: str) -> bytes:
+    with _Readable(shown), zipfile.ZipFile(path) as archive:
+        return member_bytes(archive, archive.getinfo(name))

@@ -1,0 +1,191 @@
+"""The one loop: a transcript, a policy and a provider in, what was sent at each call out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from ctxsim.bounds import plan
+from ctxsim.policies import Oracle, Overflow, Spec, Surroundings
+from ctxsim.policies.recorded import Recorded
+from ctxsim.provider import MockLLM, Provider, Verdict
+from ctxsim.references import Ahead, References, prepare
+from ctxsim.replay.moments import Moments, Request
+from ctxsim.replay.shortcut import Shortcut
+from ctxsim.replay.tally import Sent
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Call, Item, Transcript, Usage
+from ctxsim.view import View
+
+RETRIES = 10
+"""Requests sent again after an overflow where no policy states its own number."""
+
+
+class Like(NamedTuple):
+    """What keep-all sent of the same transcript to the same provider, and what the rate limit was asked for."""
+
+    sent: Sequence[Sent]
+    demands: list[tuple[float, int]]
+
+
+class Replay:
+    """One replay; iterate it once. Teacher-forced: the recorded response joins the view whatever the provider said."""
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        spec: Spec,
+        provider: Provider,
+        counter: Counter,
+        references: References | None,
+        like: Like | None,
+    ) -> None:
+        self.transcript = transcript
+        self._provider = provider
+        self._counter = counter
+        self._references = references
+        sees = Surroundings(
+            window=provider.window, head=transcript.head, estimator=spec.estimator, summarize=self._summarize
+        )
+        self._moments = Moments(spec, sees)
+        mock = MockLLM(provider, counter, transcript.head)
+        self._llm = Shortcut(mock, *like, lambda: self._moments.touched) if like else mock
+        for link in self._moments.links:
+            if isinstance(link, Oracle):
+                link.foresee(plan(transcript, self._known, provider, counter, link.aim, link.stub))
+            if isinstance(link, Recorded):
+                link.follow(transcript.compactions, transcript.cleared)
+        self._number = 0
+        self._new_from = 0
+
+    @property
+    def threshold(self) -> float | None:
+        """The estimate over which the policy acts before a call; the first of a chain's."""
+        return self._moments.threshold
+
+    @property
+    def demands(self) -> list[tuple[float, int]]:
+        """Simulated second and tokens that count towards a rate limit, per call so far."""
+        return self._llm.demands
+
+    def __iter__(self) -> Iterator[Sent]:
+        joined, items = 0, self.transcript.items
+        for call in self.transcript.calls:
+            self._number += 1
+            self._join(items[joined : call.start])
+            yield self._call(call)
+            joined = call.end
+        # The policy's ways to ask and to speak lead back here: cut, or only the garbage collector frees a replay.
+        self._moments.sees.close()
+
+    def _join(self, items: Iterable[Item]) -> None:
+        """New items enter the view; whether reasoning goes out again, and until when, is the vendor's rule."""
+        resend = self._provider.reasoning
+        for item in items:
+            if item.kind == "reasoning" and resend == "never":
+                continue
+            if item.kind == "user" and resend == "current_turn":
+                self._moments.forget_reasoning()
+            self._moments.add(item)
+
+    def _call(self, call: Call) -> Sent:
+        """Send one request and let its recorded response join the view."""
+        moments, llm, sees = self._moments, self._llm, self._moments.sees
+        sees.head = call.head or self.transcript.head
+        llm.begin(self._scheduled_s(call), sees.head, call.cold)
+        sees.now_s = began_s = llm.now_s
+        request, tokens, verdict, attempts = self._send(moments.before_call())
+        response = self.transcript.items[call.start : call.end]
+        output = self._output_tokens(call, response)
+        bill = llm.bill(output, self._new_from)
+        self._new_from = call.start
+        sees.now_s = ended_s = llm.now_s
+        estimated = sees.estimate(request)
+        changed_from, cause = moments.sent(request)
+        self._join(response)
+        if verdict.status == "ok":
+            moments.after_call(Usage(tokens, output, bill.split.read, bill.split.write), response)
+        return Sent(
+            self._number, call, request, changed_from, verdict, attempts, bill, tokens, estimated, output,
+            moments.settle(), cause, (began_s, ended_s), not moments.touched,
+        )  # fmt: skip
+
+    def _send(self, asked: Request) -> tuple[View, int, Verdict, int]:
+        """Return the request as sent last, its tokens, the verdict on it, and how many were sent."""
+        moments, llm = self._moments, self._llm
+        request = asked.view
+        tokens = llm.ask(request, moments.changed_from)
+        if asked.stop is not None:
+            # Who gives up sends nothing: nothing is refused, waited for or taken from the bucket.
+            llm.not_asked(moments.changed_from)
+            return request, tokens, Verdict("stopped", asked.stop.reason), 1
+        verdict, attempts = llm.judge(request, tokens, moments.changed_from), 1
+        retries = RETRIES if moments.retries is None else moments.retries
+        while verdict.status == "overflow" and attempts <= retries:
+            smaller = self._shrink(request, tokens, verdict.reason)
+            if smaller is None:
+                break
+            request, tokens = smaller
+            attempts += 1
+            if asked.lasting:
+                moments.view = request
+            verdict = llm.judge(request, tokens, moments.changed_from)
+        return request, tokens, verdict, attempts
+
+    def _shrink(self, view: View, tokens: int, message: str) -> tuple[View, int] | None:
+        """After an overflow: the first policy's view that is really smaller, and its tokens; or None."""
+        for acted in self._moments.on_overflow(view, Overflow(message, self._provider.window)):
+            smaller = self._llm.ask(acted, self._moments.changed_from)
+            if smaller < tokens:
+                return acted, smaller
+            self._llm.ask(view, self._moments.changed_from)
+        return None
+
+    def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
+        items = list(items)
+        wanted = self._ahead.wanted(self._number, items) if self._provider.summaries == "clairvoyant" else ()
+        self._moments.touched = True
+        result = self._llm.summarize(items, max_tokens, wanted)
+        self._moments.tally.summaries.append(result)
+        self._moments.sees.now_s = self._llm.now_s
+        return result.text
+
+    @cached_property
+    def _known(self) -> References:
+        """The transcript's references, prepared here only if nobody has."""
+        return self._references or prepare(self.transcript)
+
+    @cached_property
+    def _ahead(self) -> Ahead:
+        return Ahead(self._known)
+
+    def _output_tokens(self, call: Call, response: Sequence[Item]) -> int:
+        """Recorded output where the reader trusts it, else counted."""
+        if call.usage is not None and call.usage.output_tokens is not None:
+            return call.usage.output_tokens
+        return sum(map(self._counter.item, response))
+
+    def _scheduled_s(self, call: Call) -> float:
+        """When the call began in the recording, in seconds since the first one; else by the provider's pace."""
+        first = self.transcript.calls[0].time_s
+        if call.time_s is not None and first is not None:
+            return max(0.0, call.time_s - first)
+        return (self._number - 1) * self._provider.pace_s
+
+
+def replay(
+    transcript: Transcript,
+    spec: Spec,
+    provider: Provider,
+    counter: Counter,
+    references: References | None = None,
+    like: Like | None = None,
+) -> Replay:
+    """Replay a transcript through a policy, call by call. `references`, if prepared already, are for oracles.
+
+    `like`: what keep-all sent; until the policy's first edit nothing is rendered, cached or billed again.
+    Raises ContractError where the policy breaks its contract.
+    """
+    counter.learn_transcript(transcript)
+    return Replay(transcript, spec, provider, counter, references, like)

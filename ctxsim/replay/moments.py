@@ -1,0 +1,177 @@
+"""The moments at which policies act on the view: each edit held to the contract, and written down."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ctxsim.errors import ContractError
+from ctxsim.estimators import Reported
+from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
+from ctxsim.replay.tally import Tally
+from ctxsim.transcript import Item, Usage
+from ctxsim.view import Edit, View
+
+
+class Request(NamedTuple):
+    """What policies want to send: the view, whether their edits outlast the request, and a policy's stop."""
+
+    view: View
+    lasting: bool
+    stop: Stop | None
+
+
+class Moments:
+    """The view, the chain of policies that edits it, and what they did since the last request."""
+
+    def __init__(self, spec: Spec, sees: Surroundings) -> None:
+        self.sees = sees
+        # What edits only the request, as a server does, comes after what edits the view.
+        self.links = sorted(spec.create(), key=lambda link: link.ephemeral)
+        for link in self.links:
+            link.attach(sees)
+            link.start()
+        sees.say = self._say
+        self.view = View(spec.estimator.item)
+        self.tally = Tally()
+        self.touched = False
+        """Whether any policy has edited anything: until then every request is keep-all's."""
+        self.changed_from = 0
+        """From which position on the next request differs from the last one."""
+        self.cause = ""
+        """Why it does."""
+
+    def _say(self, text: str) -> None:
+        self.tally.said.append(text)
+
+    @property
+    def retries(self) -> int | None:
+        """How often a refused request is sent again, if a policy of the chain says so."""
+        return max((link.retries for link in self.links if link.retries is not None), default=None)
+
+    @property
+    def threshold(self) -> float | None:
+        """The estimate over which the policy acts before a call; the first of a chain's."""
+        return next((limit for link in self.links if (limit := link.threshold()) is not None), None)
+
+    # the view grows
+
+    def add(self, item: Item) -> None:
+        """A new item enters the view; a result first passes the ingestion limits."""
+        self.view = self.view.grow(self._ingest(item) if item.kind == "tool_result" else item)
+
+    def _ingest(self, item: Item) -> Item:
+        for link in self.links:
+            limited = link.on_tool_result(item)
+            if limited is item:
+                continue
+            if not isinstance(limited, Item) or limited.with_text(item.text) != item:
+                raise ContractError(f"{link.label}: on_tool_result may change only the text of item {item.place}")
+            if limited.text != item.text:
+                self.touched = True
+                self.tally.edits.append(("on_tool_result", Edit(item, limited, len(self.view), link.label)))
+                item = limited
+        return item
+
+    def forget_reasoning(self) -> None:
+        """The vendor, not the policy, leaves out the reasoning of finished turns."""
+        old = [item.place for item in self.view if item.kind == "reasoning"]
+        if old:
+            edited = self.view.drop(old, "reasoning of a finished turn")
+            self._changed(edited.edits)
+            self.view = edited.settled()
+
+    # policies act
+
+    def before_call(self) -> Request:
+        """Return what the chain wants to send."""
+        request, lasting = self.view, True
+        for link in self.links:
+            limit = link.threshold()
+            if limit is not None and self.tally.believed is None:
+                self.tally.believed = (self.sees.estimate(request), limit)
+            acted = self._act(link, "before_call", request)
+            if isinstance(acted, Stop):
+                return Request(request, lasting, acted)
+            if acted is None:
+                raise ContractError(f"{link.label}: before_call must return a view or Stop")
+            lasting = lasting and not link.ephemeral
+            request = acted
+            if lasting:
+                self.view = request
+        return Request(request, lasting, None)
+
+    def on_overflow(self, view: View, error: Overflow) -> Iterable[View]:
+        """Yield each policy's answer to a refusal, as long as the last one was not taken: it is then as if not made."""
+        for link in self.links:
+            edits, known = len(self.tally.edits), (self.changed_from, self.cause)
+            acted = self._act(link, "on_overflow", view, error)
+            if isinstance(acted, Stop):
+                raise ContractError(f"{link.label}: on_overflow returns a view or None; only before_call may stop")
+            if acted is None or acted is view:
+                continue
+            yield acted
+            self.changed_from, self.cause = known
+            del self.tally.edits[edits:]
+            self.tally.compactions -= 1
+
+    def after_call(self, usage: Usage, response: Sequence[Item]) -> None:
+        """The provider has reported an accepted call's usage; its response is in the view."""
+        self.sees.usage = usage
+        # One dict grows with the replay: a copy for each call would make it quadratic.
+        outputs = self.sees.reported.outputs
+        if response and usage.output_tokens is not None:
+            outputs[response[0].message] = usage.output_tokens
+        self.sees.reported = Reported(usage, self.view.size, outputs)
+        for link in self.links:
+            acted = self._act(link, "after_call", self.view, usage)
+            if not isinstance(acted, View):
+                raise ContractError(f"{link.label}: after_call must return a view")
+            self.view = acted
+
+    def sent(self, request: View) -> tuple[int, str]:
+        """Return from where on the request differs from the one before, and why; the next is compared with this one."""
+        changed, self.cause = (self.changed_from, self.cause), ""
+        # An ephemeral edit makes the next request differ where this one was edited.
+        self.changed_from = len(request) if request is self.view else min(self.changed_from, len(request))
+        return changed
+
+    def settle(self) -> Tally:
+        """Return what was done since the last time this was asked."""
+        done, self.tally = self.tally, Tally()
+        return done
+
+    def _act(self, link: Policy, moment: str, view: View, *seen: Usage | Overflow) -> View | Stop | None:
+        """Let one policy act on one view, hold it to the contract, and write its edits down."""
+        try:
+            returned = getattr(link, moment)(view, *seen)
+        except ContractError:
+            raise
+        # A policy is anybody's code: whatever it raises is told in one line, with its place.
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            raise ContractError(
+                f"{link.label}: {moment} raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
+            ) from error
+        if returned is view or isinstance(returned, Stop) or (returned is None and moment == "on_overflow"):
+            return returned
+        if not isinstance(returned, View) or returned.lineage is not view.lineage:
+            raise ContractError(
+                f"{link.label}: {moment} must return the view it was given or an edit of it, "
+                f"not {type(returned).__name__}"
+            )
+        grown = sum((edit.after is not None) - (edit.before is not None) for edit in returned.edits)
+        if not returned.edits or len(returned) != len(view) + grown:
+            raise ContractError(f"{link.label}: {moment} returned a view from an earlier moment")
+        self.touched = True
+        self.tally.edits += [(moment, edit) for edit in returned.edits]
+        self.tally.compactions += 1
+        self._changed(returned.edits)
+        return returned.settled()
+
+    def _changed(self, edits: Sequence[Edit]) -> None:
+        first = min(edits, key=lambda edit: edit.position)
+        if first.position < self.changed_from:
+            self.changed_from = first.position
+            self.cause = first.reason

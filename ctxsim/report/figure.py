@@ -1,0 +1,40 @@
+"""A figure in the common look, and its file."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from ctxsim.results.files import replacing
+
+NOTEBOOK_DPI = 75
+"""A notebook holds its pictures as text."""
+
+
+def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
+    """Return a figure, which a notebook shows, and its axes in the common look."""
+    # Made without pyplot, whose choice of a backend belongs to the user.
+    from matplotlib import rcParams
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            png = io.BytesIO()
+            self.savefig(png, format="png", dpi=NOTEBOOK_DPI, metadata={"Software": None})
+            return png.getvalue()
+
+    rcParams.update({"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left"})
+    figure = Picture(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns)
+
+
+def save(figure: Any, path: Path) -> Path:
+    """Write a figure under a temporary name, rename it, and return its path."""
+    from matplotlib import rc_context
+
+    form = path.suffix.removeprefix(".")
+    with rc_context({"svg.hashsalt": "ctxsim"}), replacing(path) as temporary:
+        metadata = {"Software": None} if form == "png" else {"Date": None}
+        figure.savefig(temporary, dpi=150, format=form, metadata=metadata)
+    return path

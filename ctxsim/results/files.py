@@ -1,0 +1,32 @@
+"""A file is whole under its name, or not there: it is written under a temporary name beside its own and renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+SUFFIX = ".tmp"
+"""What a temporary name ends in."""
+
+
+def temporary_of(path: Path) -> Path:
+    """Return the temporary name of a file: in the same folder, so that renaming it is one step."""
+    return path.with_name(path.name + SUFFIX)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give the temporary name to write to; afterwards the file gets its own name, in place of what was there.
+
+    If the block raises, the temporary file is removed and what was there stays.
+    """
+    temporary = temporary_of(path)
+    try:
+        yield temporary
+        temporary.replace(path)
+    except BaseException:
+        # The first error is the one to tell of, whatever happens to the half file.
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise

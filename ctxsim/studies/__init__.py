@@ -1,0 +1,1 @@
+"""Studies: recordings against what providers recorded, and the claims of the documents behind ctxsim."""

@@ -1,0 +1,134 @@
+"""Under what every policy really edits: labels, providers and conversations on which it has something to do."""
+
+from __future__ import annotations
+
+import json
+import random
+from hashlib import sha256
+
+from ctxsim.policies import open_policy, registered_policies
+from ctxsim.provider import Provider, RateLimit
+from ctxsim.provider.prices import Prices
+from ctxsim.replay import replay
+from ctxsim.tokenizers import open_tokenizer
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Call, Compaction, Head, Item, Media, Transcript, Usage
+
+ACTING = {
+    # Parameters under which a policy edits most of the conversations below. A new policy needs a line here.
+    "char-budget": "char-budget:chars=600,keep_tools=1,snippet=150,keep_turns=1",
+    "clear-tool-uses": "clear-tool-uses:trigger=100,keep=1,sticky=False",
+    "fifo": "fifo:budget=120",
+    "head-tail": "head-tail:lines=3,bytes=60",
+    "json-aware": "json-aware:chars=80",
+    "mask": "mask:keep=1",
+    "max-messages": "max-messages:n=3",
+    "max-result-chars": "max-result-chars:chars=20",
+    "retry": "retry:attempts=10",
+    "round-summary": "round-summary:every=1,max_tokens=20",
+    "summary": "summary:at=0.1,keep_last=2,max_tokens=20",
+    "three-layer": "three-layer:at=0.1,stop=0.9,keep_last=2,max_tokens=20,lines=3,bytes=100",
+    "three-triggers": "three-triggers:messages=3,spare=0,reducer=summarizing",
+    "token-approx-budget": "token-approx-budget:budget=100,keep_tools=1,keep_turns=1",
+    "token-budget": "token-budget:budget=50,retain=10",
+    "truncate-after-use": "truncate-after-use:retain=5",
+}
+CHAINS = (
+    "head-tail:lines=2,bytes=50+summary:at=0.1,keep_last=2",
+    "mask:keep=1+retry+fifo:budget=100",
+    "clear-tool-uses:trigger=100,keep=1+token-budget:budget=50,retain=10",
+    "three-triggers:only=tokens,budget=60,buffer=0,target=30,estimator=tool-chars",
+    "summary:at=0.05,keep_last=2,estimator=usage-tail",
+)
+
+PRICES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
+PROVIDERS = {
+    # Calls overflow, wait and are refused; most policies act before or after the few that pass.
+    "tight": Provider(window=700, reserved_output=20, pace_s=5, rate_limit=RateLimit(tokens_per_minute=3_000)),
+    # Everything passes, from a cache that edits break.
+    "roomy": Provider(
+        window=5_000, pace_s=30, reasoning="current_turn", framing="anthropic", cache="anthropic",
+        breakpoints="automatic", prices=PRICES, summaries="clairvoyant",
+    ),
+}  # fmt: skip
+
+
+def acting_labels(strict: bool = True) -> dict[str, str]:
+    """A label for every registered policy; bounds, which have nothing to set, stand for themselves.
+
+    Where a policy has none it is "", or an AssertionError if `strict`.
+    """
+    labels = {name: ACTING.get(name, name if cls.bound else "") for name, cls in registered_policies().items()}
+    missing = [name for name, label in labels.items() if not label]
+    assert not (strict and missing), (
+        f"add {', '.join(missing)} to ACTING in tests/acting.py: a label under which it edits there"
+    )
+    return labels
+
+
+def _result(chance: random.Random) -> str:
+    """What a tool gives: records, lines or prose of a few hundred characters, sometimes next to nothing."""
+    kind = chance.choice(["json", "json", "lines", "prose", "short"])
+    count = chance.randrange(5, 15)
+    if kind == "json":
+        rows = [{"id": f"ab-{chance.randrange(10**6)}", "note": "some words " * chance.randrange(1, 6)}] * count
+        return json.dumps({"rows": rows, "total": count})
+    if kind == "lines":
+        return "\n".join(f"src/zebra_{chance.randrange(999)}.py:{n}: warning é漢" for n in range(count))
+    return "word order_12 said so " * count if kind == "prose" else chance.choice(["", "ok", "order_12"])
+
+
+def eventful(chance: random.Random) -> Transcript:
+    """A conversation in several turns, of 4 to 8 calls: parallel tools, large results, reasoning, images, usage, times.
+
+    `chance` alone decides: the same seed is the same conversation.
+    """
+    items: list[Item] = []
+    calls: list[Call] = []
+    message, time_s = 0, 1e9
+
+    def add(kind: str, text: str, tool: str = "", answers: int | None = None, media: tuple[Media, ...] = ()) -> None:
+        items.append(Item(kind, len(items), message, text, tool, answers, f"id{len(items)}", media))  # type: ignore[arg-type]
+
+    add("user", "Find what order_12 is, and mend it.")
+    for number in range(chance.randrange(4, 9)):
+        if number and chance.random() < 0.25:
+            message += 1
+            add("user", f"Go on with step {number}.")
+        message += 1
+        start = len(items)
+        if chance.random() < 0.3:
+            add("reasoning", "I think about order_12. " * 3)
+        if chance.random() < 0.5:
+            add("assistant", f"I look at order_12, step {number}.")
+        for _ in range(chance.randrange(1, 3)):
+            add("tool_call", json.dumps({"path": f"src/zebra_{number}.py"}), chance.choice(["read", "search"]))
+        usage = Usage(400 * number + 100, chance.randrange(20, 90)) if chance.random() < 0.7 else None
+        time_s += chance.choice([2.0, 20.0, 400.0])
+        calls.append(Call(start, len(items), usage, time_s if chance.random() < 0.9 or not number else None))
+        message += 1
+        for asked in [item for item in items[start:] if item.kind == "tool_call"]:
+            media = (Media("image", 100),) if chance.random() < 0.05 else ()
+            add("tool_result", _result(chance), asked.tool, asked.place, media)
+    message += 1
+    add("assistant", "It was order_12 in src/zebra_1.py.")
+    calls.append(Call(len(items) - 1, len(items), None, time_s + 9))
+    # Its own agent compacted before call 3, which `recorded` repeats.
+    compacted = Compaction(3, calls[1].end, "auto", ("We looked at order_12.",))
+    return Transcript(
+        "eventful", Head("You help.", ('{"name": "read"}',)), tuple(items), tuple(calls), compactions=(compacted,)
+    )
+
+
+def fingerprint(*labels: str) -> str:
+    """A hash of all that these policies send of four of the conversations, for comparing processes."""
+    found = sha256()
+    for label in labels:
+        for provider in PROVIDERS.values():
+            for seed in range(4):
+                counter = Counter(open_tokenizer(provider.tokenizer))
+                for sent in replay(eventful(random.Random(seed)), open_policy(label), provider, counter):
+                    found.update(
+                        repr((sent.verdict, sent.bill, sent.tokens_estimated, list(sent.view), sent.edits)).encode()
+                    )
+    return found.hexdigest()

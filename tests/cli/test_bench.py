@@ -1,0 +1,197 @@
+"""`ctxsim bench` as a stranger runs it: from another directory, piped, on bad files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from zipfile import ZipFile
+
+import pandas
+import pytest
+from command_line import ctxsim
+from project import ROOT
+from samples import conversation
+
+from ctxsim.bench import bench
+from ctxsim.bench.task import Setting
+from ctxsim.readers import sources
+from ctxsim.readers.formats.ctxsim_jsonl import lines
+from ctxsim.results import read_run
+
+
+@pytest.fixture(scope="module")
+def default_bench(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("bench")
+    done = ctxsim("bench", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return folder / "results", done.stdout
+
+
+def test_bench_without_arguments_runs_both_scenarios(default_bench: tuple[Path, str]) -> None:
+    results, printed = default_bench
+    for name in ("documented-53k", "fifty-turns"):
+        files = {file.name for file in (results / name).iterdir()}
+        assert files == {
+            "run.json", "calls.parquet", "calls.csv", "events.parquet", "items.parquet", "needs.parquet",
+            "losses.parquet", "frontier.csv", "frontier.parquet", "needles.csv", "needles.parquet", "summary.csv",
+            "summary.parquet", "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png",
+        }  # fmt: skip
+        assert (results / name / "token-growth.png").read_bytes().startswith(b"\x89PNG")
+    assert re.search(r"call 7: [^\n]*\n +rate limit", printed)
+    assert "Provider: window 200,000" in printed and "[scenario documented-53k]" in printed
+    assert max(map(len, printed.splitlines())) <= 200
+    tables = [line for line in printed.splitlines() if not line.startswith(("Provider", "Results"))]
+    assert max(map(len, tables)) <= 100
+
+
+def test_csv_and_parquet_hold_the_same_rows(default_bench: tuple[Path, str]) -> None:
+    folder = default_bench[0] / "documented-53k"
+    csv, parquet = pandas.read_csv(folder / "calls.csv"), pandas.read_parquet(folder / "calls.parquet")
+    assert list(csv.columns) == list(parquet.columns)
+    pandas.testing.assert_frame_equal(csv.tokens_sent.to_frame(), parquet.tokens_sent.to_frame())
+    events = pandas.read_parquet(folder / "events.parquet")
+    removed = (events.tokens_before - events.tokens_after).groupby(events.policy).sum()
+    assert removed.to_dict() == {
+        k: v for k, v in csv.groupby("policy").tokens_removed.sum().to_dict().items() if k in removed
+    }
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_the_committed_run_is_what_a_fresh_run_gives(
+    jobs: str, default_bench: tuple[Path, str], tmp_path: Path
+) -> None:
+    fresh = default_bench[0] / "documented-53k"
+    if jobs != "1":
+        fresh = tmp_path / "fresh"
+        done = ctxsim("bench", "--scenario", "documented-53k", "--jobs", jobs, "--out", "fresh", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    for name in ("run.json", "calls.csv", "summary.csv"):
+        committed = (ROOT / "results" / "documented-53k" / name).read_bytes()
+        assert (fresh / name).read_bytes() == committed, f"{name} differs; run `ctxsim bench` and look at it"
+
+
+def test_run_json_names_no_path_of_the_machine_and_no_time() -> None:
+    text = (ROOT / "results" / "documented-53k" / "run.json").read_text()
+    assert str(ROOT) not in text and not re.search(r"\d\d:\d\d:\d\d", text)
+    columns = json.loads(text)["columns"]["calls"]
+    assert columns["tokens_sent"] == "counted, tokens" and columns["tokens_estimated"] == "estimated, tokens"
+
+
+def test_jobs_give_the_same_bytes_on_recorded_files(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    for number in range(5):
+        chat = [{"role": "system", "content": "s"}, {"role": "user", "content": f"task {number}"}]
+        for step in range(number + 1):
+            call = {"id": f"c{step}", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+            chat += [{"role": "assistant", "content": None, "tool_calls": [call]}]
+            chat += [{"role": "tool", "tool_call_id": f"c{step}", "content": "word " * 100 * (number + 1)}]
+        chat.append({"role": "assistant", "content": "done"})
+        (tmp_path / "logs" / f"chat{number}.json").write_text(json.dumps(chat))
+    for jobs in ("1", "3"):
+        assert ctxsim("bench", "logs", "--jobs", jobs, "--out", f"out{jobs}", cwd=tmp_path).returncode == 0
+    for name in ("run.json", "calls.csv", "summary.csv"):
+        assert (tmp_path / "out1" / name).read_bytes() == (tmp_path / "out3" / name).read_bytes()
+
+
+def test_a_bad_file_is_reported_and_the_others_are_done(tmp_path: Path) -> None:
+    good = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "yo"},
+    ]
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.json").write_text('[{"role": "user", "content": "cut')
+    (tmp_path / "logs" / "b.json").write_text(json.dumps(good))
+    done = ctxsim("bench", "logs", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "a.json: is not complete JSON" in done.stderr and "Traceback" not in done.stderr
+    rows = pandas.read_csv(tmp_path / "results" / "logs" / "summary.csv")
+    assert set(rows.transcript) == {str(Path("logs") / "b.json")}
+
+
+def test_a_stranger_among_transcripts_is_left_out_but_a_named_one_is_a_mistake(tmp_path: Path) -> None:
+    good = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "yo"},
+    ]
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "package.json").write_text('{"name": "x", "version": "1"}')
+    (tmp_path / "logs" / "b.json").write_text(json.dumps(good))
+    done = ctxsim("bench", "logs", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "package.json" in done.stderr and "left out: is no transcript format" in done.stderr
+    checked = ctxsim("transcripts", "check", "logs", cwd=tmp_path)
+    assert (
+        checked.returncode == 0 and "left out:" in checked.stderr and "1 transcripts: 1 openai-chat" in checked.stdout
+    )
+    assert ctxsim("bench", "logs/package.json", cwd=tmp_path).returncode == 1
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    chat = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "yo"},
+    ]
+    done = ctxsim("bench", "-", "--policy", "keep-all", "--out", "out", cwd=tmp_path, stdin=json.dumps(chat))
+    assert done.returncode == 0, done.stderr
+    assert pandas.read_csv(tmp_path / "out" / "summary.csv").calls.tolist() == [1]
+
+
+def test_empty_transcripts_make_a_table(tmp_path: Path) -> None:
+    empty = [{"role": "user", "content": ""}, {"role": "assistant", "content": "hello"}]
+    full = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.json").write_text(json.dumps(empty))
+    assert ctxsim("bench", "logs", cwd=tmp_path).returncode == 0
+    (tmp_path / "logs" / "b.json").write_text(json.dumps(full))
+    assert ctxsim("bench", "logs", cwd=tmp_path).returncode == 0
+
+
+def test_a_damaged_archive_does_not_stop_the_others(tmp_path: Path) -> None:
+    chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.zip").write_bytes(b"PK\x03\x04 not really")
+    with ZipFile(tmp_path / "logs" / "b.zip", "w") as archive:
+        archive.writestr("one.json", json.dumps(chat))
+    done = ctxsim("bench", "logs", cwd=tmp_path)
+    assert done.returncode == 1 and "a.zip: is a damaged zip archive" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "one.json" in (tmp_path / "results" / "logs" / "summary.csv").read_text()
+
+
+def test_a_file_name_that_is_not_utf8(tmp_path: Path) -> None:
+    chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (Path(str(folder)) / "n\udcffm.json").write_text(json.dumps(chat))
+    done = ctxsim("bench", "logs", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    done = ctxsim("bench", "--scenario", "documented-53k", "--out", "file/x", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "file" in done.stderr
+
+
+def test_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+    for name in ("claude-4.5-a", "claude-4.5-b", "documented-53k"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(chat))
+        assert ctxsim("bench", f"{name}.json", "--policy", "keep-all", cwd=tmp_path).returncode == 0
+    arguments = ("--scenario", "documented-53k", "--policy", "keep-all")
+    assert ctxsim("bench", "documented-53k.json", *arguments, cwd=tmp_path).returncode == 0
+    found = {folder.name for folder in (tmp_path / "results").iterdir()}
+    assert found == {"claude-4.5-a", "claude-4.5-b", "documented-53k", "documented-53k-recorded"}
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines(conversation("one", "two"))))
+    given = [str(tmp_path), str(tmp_path / "a.jsonl"), f"{tmp_path}/../{tmp_path.name}/a.jsonl"]
+    assert [source.name for source in sources(*given)] == [str(tmp_path / "a.jsonl")]
+    assert bench(Setting("a", "a", ("keep-all",)), tmp_path / "out", paths=given).inputs[0].transcripts == 1
+    assert read_run(tmp_path / "out").transcripts == 1

@@ -1,0 +1,26 @@
+"""The commands that list what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from command_line import ctxsim
+
+
+def test_lists(tmp_path: Path) -> None:
+    policies = ctxsim("policies", cwd=tmp_path).stdout
+    assert "token-budget:budget=40000,retain=500" in policies and "fifo:budget=<int>" in policies
+    assert "Documents 000 and 001" in policies
+    assert "documented-53k: The documented failure" in ctxsim("scenarios", cwd=tmp_path).stdout
+    assert "o200k_base   (default)" in ctxsim("tokenizers", cwd=tmp_path).stdout
+
+
+@pytest.mark.slow
+def test_tokenizers_verify(tmp_path: Path) -> None:
+    """Three engines agree on every text that has ever made fast tokenizers differ."""
+    done = ctxsim("tokenizers", "--verify", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    found = re.findall(r": splintr, tiktoken, transformers on (\d+) texts: 0 disagreements", done.stdout)
+    assert len(found) == 2 and min(map(int, found)) > 100

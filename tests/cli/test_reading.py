@@ -1,0 +1,46 @@
+"""Read all, tell the errors: the same for every command that reads recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import ctxsim
+from invented import write_logs
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damaged")
+    write_logs(folder / "logs")
+    (folder / "logs" / "a\x1bcut.json").write_text('[{"role": "user", "content": "cut')
+    (folder / "logs" / "package.json").write_text('{"name": "x", "version": "1"}')
+    return folder
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "transcripts check logs", "transcripts check --against-usage logs", "transcripts stats logs",
+        "transcripts convert logs -o all.jsonl", "validate logs", "accuracy logs --estimator chars",
+        "calibrate logs --no-plots", "calibrate logs --matrix --no-plots", "claims logs --seed 000",
+    ],
+)  # fmt: skip
+def test_one_unreadable_file_is_told_and_the_others_are_done(line: str, damaged: Path) -> None:
+    done = ctxsim(*line.split(), cwd=damaged)
+    assert done.returncode == 1
+    assert done.stderr.count("ctxsim: logs/a\\x1bcut.json: is not complete JSON") == 1, done.stderr
+    assert done.stderr.count("left out: logs/package.json") == 1
+    assert done.stdout or (damaged / "all.jsonl").is_file()
+
+
+def test_a_stranger_alone_is_no_error_but_a_named_one_is(damaged: Path) -> None:
+    (damaged / "few").mkdir()
+    (damaged / "few" / "package.json").write_text('{"name": "x", "version": "1"}')
+    assert ctxsim("transcripts", "check", "few", cwd=damaged).returncode == 0
+    assert ctxsim("transcripts", "check", "few/package.json", cwd=damaged).returncode == 1
+
+
+def test_recordings_without_usage_cant_be_validated(damaged: Path) -> None:
+    done = ctxsim("validate", "logs/chat-1.json", cwd=damaged)
+    assert done.returncode == 1 and "no call with recorded usage" in done.stderr

@@ -1,0 +1,37 @@
+"""`ctxsim replay`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import ctxsim
+
+
+def test_replay_prints_seed_001s_diagnostic_on_standard_error(tmp_path: Path) -> None:
+    done = ctxsim("replay", "documented-53k", "--policy", "token-budget", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr == ("Note: Compacted 3 old tool result(s) — input tokens (45,231) exceeded budget (40,000)\n")
+    assert "45,231 / 200,000 (22.6% used)" in done.stdout and "calls left" in done.stdout
+    assert "compaction (after_call): 3 edited" in done.stdout
+
+
+def test_replay_says_what_call_7_had_lost(tmp_path: Path) -> None:
+    done = ctxsim("replay", "documented-53k", "--policy", "token-budget", "--losses", cwd=tmp_path)
+    lost = [line for line in done.stdout.splitlines() if "lost:" in line]
+    assert len(lost) > 8 and all(
+        "(after_call: input tokens (45,231) exceeded budget (40,000))" in line for line in lost
+    )
+    assert any("'ref-" in line and "gmail_read" in line for line in lost)
+    kept = ctxsim("replay", "documented-53k", "--policy", "keep-all", "--losses", cwd=tmp_path)
+    assert "lost:" not in kept.stdout
+
+
+@pytest.mark.parametrize("format", ["anthropic", "openai"])
+def test_replay_prints_the_exact_request(format: str, tmp_path: Path) -> None:
+    arguments = ("replay", "documented-53k", "--policy", "token-budget", "--request", "7", "--format", format)
+    body = json.loads(ctxsim(*arguments, cwd=tmp_path).stdout)
+    text = json.dumps(body)
+    assert text.count("[truncated for context management]") == 3
+    assert len(body["tools"]) == 5 and len(body["messages"]) == (13 if format == "anthropic" else 14)

@@ -1,0 +1,36 @@
+"""`ctxsim --help` answers at once, and loads nothing but what it prints."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+from ctxsim.cli import COMMANDS
+
+MOST_S = 0.3
+
+
+def test_help_takes_less_than_three_tenths_of_a_second(tmp_path: Path) -> None:
+    taken = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([sys.executable, "-m", "ctxsim", "--help"], cwd=tmp_path, capture_output=True, text=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # Processor time: what others do on this machine is not ours.
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        assert done.returncode == 0
+    assert min(taken) < MOST_S, taken
+    assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
+
+
+def test_help_imports_no_command_and_no_room(tmp_path: Path) -> None:
+    code = (
+        "import sys, contextlib, io\n"
+        "from ctxsim.cli import run\n"
+        "with contextlib.redirect_stdout(io.StringIO()): run(['--help'])\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('ctxsim')))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert set(done.stdout.split()) <= {"ctxsim", "ctxsim.cli", "ctxsim.cli.terminal", "ctxsim.errors"}, done.stderr

@@ -1,0 +1,32 @@
+"""What reaches the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench_runs import write
+from command_line import ctxsim
+from samples import conversation
+
+from ctxsim.cli.replay import context_bar
+from ctxsim.cli.terminal import safe
+
+
+def test_no_control_character_reaches_the_terminal(tmp_path: Path) -> None:
+    assert safe("a\x1b[31mb\tc\n\u202ed\x9b") == "a\\x1b[31mb\tc\n\\u202ed\\x9b"
+    assert safe("plain ünïcode 漢字 🙂") == "plain ünïcode 漢字 🙂"
+    evil = conversation("zebra_one \x1b]0;owned\x07 " * 20, "ok", name="n\x1b[2Jame")
+    write(tmp_path, evil, "evil")
+    for arguments in (
+        ["replay", "evil.jsonl", "--policy", "mask:keep=1", "--losses"],
+        ["bench", "evil.jsonl"],
+        ["transcripts", "check", "evil.jsonl"],
+        ["bench", "no\x1b[31msuch"],
+    ):
+        done = ctxsim(*arguments, cwd=tmp_path)
+        assert "\x1b" not in done.stdout + done.stderr, arguments
+
+
+def test_the_context_bar() -> None:
+    assert context_bar(0.5).plain == "█" * 12 + "░" * 12
+    assert context_bar(7.0).plain == "█" * 24

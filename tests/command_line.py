@@ -1,0 +1,48 @@
+"""The command line as a stranger runs it, through the handler that turns errors into one line."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+from ctxsim.cli import run
+
+
+class Done(NamedTuple):
+    """What a command left: its exit status and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def ctxsim(*arguments: str, cwd: Path, stdin: str = "") -> Done:
+    """Run a command in a folder, without a process of its own."""
+    streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="") for data in (stdin.encode(), b"", b"")]
+    kept = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin, sys.stdout, sys.stderr = streams
+    try:
+        with contextlib.chdir(cwd), warnings.catch_warnings():
+            status = run(arguments)
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = kept
+    printed = []
+    for stream in streams[1:]:
+        stream.flush()
+        printed.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+    return Done(status, *printed)
+
+
+def process(*arguments: str, cwd: Path, **environment: str) -> Done:
+    """Run a command in a process of its own, where that is what is tested."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ctxsim", *arguments], cwd=cwd, capture_output=True, text=True, timeout=300,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    return Done(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,117 @@
+"""Labels: they say all, open the same policy again, and what is wrong in them is said."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from samples import call_rows, conversation, run
+
+from ctxsim.errors import LabelError, UnknownName
+from ctxsim.policies import old_names, open_policy, registered_policies
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "token-budget", "token-budget:budget=1", "three-triggers:only=tokens", "token-approx-budget",
+        "token-approx-budget:budget=5,estimator=bytes", "json-aware+round-summary+token-approx-budget",
+        "three-triggers:estimator=tool-chars", "fifo:budget=40000,estimator=chars:ratio=3",
+        "token-approx-budget:estimator=chars",
+    ],
+)  # fmt: skip
+def test_a_short_label_opens_the_same_policy(label: str) -> None:
+    spec = open_policy(label)
+    assert open_policy(spec.short).label == spec.label
+    assert len(spec.short) <= len(spec.label)
+
+
+@pytest.mark.parametrize(
+    ("old", "today", "told"),
+    [
+        ("token-approx-budget:tokens=5", "token-approx-budget:budget=5", "tokens is called budget"),
+        ("mask+three-triggers:trigger=0.5,budget=9", "mask+three-triggers:at=0.5,budget=9", "trigger is called at"),
+    ],
+)
+def test_labels_with_old_names_open_the_same_policy(old: str, today: str, told: str) -> None:
+    assert open_policy(old) == open_policy(today) and open_policy(old).create() == open_policy(today).create()
+    assert old_names(today) == []
+    (line,) = old_names(old)
+    assert told in line
+    grid = old.replace("=", "=1|", 1)
+    assert old_names(grid) == [line]
+
+
+def test_every_old_name_leads_to_a_parameter() -> None:
+    for cls in registered_policies().values():
+        names = {field.name for field in dataclasses.fields(cls)}
+        assert set(cls.renamed.values()) <= names and not set(cls.renamed) & names
+    # What the vendor calls it stays.
+    assert old_names("clear-tool-uses:trigger=5") == []
+
+
+LONG = "word " * 200  # 1,000 characters, about 200 tokens
+
+
+def test_labels_say_all_and_can_be_pasted_back() -> None:
+    for label in ("token-budget", "fifo:budget=7,estimator=chars:ratio=3.5", "head-tail:lines=3+mask", "keep-all"):
+        spec = open_policy(label)
+        assert open_policy(spec.label) == spec or open_policy(spec.label).label == spec.label
+    assert open_policy("token-budget:retain=9").label == "token-budget:budget=40000,retain=9"
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("token-budgt", "did you mean token-budget"),
+        ("token-budget:budget", "'budget' is not key=value"),
+        ("token-budget:budget=x", "budget=x"),
+        ("token-budget:size=3", "unknown parameter 'size'"),
+        ("keep-all:x=1", "keep-all has no parameters"),
+        ("fifo", "needs budget="),
+        ("fifo:budget=1,budget=2", "given twice"),
+        ("token-approx-budget:tokens=1,budget=2", "tokens is the old name of budget"),
+        ("fifo:budget=1,estimator=chrs", "did you mean chars"),
+        ("fifo:budget=1,estimator=chars:ratio=0", "must be positive"),
+        ("nowhere.py:X", "no policy file nowhere.py"),
+        ("fifo:budget=1,estimator=chars:ratio=3+mask:keep=1,estimator=chars:ratio=2", "one estimator"),
+        ("", "unknown policy ''"),
+    ],
+)
+def test_bad_labels_say_what_is_wrong(label: str, message: str) -> None:
+    with pytest.raises((LabelError, UnknownName), match=message.replace("(", r"\(")):
+        open_policy(label)
+
+
+def test_estimator_decides_and_is_in_the_label() -> None:
+    # ratio=2 doubles every estimate of ratio=4, so a budget that fitted no longer does.
+    transcript = conversation(LONG, LONG)
+    assert not run(transcript, "fifo:budget=600")[2].edits
+    halved = call_rows(transcript, "fifo:budget=600,estimator=chars:ratio=2")[2]
+    assert halved.compactions and halved.policy == "fifo:budget=600,estimator=chars:ratio=2"
+
+
+def test_labels_keep_every_digit() -> None:
+    assert open_policy("summary:at=0.70000001").label != open_policy("summary:at=0.7").label
+    assert open_policy("fifo:budget=1,estimator=chars/3.0").label == "fifo:budget=1,estimator=chars:ratio=3"
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["token-budget:retain=-5", "max-result-chars:chars=-1", "mask:keep=-1", "head-tail:lines=0", "max-messages:n=0",
+     "summary:keep_last=0", "summary:at=0", "summary:at=1.5", "retry:attempts=-1", "mask:batch=0"],
+)  # fmt: skip
+def test_parameters_that_make_no_sense_are_refused(label: str) -> None:
+    with pytest.raises(LabelError, match=">="[0] if "at=" not in label else "[<>]"):
+        open_policy(label)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"), [("def broken(:\n", "SyntaxError"), ("import nothing_here\n", "nothing_here")]
+)
+def test_a_policy_file_that_cannot_be_loaded(text: str, what: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    with pytest.raises(LabelError, match=f"line 1: .*{what}"):
+        open_policy(f"{file}:X")

@@ -1,0 +1,522 @@
+"""Claude Code sessions: split responses, forks, sub-agents, compactions, and lines that were never sent."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
+
+Json = dict[str, Any]
+
+
+def line(kind: str, uuid: str, parent: str | None, **fields: Any) -> Json:
+    return {
+        "type": kind,
+        "uuid": uuid,
+        "parentUuid": parent,
+        "sessionId": "s",
+        "isSidechain": False,
+        "timestamp": "2025-01-02T03:04:05.000Z",
+        **fields,
+    }
+
+
+def user(uuid: str, parent: str | None, content: Any, **fields: Any) -> Json:
+    return line("user", uuid, parent, message={"role": "user", "content": content}, **fields)
+
+
+def result(uuid: str, parent: str, call_id: str, content: Any, **fields: Any) -> Json:
+    return user(uuid, parent, [{"type": "tool_result", "tool_use_id": call_id, "content": content}], **fields)
+
+
+def answer(uuid: str, parent: str | None, message_id: str | None, *blocks: Json, **fields: Any) -> Json:
+    message = {"id": message_id, "role": "assistant", "model": "claude-x", "content": list(blocks)}
+    for field in ("usage", "stop_reason", "context_management", "model"):
+        if field in fields:
+            message[field] = fields.pop(field)
+    return line("assistant", uuid, parent, message=message, **fields)
+
+
+def text(value: str) -> Json:
+    return {"type": "text", "text": value}
+
+
+def call(call_id: str, name: str = "Bash", **arguments: Any) -> Json:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
+def usage(fresh: int, written: int, read: int, output: int = 1) -> Json:
+    return {
+        "input_tokens": fresh,
+        "cache_creation_input_tokens": written,
+        "cache_read_input_tokens": read,
+        "output_tokens": output,
+    }
+
+
+def write(path: Path, lines: Iterable[Json | str]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines))
+    return path
+
+
+def one(tmp_path: Path, *lines: Json | str) -> Transcript:
+    (transcript,) = read(str(write(tmp_path / "session.jsonl", lines)))
+    assert problems(transcript) == []
+    assert transcript.format == "claude-code"
+    return transcript
+
+
+def kinds(transcript: Transcript) -> list[str]:
+    return [item.kind for item in transcript.items]
+
+
+def test_a_response_of_several_lines_is_one_call_with_the_usage_of_its_last_line(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Any mail?"),
+        answer(
+            "a1", "u1", "m1", {"type": "thinking", "thinking": "Look.", "signature": "x"}, usage=usage(9, 100, 2000)
+        ),
+        answer("a2", "a1", "m1", text("I look."), usage=usage(9, 100, 2000, 1)),
+        answer("a3", "a2", "m1", call("t1", cmd="ls"), usage=usage(10, 100, 2000, 31)),
+        result("u2", "a3", "t1", "a\nb", toolUseResult={"stdout": "a\nb"}),
+        answer("a4", "u2", "m2", text("Two."), usage=usage(1, 0, 2150, 7), stop_reason="end_turn"),
+    )
+    assert kinds(transcript) == ["user", "reasoning", "assistant", "tool_call", "tool_result", "assistant"]
+    first, second = transcript.calls
+    # 10 + 100 + 2000; the output number of a line without a stop reason is of a response that still streams.
+    assert first.usage == Usage(2110, None, 2000, 100)
+    assert second.usage == Usage(2151, 7, 2150, 0)
+    assert (first.start, first.end, second.start, second.end) == (1, 4, 5, 6)
+    assert first.time_s == 1735787045.0
+    assert first.model == transcript.model == "claude-x"
+    assert transcript.items[3].text == '{"cmd":"ls"}'
+    assert transcript.items[4].answers == 3
+    assert transcript.head.recorded is False
+    assert transcript.notes == ("left out: 1 x output token count of an unfinished response",)
+
+
+def test_parallel_calls_fork_the_tree_but_keep_all_their_results(tmp_path: Path) -> None:
+    # The chain back from a4 is a4, r2, a2, a1: without more it would lose a3's call and the results r1 and r3.
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Go."),
+        answer("a1", "u1", "m1", call("t1")),
+        result("r1", "a1", "t1", "one"),
+        answer("a2", "a1", "m1", call("t2")),
+        answer("a3", "a2", "m1", call("t3")),
+        result("r3", "a3", "t3", "three"),
+        result("r2", "a2", "t2", "two"),
+        answer("a4", "r2", "m2", text("Done.")),
+    )
+    assert kinds(transcript) == ["user", *["tool_call"] * 3, *["tool_result"] * 3, "assistant"]
+    answers = {item.call_id: item.text for item in transcript.items if item.kind == "tool_result"}
+    assert answers == {"t1": "one", "t2": "two", "t3": "three"}
+    assert len(transcript.calls) == 2
+    assert transcript.notes == ()
+
+
+def test_an_edited_prompt_leaves_the_old_branch_out(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        user("u1", None, "First try."),
+        answer("a1", "u1", "m1", text("No.")),
+        user("u2", "a1", "Bad idea."),
+        answer("a2", "u2", "m2", call("t1")),
+        result("r1", "a2", "t1", "rejected"),
+        user("u3", "a1", "Good idea."),
+        answer("a3", "u3", "m3", text("Yes.")),
+    )
+    assert [item.text for item in transcript.items] == ["First try.", "No.", "Good idea.", "Yes."]
+    assert transcript.notes == ("left out: 3 x line of an abandoned branch",)
+
+
+def test_a_call_that_was_asked_twice_keeps_the_result_of_the_branch(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Go."),
+        answer("a1", "u1", "m1", call("t1")),
+        result("r1", "a1", "t1", "rejected"),
+        result("r2", "a1", "t1", "fine"),
+        answer("a2", "r2", "m2", text("Done.")),
+    )
+    assert [item.text for item in transcript.items if item.kind == "tool_result"] == ["fine"]
+    assert transcript.notes == ("left out: 1 x line of an abandoned branch",)
+
+
+def test_the_chain_runs_through_progress_lines_and_over_missing_parents(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        user("u1", "not in this file", "Go."),
+        line("progress", "p1", "u1", data="odd", agentId=7),
+        answer("a1", "p1", "m1", text("Working.")),
+        user("u2", "lost", "On."),
+        answer("a2", "u2", "m2", text("Done.")),
+    )
+    assert [item.text for item in transcript.items] == ["Go.", "Working.", "On.", "Done."]
+    assert transcript.notes == ("left out: 1 x progress",)
+
+
+def test_lines_of_a_resumed_session_that_come_twice_are_read_once(tmp_path: Path) -> None:
+    lines = [user("u1", None, "Go."), answer("a1", "u1", "m1", text("Yes."))]
+    transcript = one(tmp_path, *lines, *lines, user("u2", "a1", "On."), answer("a2", "u2", "m2", text("Done.")))
+    assert [item.text for item in transcript.items] == ["Go.", "Yes.", "On.", "Done."]
+    assert transcript.notes == ("left out: 2 x repeated line",)
+
+
+def test_blocks_that_later_lines_of_a_response_repeat_are_read_once(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Go."),
+        answer("a1", "u1", "m1", text("I look.")),
+        answer("a2", "a1", "m1", text("I look."), call("t1")),
+        result("r1", "a2", "t1", "ok"),
+    )
+    assert kinds(transcript) == ["user", "assistant", "tool_call", "tool_result"]
+
+
+def test_an_interrupted_call_gets_a_placeholder_before_the_next_request(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Go."),
+        answer("a1", "u1", "m1", call("t1"), call("t2")),
+        result("r1", "a1", "t1", "one"),
+        user("u2", "r1", [text("[Request interrupted by user]")]),
+        user("u3", "u2", "Go on."),
+        answer("a2", "u3", "m2", text("Done.")),
+    )
+    assert kinds(transcript) == ["user", *["tool_call"] * 2, *["tool_result"] * 2, "user", "user", "assistant"]
+    assert [item.text for item in transcript.items[3:5]] == ["one", NO_RESULT]
+    assert transcript.notes == (f"1 tool call(s) without a recorded result: '{NO_RESULT}' stands for it",)
+
+
+def test_calls_without_ids_are_paired_in_order(tmp_path: Path) -> None:
+    def bare(block: Json) -> Json:
+        return {key: value for key, value in block.items() if not key.endswith("id")}
+
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Go."),
+        answer("a1", "u1", None, bare(call("t1")), bare(call("t2"))),
+        user("r1", "a1", [{"type": "tool_result", "content": "one"}, {"type": "tool_result", "content": "two"}]),
+        answer("a2", "r1", None, text("Done.")),
+    )
+    assert [(item.text, item.answers) for item in transcript.items[3:5]] == [("one", 1), ("two", 2)]
+    assert len(transcript.calls) == 2
+
+
+def test_a_compaction_keeps_the_history_and_marks_the_calls_after_it(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Go."),
+        answer("a1", "u1", "m1", text("One."), usage=usage(5, 0, 1000)),
+        line("system", "c1", None, subtype="compact_boundary", logicalParentUuid="a1",
+             compactMetadata={"trigger": "auto", "preTokens": 155100}),
+        user("u2", "c1", "This is a summary.", isCompactSummary=True, isVisibleInTranscriptOnly=True),
+        line("attachment", "x1", "u2", attachment={"type": "file", "content": {"file": {"content": "restored"}}}),
+        answer("a2", "x1", "m2", text("Two."), usage=usage(5, 0, 300)),
+        user("u3", "a2", "On."),
+        answer("a3", "u3", "m3", text("Three.")),
+        line("system", "c2", None, subtype="compact_boundary", logicalParentUuid="a3",
+             compactMetadata={"trigger": "manual"}),
+        user("u4", "c2", "A summary at the end.", isCompactSummary=True),
+    )  # fmt: skip
+    assert [item.text for item in transcript.items] == ["Go.", "One.", "Two.", "On.", "Three."]
+    assert [each.comparable for each in transcript.calls] == [True, True, True]
+    assert transcript.compactions == (
+        Compaction(2, 2, "auto", ("This is a summary.", "restored"), tokens_before=155_100),
+        Compaction(4, 5, "manual", ("A summary at the end.",)),
+    )
+    assert transcript.notes == (
+        "recorded compaction before call 2 (auto, 155100 tokens)",
+        "recorded compaction after the last call (manual)",
+        "left out: 2 x output token count of an unfinished response",
+    )
+
+
+def test_a_compaction_keeps_the_lines_that_it_names(tmp_path: Path) -> None:
+    def kept(**metadata: object) -> tuple[Compaction, ...]:
+        return one(
+            tmp_path,
+            user("u1", None, "Go."),
+            answer("a1", "u1", "m1", call("t1")),
+            result("r1", "a1", "t1", "long"),
+            answer("a2", "r1", "m2", text("One.")),
+            line("system", "c1", None, subtype="compact_boundary", logicalParentUuid="a2",
+                 compactMetadata={"trigger": "auto", "postTokens": 900, "durationMs": 2500, **metadata}),
+            user("u2", "c1", "This is a summary.", isCompactSummary=True),
+            answer("a3", "u2", "m3", text("Two.")),
+        ).compactions  # fmt: skip
+
+    one_by_one = kept(preservedMessages={"anchorUuid": "u2", "uuids": ["a1", "r1"]})
+    expected = Compaction(3, 4, "auto", ("This is a summary.",), (1, 2), tokens_after=900, seconds=2.5)
+    assert one_by_one == (expected,)
+    assert kept(preservedSegment={"headUuid": "r1", "anchorUuid": "u2", "tailUuid": "a2"})[0].kept == (2, 3)
+    assert kept(preservedSegment={"headUuid": "gone", "tailUuid": "a2"})[0].kept == ()
+
+
+def test_lines_repeated_under_new_uuids_are_read_once(tmp_path: Path) -> None:
+    def at(second: int, line: Json) -> Json:
+        return {**line, "timestamp": f"2026-01-05T09:00:0{second}.000Z"}
+
+    def once(mark: str) -> list[Json]:
+        return [
+            at(1, user(f"{mark}1", None, "Go.")),
+            at(2, answer(f"{mark}2", f"{mark}1", "m1", call("t1"))),
+            at(3, result(f"{mark}3", f"{mark}2", "t1", "long")),
+            at(4, answer(f"{mark}4", f"{mark}3", "m2", text("One."))),
+            at(5, user(f"{mark}5", f"{mark}4", "On.")),
+        ]
+
+    again = [at(6, user("d5", "d4", "On.")), at(7, answer("a9", "d5", "m3", text("Two.")))]
+    transcript = one(tmp_path, *once("a"), *once("b"), *once("d")[:4], *again)
+    assert [item.text for item in transcript.items] == ["Go.", "{}", "long", "One.", "On.", "Two."]
+    assert [each.start for each in transcript.calls] == [1, 3, 5]
+    assert "9 x repeated line" in transcript.notes[-1]
+
+
+def test_a_file_that_starts_with_a_response_says_so(tmp_path: Path) -> None:
+    transcript = one(tmp_path, answer("a1", "gone", "m1", call("t1")), result("r1", "a1", "t1", "long"))
+    assert transcript.notes[0] == "starts with a response: what its request held is not in the file"
+
+
+def test_a_session_that_starts_with_a_summary_starts_with_it(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        line("system", "c1", None, subtype="compact_boundary", logicalParentUuid="gone"),
+        user("u1", "c1", "This is a summary.", isCompactSummary=True),
+        answer("a1", "u1", "m1", text("On.")),
+    )
+    assert kinds(transcript) == ["user", "assistant"]
+    assert transcript.calls[0].comparable
+    assert transcript.notes == ("the history before the recorded compaction is missing: starts with its summary",)
+
+
+def test_cleared_tool_results_mark_the_calls_after_them(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Go."),
+        answer("a1", "u1", "m1", call("t1")),
+        result("r1", "a1", "t1", "long"),
+        line("system", "c1", "r1", subtype="microcompact_boundary", microcompactMetadata={
+            "trigger": "auto", "preTokens": 60000, "tokensSaved": 20000, "compactedToolIds": ["t1", "gone"]}),
+        answer("a2", "c1", "m2", text("Done.")),
+    )  # fmt: skip
+    # What was cleared is known, so a segment without it can be told.
+    assert [each.comparable for each in transcript.calls] == [True, True]
+    assert transcript.cleared == ((2, 2),)
+    assert transcript.notes == (
+        "recorded clearing of old tool results before call 2 (auto, 60000 tokens, 20000 saved)",
+    )
+
+
+def test_a_request_that_shrinks_without_a_record_is_noted(tmp_path: Path) -> None:
+    def session(tokens: int, model: str = "claude-x") -> Transcript:
+        return one(
+            tmp_path,
+            user("u1", None, "Go."),
+            answer("a1", "u1", "m1", text("One."), usage=usage(0, 0, 1000), stop_reason="end_turn"),
+            user("u2", "a1", "On."),
+            answer("a2", "u2", "m2", text("Two."), usage=usage(0, 0, tokens), stop_reason="end_turn", model=model),
+        )
+
+    # 900 of 1000 may be thinking that isn't sent again; 899 is less than nine tenths.
+    assert session(900).notes == ()
+    assert session(899).notes == ("unrecorded clearing before call 2 (1000 to 899 tokens)",)
+    # Where usage falls further, `as_sent` begins a segment: the call compares with what it sent itself.
+    assert [each.comparable for each in session(899).calls] == [True, True]
+    assert session(100, model="claude-y").notes == ()
+
+
+def test_results_cleared_by_the_server_mark_that_request(tmp_path: Path) -> None:
+    cleared = {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 2}]}
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Go."),
+        answer("a1", "u1", "m1", text("One."), context_management=cleared),
+        user("u2", "a1", "On."),
+        answer("a2", "u2", "m2", text("Two."), context_management={"applied_edits": []}),
+    )
+    assert [each.comparable for each in transcript.calls] == [False, True]
+    assert transcript.notes == ("1 request(s) without old tool results, by the server",)
+
+
+def test_what_was_never_sent_is_left_out_and_counted(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        "// a comment line",
+        {"type": "summary", "summary": "A title", "leafUuid": "a9"},
+        {"type": "file-history-snapshot", "messageId": "u1", "snapshot": {}},
+        {"type": "queue-operation", "operation": "enqueue", "sessionId": "s", "content": "later"},
+        user("u0", None, "<local-command-caveat>Ignore.</local-command-caveat>", isMeta=True),
+        user("u1", "u0", "Go."),
+        line("system", "y1", "u1", subtype="api_error", error={}),
+        answer("a1", "y1", "m1", text("API Error"), isApiErrorMessage=True, model="<synthetic>"),
+        user("u2", "a1", "Shown only.", isVisibleInTranscriptOnly=True),
+        answer("a2", "u2", "m2", text("Yes.")),
+        {"type": "brand-new", "sessionId": "s"},
+        {"type": "brand-new", "sessionId": "s"},
+    )
+    assert [item.text for item in transcript.items] == [
+        "<local-command-caveat>Ignore.</local-command-caveat>",
+        "Go.",
+        "Yes.",
+    ]
+    assert transcript.notes == (
+        "left out: 2 x brand-new, 1 x summary, 1 x file-history-snapshot, 1 x queue-operation, 1 x system api_error, "
+        "1 x local message, not generated, 1 x user line for display only",
+    )
+
+
+def test_attachments_count_where_their_text_is_recorded(tmp_path: Path) -> None:
+    attachments: list[Json] = [
+        {"type": "queued_command", "prompt": "And the tests."},
+        {"type": "queued_command", "prompt": [{"type": "image", "source": {"data": "AAAA"}}, text("See.")]},
+        {"type": "nested_memory", "content": {"content": "Use tabs."}},
+        {"type": "deferred_tools_delta", "addedLines": ["one", "two"]},
+        {"type": "todo_reminder", "content": [{"content": "Test", "status": "pending"}]},
+        {"type": "hook_success", "content": ""},
+        {"type": "date_change", "newDate": "2025-01-03"},
+    ]
+    lines = [line("attachment", f"x{n}", f"x{n - 1}", attachment=each) for n, each in enumerate(attachments, 1)]
+    transcript = one(
+        tmp_path,
+        user("x0", None, "Go."),
+        *lines,
+        line("system", "x8", "x7", subtype="local_command", content="<local-command-stdout>ok</local-command-stdout>"),
+        answer("a1", "x8", "m1", text("Yes.")),
+    )
+    assert [item.text for item in transcript.items] == [
+        "Go.",
+        "And the tests.",
+        "",
+        "See.",
+        "Use tabs.",
+        "one\ntwo",
+        '[{"content":"Test","status":"pending"}]',
+        "<local-command-stdout>ok</local-command-stdout>",
+        "Yes.",
+    ]
+    assert transcript.items[2].media == (Media("image", 1600),)
+    assert transcript.notes == ("left out: 1 x attachment hook_success, 1 x attachment date_change",)
+
+
+def test_text_that_came_with_a_parallel_result_stays_with_it(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Go."),
+        answer("a1", "u1", "m1", call("t1", "Skill")),
+        result("r1", "a1", "t1", "Launching."),
+        user("k1", "r1", "The skill's text.", isMeta=True, sourceToolUseID="t1"),
+        answer("a2", "a1", "m1", call("t2")),
+        result("r2", "a2", "t2", "two"),
+        answer("a3", "r2", "m2", text("Done.")),
+    )
+    assert kinds(transcript) == ["user", *["tool_call"] * 2, *["tool_result"] * 2, "user", "assistant"]
+    assert transcript.items[5].text == "The skill's text."
+
+
+def test_images_are_not_text_and_hidden_thinking_has_only_its_tokens(tmp_path: Path) -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 5000}}
+    details = {"output_tokens_details": {"thinking_tokens": 40}}
+    transcript = one(
+        tmp_path,
+        user("u1", None, "Go."),
+        answer("a1", "u1", "m1", {"type": "thinking", "thinking": "", "signature": "x"},
+               usage=usage(9, 0, 0, 60) | details),
+        answer("a2", "a1", "m1", {"type": "redacted_thinking", "data": "B" * 5000}, call("t1", "Read"),
+               usage=usage(9, 0, 0, 60) | details, stop_reason="tool_use"),
+        result("r1", "a2", "t1", [text("A plot."), image]),
+        answer("a3", "r1", "m2", text("Nice.")),
+    )  # fmt: skip
+    reasoning = [item for item in transcript.items if item.kind == "reasoning"]
+    assert [(item.text, item.media) for item in reasoning] == [("", (Media("encrypted_reasoning", 40),)), ("", ())]
+    assert transcript.items[4].text == "A plot."
+    assert transcript.items[4].media == (Media("image", 1600),)
+    assert transcript.calls[0].usage == Usage(9, 60, 0, 0, 40)
+
+
+def test_sidechains_in_a_file_are_transcripts_of_their_own(tmp_path: Path) -> None:
+    # Two sub-agents of an older version, told apart by where their chains begin.
+    path = write(
+        tmp_path / "session.jsonl",
+        [
+            user("u1", None, "Go."),
+            answer("a1", "u1", "m1", call("t1", "Task"), call("t2", "Task")),
+            user("s1", None, "Find A.", isSidechain=True),
+            user("z1", None, "Find B.", isSidechain=True),
+            answer("s2", "s1", "m2", text("A is here."), isSidechain=True),
+            answer("z2", "z1", "m3", text("B is there."), isSidechain=True),
+            result("r1", "a1", "t1", "A is here."),
+            result("r2", "a1", "t2", "B is there."),
+            answer("a2", "r2", "m4", text("Both found.")),
+        ],
+    )
+    main, first, second = read(str(path))
+    assert [problems(each) for each in (main, first, second)] == [[], [], []]
+    assert kinds(main) == ["user", "tool_call", "tool_call", "tool_result", "tool_result", "assistant"]
+    assert [item.text for item in first.items] == ["Find A.", "A is here."]
+    assert [item.text for item in second.items] == ["Find B.", "B is there."]
+    assert (main.parent, first.parent, second.parent) == (None, str(path), str(path))
+    assert (first.name, second.name) == (f"{path}#s1", f"{path}#z1")
+
+
+def agent_lines(session: str) -> list[Json]:
+    return [
+        user("s1", None, "Find A.", isSidechain=True, agentId="a7", sessionId=session),
+        answer("s2", "s1", "m2", text("Here."), isSidechain=True, agentId="a7", sessionId=session),
+    ]
+
+
+def test_the_file_of_a_sub_agent_names_the_session_that_its_folder_belongs_to(tmp_path: Path) -> None:
+    session = tmp_path / "5e55.jsonl.gz"
+    session.write_bytes(gzip.compress(json.dumps(user("u1", None, "Go.")).encode() + b"\n{}\n"))
+    path = write(tmp_path / "5e55" / "subagents" / "agent-a7.jsonl", agent_lines("other"))
+    (transcript,) = read(str(path))
+    assert transcript.name == str(path)
+    assert transcript.parent == str(session)
+    assert kinds(transcript) == ["user", "assistant"]
+    assert problems(transcript) == []
+
+
+def test_the_file_of_a_sub_agent_elsewhere_names_the_session_in_its_lines(tmp_path: Path) -> None:
+    (transcript,) = read(str(write(tmp_path / "agent-a7.jsonl", agent_lines("5e55"))))
+    assert transcript.parent == str(tmp_path / "5e55.jsonl")
+
+
+def test_glued_and_torn_lines_are_read_as_far_as_they_go(tmp_path: Path) -> None:
+    glued = json.dumps(user("u1", None, "Go.")) + json.dumps(answer("a1", "u1", "m1", text("Yes.")))
+    transcript = one(tmp_path, glued, '{"type":"user","uuid":"u2","par')
+    assert [item.text for item in transcript.items] == ["Go.", "Yes."]
+    assert transcript.notes[0].startswith("line 2 skipped, not JSON")
+
+
+def test_a_file_of_titles_is_a_transcript_without_calls(tmp_path: Path) -> None:
+    transcript = one(tmp_path, *[{"type": "summary", "summary": "A title", "leafUuid": "x"}] * 2)
+    assert transcript.calls == ()
+    assert transcript.notes == ("left out: 2 x summary", "no response of a model in it")
+
+
+@pytest.mark.parametrize(
+    ("bad", "field"),
+    [
+        (user("u2", "u1", 7), "$.message.content"),
+        (answer("a2", "u1", "m2", text("x"), usage={"input_tokens": "many"}), "$.message.usage.input_tokens"),
+        (answer("a2", "u1", "m2", {"type": "text", "text": 7}), "$.text"),
+    ],
+)
+def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path, bad: Json, field: str) -> None:
+    path = write(tmp_path / "session.jsonl", [user("u1", None, "Go."), bad])
+    with pytest.raises(InputError) as error:
+        list(read(str(path)))
+    assert f"{path}:2" in str(error.value)
+    assert field in str(error.value)

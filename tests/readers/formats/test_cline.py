@@ -1,0 +1,231 @@
+"""Cline sessions with metrics, and task folders whose usage lies in another file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import Transcript, Usage, problems
+
+Json = dict[str, Any]
+
+
+def text(value: str) -> Json:
+    return {"type": "text", "text": value}
+
+
+def call(call_id: str) -> Json:
+    return {"type": "tool_use", "id": call_id, "name": "search", "input": {"q": "mail"}}
+
+
+def result(call_id: str, content: Any) -> Json:
+    return {"type": "tool_result", "tool_use_id": call_id, "name": "search", "content": content}
+
+
+def user(*blocks: Json, **fields: Any) -> Json:
+    return {"id": "u", "role": "user", "content": list(blocks), "ts": 1000} | fields
+
+
+def said(*blocks: Json, metrics: Json | None = None, **fields: Any) -> Json:
+    made = {"id": "a", "role": "assistant", "content": list(blocks), "ts": 2500, "modelInfo": {"id": "m"}} | fields
+    return made | ({"metrics": metrics} if metrics else {})
+
+
+def metrics(prompt: int, output: int, read: int = 0) -> Json:
+    return {"inputTokens": prompt, "outputTokens": output, "cacheReadTokens": read, "cacheWriteTokens": 0, "cost": 0.1}
+
+
+def only(path: Path) -> Transcript:
+    (transcript,) = read(str(path))
+    assert problems(transcript) == []
+    assert transcript.format == "cline"
+    return transcript
+
+
+def session(tmp_path: Path, *messages: Json, **fields: Any) -> Transcript:
+    path = tmp_path / "session.json"
+    value = {"version": 1, "agent": "lead", "sessionId": "s", "system_prompt": "Be brief.", "messages": list(messages)}
+    path.write_text(json.dumps(value | fields))
+    return only(path)
+
+
+def texts(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(item.kind, item.text) for item in transcript.items]
+
+
+def test_a_session_with_metrics_and_an_attached_file(tmp_path: Path) -> None:
+    transcript = session(
+        tmp_path,
+        user(text("Any mail?"), {"type": "file", "path": "/w/a.txt", "content": "one\ntwo"}),
+        said(text("I look."), call("t1"), metrics=metrics(900, 20)),
+        user(result("t1", [{"query": "mail", "result": "2 messages", "success": True}])),
+        said(text("Two."), metrics=metrics(950, 5, 890)),
+    )
+    assert transcript.head.system == "Be brief."
+    assert transcript.head.recorded
+    assert texts(transcript) == [
+        ("user", "Any mail?"),
+        ("user", "/w/a.txt\none\ntwo"),
+        ("assistant", "I look."),
+        ("tool_call", '{"q":"mail"}'),
+        ("tool_result", '{"query":"mail","result":"2 messages","success":true}'),
+        ("assistant", "Two."),
+    ]
+    # `inputTokens` is the whole prompt: 890 of the 950 were read from the cache.
+    assert [made.usage for made in transcript.calls] == [
+        Usage(900, 20, 0, 0, None, 0.1),
+        Usage(950, 5, 890, 0, None, 0.1),
+    ]
+    assert [(made.time_s, made.model) for made in transcript.calls] == [(2.5, "m"), (2.5, "m")]
+    assert transcript.notes == ()
+
+
+def test_a_compacted_session(tmp_path: Path) -> None:
+    mark = {"kind": "compaction", "reason": "manual_compaction", "messagesRemoved": 22}
+    kept = {"compaction": "preserved"}
+    transcript = session(
+        tmp_path,
+        user(text("Any mail?"), text("Earlier context was compacted."), metadata=mark),
+        said(text("Two."), metadata=kept),
+        user(text("Thanks.")),
+        said(text("Sure."), metrics=metrics(400, 2)),
+    )
+    assert [item.kind for item in transcript.items] == ["user", "user", "assistant", "user", "assistant"]
+    # The kept response answered a longer request; what came after it, this history.
+    assert [made.comparable for made in transcript.calls] == [False, True]
+    assert transcript.notes == (
+        "recorded compaction before call 1 (manual, 22 messages): what it removed is not in the file",
+    )
+
+
+def test_a_session_without_system_prompt_or_response(tmp_path: Path) -> None:
+    transcript = session(tmp_path, user(text("Hello?")), system_prompt="")
+    assert not transcript.head.recorded
+    assert transcript.notes == ("no response of the model in this session",)
+
+
+def test_a_wrong_type_says_where(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"session.json message 1: .*inputTokens"):
+        session(tmp_path, user(text("Hi.")), said(text("Yes?"), metrics={"inputTokens": "many"}))
+
+
+def request(tokens_in: int | None, tokens_out: int | None, ts: int, protocol: str | None = None, **fields: Any) -> Json:
+    shown: Json = {"request": "..."}
+    if tokens_in is not None:
+        shown |= {"tokensIn": tokens_in, "tokensOut": tokens_out, "cacheReads": 70, "cacheWrites": 10}
+    shown |= {"apiProtocol": protocol} if protocol else {}
+    return {"ts": ts, "type": "say", "say": "api_req_started", "text": json.dumps(shown)} | fields
+
+
+def task(tmp_path: Path, messages: list[Json], shown: list[Json] | None = None) -> Transcript:
+    folder = tmp_path / "tasks" / "1"
+    folder.mkdir(parents=True)
+    (folder / "api_conversation_history.json").write_text(json.dumps(messages))
+    if shown is not None:
+        (folder / "ui_messages.json").write_text(json.dumps(shown))
+    (folder / "task_metadata.json").write_text("{}")
+    return only(tmp_path / "tasks")
+
+
+TURNS = [
+    {"role": "user", "content": [text("Any mail?")]},
+    {"role": "assistant", "content": [call("t1")]},
+    {"role": "user", "content": [result("t1", "2 messages")]},
+    {"role": "assistant", "content": [text("Two.")]},
+]
+
+
+def test_a_task_folder_is_one_source_with_the_usage_of_its_other_file(tmp_path: Path) -> None:
+    shown = [
+        {"ts": 1, "type": "say", "say": "text", "text": "Any mail?"},
+        request(20, 5, 5000, modelInfo={"modelId": "m"}),
+        request(100, 2, 9000, "openai"),
+    ]
+    transcript = task(tmp_path, TURNS, shown)
+    assert transcript.name == f"{tmp_path}/tasks/1"
+    assert [item.kind for item in transcript.items] == ["user", "tool_call", "tool_result", "assistant"]
+    # 20 + 70 read + 10 written; the OpenAI protocol counts cached tokens in its 100
+    assert [made.usage for made in transcript.calls] == [Usage(100, 5, 70, 10), Usage(100, 2, 70, 10)]
+    assert [(made.time_s, made.model) for made in transcript.calls] == [(5.0, "m"), (9.0, "")]
+    assert not transcript.head.recorded
+    assert transcript.notes == ()
+
+
+def test_requests_that_failed_have_no_response(tmp_path: Path) -> None:
+    shown = [request(None, None, 1000), request(20, 5, 5000), request(30, 5, 9000)]
+    assert [made.time_s for made in task(tmp_path, TURNS, shown).calls] == [5.0, 9.0]
+
+
+def test_usage_that_cannot_be_told_apart_is_left_out(tmp_path: Path) -> None:
+    transcript = task(tmp_path, TURNS, [request(20, 5, 5000)])
+    assert [made.usage for made in transcript.calls] == [None, None]
+    assert transcript.notes == ("usage left out: 1 request(s) in ui_messages.json for 2 response(s)",)
+
+
+def test_older_messages_no_longer_sent(tmp_path: Path) -> None:
+    transcript = task(tmp_path, TURNS, [request(20, 5, 1), request(9, 5, 2, conversationHistoryDeletedRange=[1, 1])])
+    assert [made.comparable for made in transcript.calls] == [True, True]
+    (compaction,) = transcript.compactions
+    assert (compaction.call, compaction.at, compaction.started_by) == (2, transcript.calls[1].start, "auto")
+    gone = range(transcript.calls[0].start, transcript.calls[0].end)
+    assert compaction.kept == tuple(place for place in range(compaction.at) if place not in gone)
+    assert transcript.notes == ("recorded compaction before call 2 (auto): older messages were no longer sent",)
+
+
+def test_tool_calls_in_the_text_stay_text(tmp_path: Path) -> None:
+    xml = "I look.\n<read_file>\n<path>a.txt</path>\n</read_file>\n"
+    turns = [
+        {"role": "user", "content": "Read it."},
+        {"role": "assistant", "content": [text(xml)]},
+        {"role": "user", "content": [text("[read_file for 'a.txt'] Result:"), text("one")]},
+    ]
+    transcript = task(tmp_path, turns)
+    assert [item.kind for item in transcript.items] == ["user", "assistant", "user", "user"]
+    assert transcript.notes == (
+        "no ui_messages.json: no usage",
+        "tool calls that stand in the text as XML stay text, their results user text",
+    )
+
+
+def test_summaries_of_roo_are_left_out_but_not_what_they_replaced(tmp_path: Path) -> None:
+    summary = {"role": "assistant", "content": [text("So far: mail.")], "isSummary": True, "ts": 3}
+    transcript = task(
+        tmp_path, [*TURNS, summary, {"role": "user", "content": "And now?"}, TURNS[3]], [request(1, 1, 1)] * 3
+    )
+    assert [item.text for item in transcript.items if item.kind == "assistant"] == ["Two.", "Two."]
+    assert [made.comparable for made in transcript.calls] == [True, True, True]
+    (compaction,) = transcript.compactions
+    assert (compaction.call, compaction.summary, compaction.kept) == (3, ("So far: mail.",), ())
+    assert transcript.notes == ("recorded compaction before call 3 (how is not recorded)",)
+
+
+def test_a_truncation_that_does_not_say_what_it_left_out(tmp_path: Path) -> None:
+    marker = {"role": "user", "content": [text("Cut.")], "isTruncationMarker": True}
+    transcript = task(tmp_path, [*TURNS, marker, {"role": "user", "content": "And now?"}, TURNS[3]])
+    assert [made.comparable for made in transcript.calls] == [True, True, False]
+    assert (transcript.compactions, transcript.notes[-1]) == (
+        (),
+        "left out: 1 x marker of the agent's own truncation",
+    )
+
+
+def test_a_task_that_starts_with_a_summary(tmp_path: Path) -> None:
+    summary = {"role": "user", "content": [text("So far: mail.")], "isSummary": True}
+    transcript = task(tmp_path, [summary, TURNS[3]], [request(1, 1, 1)])
+    assert texts(transcript) == [("user", "So far: mail."), ("assistant", "Two.")]
+    assert "starts after a compaction: its summary is user text, what came before is not there" in transcript.notes
+
+
+def test_a_damaged_file_of_a_task_says_which(tmp_path: Path) -> None:
+    (tmp_path / "api_conversation_history.json").write_text('[{"role": "user"')
+    with pytest.raises(InputError, match=r"api_conversation_history.json: is not complete JSON"):
+        list(read(str(tmp_path)))
+    (tmp_path / "api_conversation_history.json").write_text("[]")
+    (tmp_path / "ui_messages.json").write_text(json.dumps([request(1, 1, 1) | {"text": "{"}]))
+    with pytest.raises(InputError, match=r"ui_messages.json message 0: text of the request"):
+        list(read(str(tmp_path)))

@@ -1,0 +1,436 @@
+"""Codex rollouts: which items are one response, which token count is whose, compactions, and older generations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
+
+Json = dict[str, Any]
+
+NINE = "2026-01-05T09:00:00.000Z"
+NINE_S = 1767603600.0
+
+
+def wrapped(kind: str, payload: Any, timestamp: str = NINE) -> Json:
+    return {"timestamp": timestamp, "type": kind, "payload": payload}
+
+
+def meta(**fields: Any) -> Json:
+    return wrapped("session_meta", {"id": "thread-1", "cli_version": "0.140.0", **fields})
+
+
+def item(kind: str, **fields: Any) -> Json:
+    return wrapped("response_item", {"type": kind, **fields})
+
+
+def message(role: str, text: str) -> Json:
+    block = "output_text" if role == "assistant" else "input_text"
+    return item("message", role=role, content=[{"type": block, "text": text}])
+
+
+def reasoning() -> Json:
+    return item("reasoning", summary=[{"type": "summary_text", "text": "Look"}], content=None, encrypted_content="gAA")
+
+
+def call(call_id: str, arguments: str = "{}", name: str = "shell") -> Json:
+    return item("function_call", name=name, arguments=arguments, call_id=call_id)
+
+
+def output(call_id: str, value: Any) -> Json:
+    return item("function_call_output", call_id=call_id, output=value)
+
+
+def tokens(total: int, input: int, output: int = 10, cached: int = 0, thought: int = 0) -> Json:
+    last = {
+        "input_tokens": input,
+        "cached_input_tokens": cached,
+        "output_tokens": output,
+        "reasoning_output_tokens": thought,
+        "total_tokens": input + output,
+    }
+    info = {"total_token_usage": {"input_tokens": total}, "last_token_usage": last}
+    return wrapped("event_msg", {"type": "token_count", "info": info, "rate_limits": None})
+
+
+def write(folder: Path, lines: Iterable[Json | str], name: str = "rollout.jsonl") -> str:
+    path = folder / name
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return str(path)
+
+
+def one(folder: Path, *lines: Json | str) -> Transcript:
+    [transcript] = read(write(folder, lines))
+    assert transcript.format == "codex-rollout"
+    assert problems(transcript) == []
+    return transcript
+
+
+def kinds(transcript: Transcript) -> list[list[str]]:
+    """Kinds of each call's response."""
+    return [[item.kind for item in transcript.items[c.start : c.end]] for c in transcript.calls]
+
+
+def texts(transcript: Transcript, kind: str) -> list[str]:
+    return [item.text for item in transcript.items if item.kind == kind]
+
+
+def test_a_response_is_what_stands_between_two_requests(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        meta(base_instructions={"text": "You are terse."}),
+        wrapped("turn_context", {"model": "gpt-x"}),
+        message("developer", "Sandbox: none."),
+        message("user", "Fix the build."),
+        reasoning(),
+        message("assistant", "I look."),
+        call("c1", '{"cmd": "make"}'),
+        call("c2"),
+        output("c2", "two"),
+        output("c1", "one"),
+        tokens(1000, 1000, output=60, cached=200, thought=20),
+        message("assistant", "Done."),
+        tokens(2100, 1100),
+    )
+    assert kinds(read_back) == [["reasoning", "assistant", "tool_call", "tool_call"], ["assistant"]]
+    assert read_back.head.system == "You are terse.\n\nSandbox: none."
+    assert read_back.head.recorded
+    assert [c.usage for c in read_back.calls] == [Usage(1000, 60, 200, None, 20), Usage(1100, 10, 0, None, 0)]
+    assert [c.model for c in read_back.calls] == ["gpt-x", "gpt-x"]
+    assert read_back.calls[0].time_s == NINE_S
+    answers = {item.text: read_back.items[item.answers].call_id for item in read_back.items if item.answers is not None}
+    assert answers == {"two": "c2", "one": "c1"}
+    # Arguments stay to the letter: the space after the colon counts.
+    assert texts(read_back, "tool_call") == ['{"cmd": "make"}', "{}"]
+
+
+def test_encrypted_reasoning_counts_by_the_recorded_number_once(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path, meta(), message("user", "Go."), reasoning(), reasoning(), call("c1"), tokens(900, 900, thought=20)
+    )
+    found = [item for item in read_back.items if item.kind == "reasoning"]
+    assert [item.text for item in found] == ["", ""]
+    assert [item.media for item in found] == [(Media("encrypted_reasoning", 20),), ()]
+
+
+def test_reasoning_without_a_count_is_noted_and_open_reasoning_is_text(tmp_path: Path) -> None:
+    plain = item("reasoning", summary=[], content=[{"type": "reasoning_text", "text": "Two steps."}])
+    read_back = one(tmp_path, meta(), message("user", "Go."), reasoning(), call("c1"), output("c1", "x"), plain)
+    assert texts(read_back, "reasoning") == ["", "Two steps."]
+    assert "1 response(s) with reasoning of unknown size, counted as 0 tokens" in read_back.notes
+
+
+def test_repeated_and_empty_counts_are_dropped(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        meta(),
+        message("user", "Go."),
+        call("c1"),
+        output("c1", "x"),
+        tokens(1000, 1000),
+        wrapped("event_msg", {"type": "token_count", "info": None}),
+        tokens(1000, 1000),
+        message("assistant", "Done."),
+        tokens(2200, 1200),
+        tokens(2200, 1200),
+    )
+    assert [c.usage and c.usage.input_tokens for c in read_back.calls] == [1000, 1200]
+    assert any("3 x event token_count" in note for note in read_back.notes)
+
+
+def test_counts_of_older_versions_stand_before_their_items(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        meta(cli_version="0.58.0"),
+        message("user", "Go."),
+        tokens(1000, 1000, thought=5),
+        reasoning(),
+        call("c1"),
+        output("c1", "x"),
+        tokens(1000, 1000, thought=5),
+        tokens(2200, 1200),
+        call("c2"),
+        output("c2", "y"),
+        tokens(3600, 1400),
+        message("assistant", "Done."),
+    )
+    assert [c.usage and c.usage.input_tokens for c in read_back.calls] == [1000, 1200, 1400]
+    assert read_back.items[1].media == (Media("encrypted_reasoning", 5),)
+
+
+def test_a_count_ends_a_response_even_without_outputs(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        meta(),
+        message("user", "Go."),
+        message("assistant", "First."),
+        tokens(1000, 1000),
+        message("assistant", "Second."),
+        tokens(2100, 1100),
+    )
+    assert kinds(read_back) == [["assistant"], ["assistant"]]
+
+
+def test_a_resumed_session_may_write_its_counts_at_the_other_place(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        meta(cli_version="0.58.0"),
+        message("user", "Go."),
+        tokens(1000, 1000),
+        message("assistant", "One."),
+        meta(cli_version="0.140.0"),
+        message("user", "More."),
+        message("assistant", "Two."),
+        tokens(2100, 1100),
+        message("user", "More."),
+        message("assistant", "Three."),
+        tokens(3300, 1200),
+    )
+    assert [c.usage and c.usage.input_tokens for c in read_back.calls] == [1000, 1100, 1200]
+
+
+def test_a_compaction_keeps_the_history_and_marks_later_calls(tmp_path: Path) -> None:
+    history = [
+        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Old rules."}]},
+        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "New rules."}]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go."}]},
+        {"type": "compaction", "encrypted_content": "x"},
+    ]
+    read_back = one(
+        tmp_path,
+        meta(),
+        message("developer", "Old rules."),
+        message("user", "Go."),
+        call("c1"),
+        output("c1", "x"),
+        tokens(9000, 9000, output=46),
+        # The request for the summary: not one of the conversation.
+        tokens(18100, 9100),
+        wrapped("compacted", {"message": "All was well.", "replacement_history": history}),
+        wrapped("event_msg", {"type": "token_count", "info": {
+            "total_token_usage": {"input_tokens": 18100}, "model_context_window": 258_400,
+            "last_token_usage": {"input_tokens": 0, "total_tokens": 1800}}}),
+        message("assistant", "Done."),
+        tokens(20000, 1900),
+    )  # fmt: skip
+    assert [c.comparable for c in read_back.calls] == [True, True]
+    assert [c.window for c in read_back.calls] == [None, 258_400]
+    assert read_back.compactions == (Compaction(2, 3, "", ("New rules.",), (0,), 9110, 1800),)
+    assert [c.usage and c.usage.input_tokens for c in read_back.calls] == [9000, 1900]
+    assert not any("All was well." in item.text for item in read_back.items)
+    assert "1 token count(s) of requests that are not in the recording" in read_back.notes
+    assert "recorded compaction before call 2 (9110 tokens)" in read_back.notes
+
+
+def test_an_old_compaction_goes_on_with_the_newest_user_texts_and_the_summary(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        meta(),
+        wrapped("event_msg", {"type": "task_started", "model_context_window": 272_000}),
+        message("user", "Long ago: " + "x" * 79_990),
+        message("user", "Go."),
+        call("c1"),
+        output("c1", "x"),
+        wrapped("compacted", {"message": "All was well."}),
+        message("assistant", "Done."),
+    )
+    assert read_back.compactions == (Compaction(2, 4, "", ("All was well.",), (1,)),)
+    assert [c.window for c in read_back.calls] == [272_000, 272_000]
+
+
+def test_tools_of_every_kind(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        meta(),
+        message("user", "Go."),
+        item("custom_tool_call", call_id="c1", name="apply_patch", input="*** Begin Patch", status="completed"),
+        item("local_shell_call", call_id="c2", action={"type": "exec", "command": ["ls"]}, status="completed"),
+        item("web_search_call", status="completed", action={"type": "search", "query": "rain"}),
+        item("tool_search_call", call_id="c3", arguments={"query": "mail"}, execution="client"),
+        item("function_call", call_id="c4", name="_fetch", namespace="mcp__web", arguments=None),
+        item("custom_tool_call_output", call_id="c1", output='{"output":"ok","metadata":{}}'),
+        output("c2", [{"type": "input_text", "text": "a"}, {"type": "input_image", "image_url": "data:,"}]),
+        item("tool_search_output", call_id="c3", tools=[{"name": "mail"}]),
+        output("c4", {"type": "input_text", "text": "page"}),
+        message("assistant", "Done."),
+    )
+    calls = [(item.tool, item.text) for item in read_back.items if item.kind == "tool_call"]
+    assert calls == [
+        ("apply_patch", "*** Begin Patch"),
+        ("local_shell", '{"type":"exec","command":["ls"]}'),
+        ("web_search", '{"type":"search","query":"rain"}'),
+        ("tool_search", '{"query":"mail"}'),
+        ("mcp__web_fetch", ""),
+    ]
+    results = {item.tool: (item.text, item.media) for item in read_back.items if item.kind == "tool_result"}
+    assert results == {
+        "apply_patch": ('{"output":"ok","metadata":{}}', ()),
+        "local_shell": ("a", (Media("image", 765),)),
+        "web_search": (NO_RESULT, ()),
+        "tool_search": ('[{"name":"mail"}]', ()),
+        "mcp__web_fetch": ("page", ()),
+    }
+
+
+def test_unanswered_late_and_orphan_outputs(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        meta(),
+        message("user", "Go."),
+        call("c1"),
+        call("c2"),
+        output("c2", "two"),
+        message("user", "<turn_aborted>"),
+        message("assistant", "Stopped."),
+        output("c1", "late"),
+        output("c9", "nobody asked"),
+    )
+    assert texts(read_back, "tool_result") == ["two", "late"]
+    # The user's text waits until all results stand.
+    assert [item.kind for item in read_back.items[3:6]] == ["tool_result", "tool_result", "user"]
+    assert "1 result(s) without a call left out" in read_back.notes
+
+
+def test_what_was_not_sent_is_named(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        meta(),
+        message("user", "Go."),
+        wrapped("event_msg", {"type": "user_message", "message": "Go."}),
+        item("ghost_snapshot", ghost_commit={}),
+        wrapped("world_state", {"full": True}),
+        wrapped("brand_new", {}),
+        "[]",
+        message("assistant", "Done."),
+        message("developer", "New rules."),
+        message("user", "On."),
+        message("assistant", "Yes."),
+    )
+    assert texts(read_back, "user") == ["Go.", "New rules.", "On."]
+    assert read_back.notes == (
+        "a system or developer message in mid-conversation is kept as user text",
+        "left out: 1 x event user_message, 1 x ghost_snapshot, 1 x world_state, 1 x brand_new, 1 x line without a type",
+    )
+    assert not read_back.head.recorded
+
+
+def test_messages_of_other_agents_are_inputs(tmp_path: Path) -> None:
+    content = [{"type": "input_text", "text": "Found it."}, {"type": "encrypted_content", "encrypted_content": "gAA"}]
+    read_back = one(
+        tmp_path,
+        meta(),
+        message("user", "Go."),
+        message("assistant", "I wait."),
+        item("agent_message", author="scout", recipient="lead", content=content),
+        message("assistant", "Good."),
+    )
+    assert texts(read_back, "user") == ["Go.", "Found it."]
+    assert "left out: 1 x encrypted block of agent_message" in read_back.notes
+
+
+def test_turns_taken_back_are_kept_but_do_not_compare(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        meta(),
+        message("user", "Go."),
+        message("assistant", "One."),
+        wrapped("event_msg", {"type": "thread_rolled_back", "num_turns": 1}),
+        message("user", "Rather this."),
+        message("assistant", "Two."),
+    )
+    assert [c.comparable for c in read_back.calls] == [True, False]
+    assert "turns were taken back before call 2; they are kept in the history" in read_back.notes
+
+
+def test_the_first_versions_have_no_wrapper(tmp_path: Path) -> None:
+    lines: list[Json] = [
+        {"id": "s", "timestamp": NINE, "instructions": "Use tabs.", "git": {}},
+        {"record_type": "state"},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go."}]},
+        {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c1"},
+        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]},
+    ]
+    read_back = one(tmp_path, *lines)
+    assert kinds(read_back) == [["tool_call"], ["assistant"]]
+    assert read_back.head.system == "Use tabs."
+    # The agent's own prompt went before it and isn't recorded.
+    assert not read_back.head.recorded
+    assert "left out: 1 x record_type state" in read_back.notes
+
+
+def test_the_users_instructions_are_not_counted_twice(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        meta(instructions="Use tabs."),
+        message("user", "<user_instructions>\nUse tabs.\n</user_instructions>"),
+        message("user", "Go."),
+        message("assistant", "Done."),
+    )
+    assert read_back.head.system == ""
+
+
+def test_a_sub_agent_names_its_parent(tmp_path: Path) -> None:
+    parent = write(tmp_path, [meta()], "rollout-2026-01-05T09-00-00-thread-1.jsonl")
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "thread-1", "depth": 1}}}
+    lines = [meta(id="thread-2", source=spawned, dynamic_tools=[{"name": "mail"}]), message("assistant", "Hi.")]
+    [child] = read(write(tmp_path, lines, "rollout-2026-01-05T09-01-00-thread-2.jsonl"))
+    assert child.parent == parent
+    assert child.head.tools == ('{"name":"mail"}',)
+    [stray] = read(write(tmp_path, [meta(parent_thread_id="gone"), message("assistant", "Hi.")], "stray.jsonl"))
+    assert stray.parent == "gone"
+
+
+def test_a_torn_end_and_a_broken_line_are_noted(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path, meta(), message("user", "Go."), "{not json", message("assistant", "Done."), '{"timestamp": "2026'
+    )
+    assert kinds(read_back) == [["assistant"]]
+    assert [note[:14] for note in read_back.notes] == ["line 3 skipped", "line 5 skipped"]
+
+
+def test_a_session_without_a_response_is_said_to_be_one(tmp_path: Path) -> None:
+    read_back = one(tmp_path, meta(), wrapped("event_msg", {"type": "turn.completed", "usage": {"input_tokens": 9}}))
+    assert read_back.calls == ()
+    assert "no response of a model is recorded" in read_back.notes
+
+
+def test_strange_times_are_no_error(tmp_path: Path) -> None:
+    line = wrapped("response_item", message("assistant", "Done.")["payload"], timestamp="[trimmed]")
+    assert one(tmp_path, meta(), line).calls[0].time_s is None
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (item("function_call", name=7, arguments="{}", call_id="c1"), "$.name"),
+        (item("message", role="narrator", content=[]), "role 'narrator'"),
+        (item("message", role="user", content=9), "$.content"),
+        (
+            wrapped("event_msg", {"type": "token_count", "info": {"last_token_usage": {"input_tokens": []}}}),
+            "input_tok",
+        ),
+    ],
+)
+def test_a_wrong_type_is_named_with_its_line(tmp_path: Path, line: Json, what: str) -> None:
+    with pytest.raises(InputError, match=r"rollout\.jsonl:2: ") as error:
+        list(read(write(tmp_path, [meta(), line])))
+    assert what in str(error.value)
+
+
+def test_the_stream_of_codex_exec_is_refused_with_the_reason(tmp_path: Path) -> None:
+    lines: list[Json] = [
+        {"type": "thread.started", "thread_id": "t"},
+        {"type": "turn.started"},
+        {"type": "item.completed", "item": {"id": "i", "type": "agent_message", "text": "Hi."}},
+        {"type": "turn.completed", "usage": {"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1}},
+    ]
+    with pytest.raises(InputError, match="no user texts"):
+        list(read(write(tmp_path, lines)))

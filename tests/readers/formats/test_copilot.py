@@ -1,0 +1,258 @@
+"""Copilot CLI sessions: what was sent, chunks, sub-agents, compactions, and totals at shutdown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.readers.formats.copilot import matches
+from ctxsim.readers.source import Sample, Source
+from ctxsim.transcript import Compaction, Media, Transcript, Usage, problems
+
+Json = dict[str, Any]
+
+
+def event(kind: str, second: int = 0, agent: str | None = None, **data: Any) -> Json:
+    made = {"type": kind, "data": data, "id": "x", "timestamp": f"2026-01-05T09:00:{second:02}.000Z", "parentId": None}
+    return made if agent is None else {**made, "agentId": agent}
+
+
+START = event("session.start", producer="copilot-agent", selectedModel="gpt-x")
+
+
+def request(call_id: str, name: str = "bash", arguments: Any = None) -> Json:
+    return {"toolCallId": call_id, "name": name, "arguments": {} if arguments is None else arguments}
+
+
+def answer(content: str = "", *requests: Json, second: int = 0, agent: str | None = None, **data: Any) -> Json:
+    return event("assistant.message", second, agent, content=content, toolRequests=list(requests), **data)
+
+
+def done(call_id: str, content: str, **data: Any) -> Json:
+    output = {"content": content, "detailedContent": "longer"}
+    return event("tool.execution_complete", toolCallId=call_id, success=True, result=output, **data)
+
+
+def transcripts(folder: Path, *events: Json) -> list[Transcript]:
+    path = folder / "events.jsonl"
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in events))
+    found = list(read(str(path)))
+    for transcript in found:
+        assert transcript.format == "copilot-cli"
+        assert problems(transcript) == []
+    return found
+
+
+def one(folder: Path, *events: Json) -> Transcript:
+    [transcript] = transcripts(folder, *events)
+    return transcript
+
+
+def shape(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(item.kind, item.text) for item in transcript.items]
+
+
+def test_a_session_as_it_was_sent(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        START,
+        event("hook.start", input="x"),
+        {"data": {}, "parentId": None},
+        event("system.message", content="Be brief."),
+        event("user.message", content="Any mail?", transformedContent="<now/>Any mail?"),
+        event("assistant.turn_start", 5, turnId="0"),
+        answer("I look.", request("c1", arguments={"q": "ä"}), request("c2", arguments='{"q": 2}'), second=9),
+        event("tool.execution_start", toolCallId="c1"),
+        done("c2", "two"),
+        done("c1", "one"),
+        event("system.message", content="Be brief."),
+        answer("Three.", second=20, model="gpt-y", reasoningText="1 + 2", reasoningOpaque="gAA"),
+    )
+    assert read_back.head.system == "Be brief."
+    assert read_back.head.recorded
+    assert shape(read_back) == [
+        ("user", "<now/>Any mail?"),
+        ("assistant", "I look."),
+        ("tool_call", '{"q":"ä"}'),
+        ("tool_call", '{"q": 2}'),
+        ("tool_result", "two"),
+        ("tool_result", "one"),
+        ("reasoning", "1 + 2"),
+        ("assistant", "Three."),
+    ]
+    # Start of the request where it is told, else the time of the response.
+    nine_s = 1767603600.0
+    assert [(c.model, c.time_s, c.usage) for c in read_back.calls] == [
+        ("gpt-x", nine_s + 5, None),
+        ("gpt-y", nine_s + 20, None),
+    ]
+    assert read_back.notes == ("left out: 1 x hook.start, 1 x line without a type, 1 x tool.execution_start",)
+
+
+def test_chunks_of_one_api_call_are_one_response(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        START,
+        event("user.message", content="Go."),
+        answer("First,", apiCallId="a1", chunkIndex=0),
+        answer("", request("c1"), apiCallId="a1", chunkIndex=1),
+        done("c1", "ok"),
+        answer("Done.", apiCallId="a2"),
+        answer("And more.", apiCallId="a3"),
+    )
+    assert [(c.start, c.end) for c in read_back.calls] == [(1, 3), (4, 5), (5, 6)]
+
+
+def test_errors_images_and_encrypted_reasoning(tmp_path: Path) -> None:
+    blocks = [{"type": "image", "data": "aGk=", "mimeType": "image/png"}]
+    read_back = one(
+        tmp_path,
+        START,
+        event("user.message", content="Go.", attachments=[{"type": "blob", "mimeType": "image/png"}, {"type": "file"}]),
+        answer("", request("c1"), request("c2"), reasoningOpaque="gAA"),
+        event("tool.execution_complete", toolCallId="c1", success=False, error={"message": "no such shell"}),
+        event("tool.execution_complete", toolCallId="c2", success=True, result={"content": "shot", "contents": blocks}),
+        answer(""),
+    )
+    assert read_back.items[0].media == (Media("image", 765),)
+    assert shape(read_back)[1] == ("reasoning", "")
+    results = [(item.text, item.media) for item in read_back.items if item.kind == "tool_result"]
+    assert results == [("no such shell", ()), ("shot", (Media("image", 765),))]
+    # An empty response is a call all the same.
+    assert shape(read_back)[-1] == ("assistant", "")
+    assert len(read_back.calls) == 2
+    assert "1 response(s) with reasoning of unknown size, counted as 0 tokens" in read_back.notes
+    assert "left out: 1 x attachment" in read_back.notes
+
+
+def test_notices_to_the_model_are_user_texts(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        START,
+        event("user.message", content="Go."),
+        answer("", request("c1")),
+        event("system.notification", content="<done/>"),
+        done("c1", "ok"),
+        event("skill.invoked", name="tidy", content="Tidy up."),
+        answer("Done."),
+        event("session.info", message="for people"),
+    )
+    assert [text for kind, text in shape(read_back) if kind == "user"] == ["Go.", "<done/>", "Tidy up."]
+    # Results always come first.
+    assert [kind for kind, _ in shape(read_back)][2:5] == ["tool_result", "user", "user"]
+
+
+@pytest.mark.parametrize("field", ["parent", "agent"])
+def test_a_sub_agent_is_its_own_transcript(tmp_path: Path, field: str) -> None:
+    inner: Json = {"parentToolCallId": "c1"} if field == "parent" else {"agent": "a7"}
+    finish = event("tool.execution_complete", toolCallId="s1", result={"content": "x"}, **inner)
+    main, child = transcripts(
+        tmp_path,
+        START,
+        event("user.message", content="Go."),
+        answer("", request("c1", "task", {"prompt": "Find it."})),
+        event("subagent.started", agent=None if field == "parent" else "a7", toolCallId="c1", agentName="scout"),
+        answer("", request("s1"), **inner),
+        finish,
+        answer("Found.", **inner),
+        done("c1", "It was found."),
+        answer("Done."),
+    )
+    assert shape(child) == [("user", "Find it."), ("tool_call", "{}"), ("tool_result", "x"), ("assistant", "Found.")]
+    assert child.parent == main.name
+    assert child.name == f"{main.name}#c1"
+    assert not child.head.recorded
+    assert [kind for kind, _ in shape(main)] == ["user", "tool_call", "tool_result", "assistant"]
+
+
+def test_compactions_and_truncations_keep_the_history(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        START,
+        event("user.message", content="Go."),
+        answer("One."),
+        event("session.compaction_start"),
+        event("session.compaction_complete", success=False, error="no"),
+        event("user.message", content="On."),
+        answer("Two."),
+        event(
+            "session.compaction_complete",
+            success=True,
+            trigger="manual",
+            preCompactionTokens=9000,
+            postCompactionTokens=800,
+            summaryContent="All was well.",
+        ),
+        event("user.message", content="On."),
+        answer("Three."),
+        event("session.truncation", preTruncationTokensInMessages=700),
+        event("user.message", content="On."),
+        answer("Four."),
+    )
+    assert [c.comparable for c in read_back.calls] == [True, True, True, False]
+    assert read_back.compactions == (Compaction(3, 4, "manual", ("All was well.",), (), 9000, 800),)
+    assert "All was well." not in str(shape(read_back))
+    assert [note for note in read_back.notes if note.startswith("recorded")] == [
+        "recorded compaction before call 3 (manual, 9000 tokens)",
+        "recorded truncation before call 4 (700 tokens)",
+    ]
+
+
+def shutdown(requests: int, **usage: int) -> Json:
+    metrics = {"gpt-x": {"requests": {"count": requests, "cost": 0}, "usage": usage}}
+    return event(
+        "session.shutdown",
+        modelMetrics=metrics,
+        systemTokens=8000,
+        toolDefinitionsTokens=4000,
+        conversationTokens=90,
+    )
+
+
+def test_totals_are_the_usage_of_a_single_request_only(tmp_path: Path) -> None:
+    total = {"inputTokens": 12100, "outputTokens": 60, "cacheReadTokens": 0, "reasoningTokens": 40}
+    asked = event("user.message", content="Go.")
+    alone = one(tmp_path, START, asked, answer("Done."), shutdown(1, **total))
+    assert alone.calls[0].usage == Usage(12100, 60, 0, 0, 40)
+    assert "recorded total of gpt-x: 1 request(s), 12100 tokens in, 60 out, 0 read from cache" in alone.notes
+    assert (
+        "recorded split of the last request, by the client: system 8000, tool definitions 4000, conversation 90 tokens"
+        in alone.notes
+    )
+    two = one(tmp_path, START, asked, answer("One."), asked, answer("Two."), shutdown(2, **total))
+    assert [c.usage for c in two.calls] == [None, None]
+    killed = one(tmp_path, START, asked, answer("Done."), shutdown(1, inputTokens=0, outputTokens=0))
+    assert killed.calls[0].usage is None
+
+
+def test_a_changed_system_prompt_is_noted(tmp_path: Path) -> None:
+    read_back = one(
+        tmp_path,
+        START,
+        event("system.message", content="Be brief."),
+        answer("Hi."),
+        event("system.message", content="Be long."),
+    )
+    assert read_back.head.system == "Be brief."
+    assert "left out: 1 x system.message that changes the system prompt" in read_back.notes
+
+
+def test_a_session_without_a_response_is_said_to_be_one(tmp_path: Path) -> None:
+    read_back = one(tmp_path, START, event("user.message", content="Go."))
+    assert read_back.calls == ()
+    assert "no response of a model is recorded" in read_back.notes
+
+
+def test_a_wrong_type_is_named_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"events\.jsonl:2: .*toolRequests"):
+        one(tmp_path, START, event("assistant.message", content="", toolRequests={"name": "bash"}))
+
+
+@pytest.mark.parametrize("value", [None, 1, [], {"type": "user.message"}, {"type": "user.message", "data": {}}])
+def test_other_records_are_not_taken(value: Any) -> None:
+    assert not matches(Sample(Source("x", data=json.dumps(value).encode())))

@@ -1,0 +1,195 @@
+"""Kimi sessions: steps whose results come before their end, requests without a response, compaction, sub-agents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import Compaction, Transcript, Usage, problems
+
+Json = dict[str, Any]
+
+START = {"type": "metadata", "protocol_version": "1.4", "created_at": 1000}
+
+
+def user(text: str) -> Json:
+    message = {"role": "user", "content": [{"type": "text", "text": text}], "toolCalls": []}
+    return {"type": "context.append_message", "message": message, "time": 1000}
+
+
+def event(kind: str, **fields: Any) -> Json:
+    return {"type": "context.append_loop_event", "event": {"type": kind} | fields, "time": 1000}
+
+
+def begin(time: int = 2000) -> tuple[Json, Json]:
+    request = {"type": "llm.request", "kind": "loop", "model": "m", "time": time}
+    return event("step.begin", uuid="s"), request
+
+
+def part(**fields: Any) -> Json:
+    return event("content.part", stepUuid="s", part=fields)
+
+
+def call(call_id: str) -> Json:
+    return event("tool.call", stepUuid="s", toolCallId=call_id, name="Search", args={"q": "mail"})
+
+
+def result(call_id: str, output: Any, **fields: Any) -> Json:
+    return event("tool.result", toolCallId=call_id, result={"output": output} | fields)
+
+
+def end(other: int, read_: int = 0) -> Json:
+    usage = {"inputOther": other, "output": 7, "inputCacheRead": read_, "inputCacheCreation": 0}
+    return event("step.end", uuid="s", usage=usage, finishReason="tool_use")
+
+
+def write(path: Path, *lines: Json) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(map(json.dumps, lines)))
+
+
+def one(tmp_path: Path, *lines: Json) -> Transcript:
+    write(tmp_path / "wire.jsonl", START, *lines)
+    (transcript,) = read(str(tmp_path / "wire.jsonl"))
+    assert problems(transcript) == []
+    assert transcript.format == "kimi"
+    return transcript
+
+
+def texts(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(item.kind, item.text) for item in transcript.items]
+
+
+def test_steps_with_their_usage(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        {"type": "config.update", "systemPrompt": "Be brief.", "time": 1},
+        {"type": "turn.prompt", "input": [{"type": "text", "text": "Any mail?"}]},
+        user("Any mail?"),
+        event("step.begin", uuid="s"),
+        {"type": "llm.tools_snapshot", "tools": [{"name": "Search"}]},
+        {"type": "llm.request", "kind": "loop", "model": "m", "time": 2000},
+        {"type": "llm.request", "kind": "loop", "model": "m", "time": 2500, "attempt": "2/10"},
+        part(type="think", think="Look."),
+        call("c1"),
+        call("c2"),
+        result("c2", "none", note="<system>1 line</system>"),
+        user("A reminder."),
+        result("c1", "offline", isError=True),
+        end(90, 10),
+        {"type": "usage.record", "usage": {}},
+        *begin(9000),
+        part(type="text", text="None."),
+        end(20, 110),
+        {"type": "config.update", "systemPrompt": "Be kind."},
+        {"type": "plan_mode.enter"},
+    )
+    assert (transcript.head.system, transcript.head.tools) == ("Be brief.", ('{"name":"Search"}',))
+    assert texts(transcript) == [
+        ("user", "Any mail?"),
+        ("reasoning", "Look."),
+        ("tool_call", '{"q":"mail"}'),
+        ("tool_call", '{"q":"mail"}'),
+        ("tool_result", "none\n<system>1 line</system>"),
+        ("tool_result", "ERROR: Tool execution failed.\noffline"),
+        ("user", "A reminder."),
+        ("assistant", "None."),
+    ]
+    assert [item.answers for item in transcript.items[4:6]] == [3, 2]
+    # 90 + 10 read, 20 + 110 read; the second attempt was answered
+    assert [call.usage for call in transcript.calls] == [Usage(100, 7, 10, 0), Usage(130, 7, 110, 0)]
+    assert [(call.time_s, call.model) for call in transcript.calls] == [(2.5, "m"), (9.0, "m")]
+    assert transcript.notes == ("left out: 1 x plan_mode.enter",)
+
+
+@pytest.mark.parametrize(
+    ("output", "failed", "sent"),
+    [
+        ("", False, "Tool output is empty."),
+        ("", True, "ERROR: Tool execution failed. Tool output is empty."),
+        ("ERROR: no", True, "ERROR: no"),
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], False, "a\nb"),
+    ],
+)
+def test_what_the_model_is_sent_of_a_result(output: Any, failed: bool, sent: str, tmp_path: Path) -> None:
+    transcript = one(tmp_path, *begin(), call("c1"), result("c1", output, isError=failed), end(9))
+    assert transcript.items[-1].text == sent
+
+
+def test_requests_without_a_response_and_a_stopped_one(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path, user("Go."), *begin(), user("Go!"), *begin(), part(type="text", text="Goi"), {"type": "turn.cancel"}
+    )
+    assert texts(transcript) == [("user", "Go."), ("user", "Go!"), ("assistant", "Goi")]
+    assert [call.usage for call in transcript.calls] == [None]
+    assert transcript.notes == ("left out: 1 x step without a response, 1 x turn.cancel",)
+
+
+def test_a_compaction_keeps_the_whole_history(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        user("Any mail?"),
+        *begin(),
+        part(type="text", text="Two."),
+        end(90),
+        {"type": "full_compaction.begin", "source": "manual"},
+        {"type": "llm.request", "kind": "compaction", "model": "m", "time": 3000},
+        {
+            "type": "context.apply_compaction",
+            "summary": "Mail.",
+            "compactedCount": 1,
+            "tokensBefore": 15912,
+            "tokensAfter": 60,
+        },
+        {"type": "full_compaction.complete"},
+        user("And now?"),
+        *begin(),
+        part(type="text", text="Three."),
+        end(40),
+    )
+    assert texts(transcript) == [
+        ("user", "Any mail?"),
+        ("assistant", "Two."),
+        ("user", "And now?"),
+        ("assistant", "Three."),
+    ]
+    assert [call.comparable for call in transcript.calls] == [True, True]
+    assert transcript.compactions == (Compaction(2, 2, "manual", ("Mail.",), (1,), 15_912, 60),)
+    assert transcript.notes == (
+        "recorded compaction before call 2 (manual, 15912 tokens)",
+        "left out: 1 x request for a compaction",
+    )
+
+
+def test_a_session_folder_with_a_sub_agent(tmp_path: Path) -> None:
+    session = tmp_path / "session_1"
+    agents = {"agent-0": {"type": "sub", "parentAgentId": "main"}, "main": {"type": "main", "parentAgentId": None}}
+    write(session / "state.json", {"agents": agents, "title": "x"})
+    for agent in agents:
+        write(
+            session / "agents" / agent / "wire.jsonl",
+            START,
+            user("Go."),
+            *begin(),
+            part(type="text", text=agent),
+            end(9),
+        )
+    main, sub = read(str(tmp_path))
+    assert (main.name, main.parent) == (str(session), None)
+    assert (sub.name, sub.parent) == (f"{session}#agent-0", main.name)
+    assert [transcript.items[-1].text for transcript in (main, sub)] == ["main", "agent-0"]
+
+
+def test_a_file_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
+    assert one(tmp_path, user("Hello?")).notes == ("no response of the model in this file",)
+    with pytest.raises(InputError, match=r"wire.jsonl:3: .*usage"):
+        one(tmp_path, user("Go."), event("step.end", usage=3))
+    write(tmp_path / "s" / "state.json", {"agents": 3})
+    write(tmp_path / "s" / "agents" / "main" / "wire.jsonl", START)
+    with pytest.raises(InputError, match=r"state.json: .*agents"):
+        list(read(str(tmp_path / "s")))

@@ -1,0 +1,132 @@
+"""mini-swe-agent trajectories: function calling with usage, fenced commands, bare lists."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import Transcript, Usage, problems
+
+HEAD = [{"role": "system", "content": "You help."}, {"role": "user", "content": "Fix mail.py."}]
+
+
+def transcript(tmp_path: Path, document: Any) -> Transcript:
+    path = tmp_path / "a.traj.json"
+    path.write_text(json.dumps(document))
+    (found,) = read(str(path))
+    assert found.format == "mini-swe-agent"
+    assert problems(found) == []
+    return found
+
+
+def document(messages: list[dict[str, Any]], api_calls: int = 0) -> dict[str, Any]:
+    info = {"model_stats": {"api_calls": api_calls, "instance_cost": 0.5}, "mini_version": "2.2.7"}
+    return {"info": info, "messages": messages, "trajectory_format": "mini-swe-agent-1.1"}
+
+
+def called(number: int, **more: Any) -> dict[str, Any]:
+    function = {"name": "bash", "arguments": '{"command": "ls"}'}
+    usage = {
+        "prompt_tokens": 100 * number,
+        "completion_tokens": 9,
+        "completion_tokens_details": {"reasoning_tokens": 4},
+        "prompt_tokens_details": {"cached_tokens": 64},
+        "prompt_cache_hit_tokens": 64,
+    }
+    response = {"id": "r", "created": 1_700_000_000 + number, "model": "deepseek-chat", "usage": usage, "choices": []}
+    return {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"index": 0, "id": f"c{number}", "type": "function", "function": function}],
+        "function_call": None,
+        "extra": {"actions": [], "response": response, "timestamp": 1_700_000_009.5, "cost": 0.25},
+        **more,
+    }
+
+
+def test_a_total_stands_for_costs_that_calls_do_not_have(tmp_path: Path) -> None:
+    found = transcript(tmp_path, document([*HEAD, {"role": "assistant", "content": "Done."}]))
+    assert found.cost_usd == 0.5
+
+
+def test_calls_have_usage_time_and_model_and_the_exit_message_is_left_out(tmp_path: Path) -> None:
+    result = {"role": "tool", "tool_call_id": "c1", "content": "<returncode>0</returncode>", "extra": {}}
+    messages = [
+        *HEAD,
+        called(1, reasoning_content="Look.", provider_specific_fields={"reasoning_content": "Look."}),
+        result,
+        called(2),
+        {"role": "exit", "content": "diff", "extra": {"exit_status": "Submitted"}},
+    ]
+    found = transcript(tmp_path, document(messages, api_calls=3))
+    assert [(item.kind, item.tool, item.text) for item in found.items] == [
+        ("user", "", "Fix mail.py."),
+        ("reasoning", "", "Look."),
+        ("tool_call", "bash", '{"command": "ls"}'),
+        ("tool_result", "bash", "<returncode>0</returncode>"),
+        ("tool_call", "bash", '{"command": "ls"}'),
+    ]
+    assert found.calls[0].usage == Usage(100, 9, 64, None, 4, 0.25)
+    assert found.cost_usd is None
+    assert [call.time_s for call in found.calls] == [1_700_000_001, 1_700_000_002]
+    assert found.model == "deepseek-chat"
+    assert found.notes == (
+        "the exit message left out: it was not sent",
+        "the tool definition is not recorded",
+        "3 requests were made, 2 responses are recorded",
+    )
+
+
+def test_a_user_text_after_function_calls_is_no_result(tmp_path: Path) -> None:
+    nudge = {"role": "user", "content": "Call the tool."}
+    messages = [*HEAD, called(1, tool_calls=None, content="```bash\nls\n```"), nudge, called(2)]
+    found = transcript(tmp_path, document(messages))
+    assert [item.kind for item in found.items] == ["user", "assistant", "user", "tool_call"]
+
+
+TEXT = "I look.\n\n```mswea_bash_command\nls mail\n```"
+LAST = "Done.\n\n```bash\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```"
+BARE = [
+    *HEAD,
+    {"role": "assistant", "content": TEXT},
+    {"role": "user", "content": "<returncode>0</returncode>\n<output>\nmail.py\n</output>"},
+    {"role": "assistant", "content": "```bash\nls\n```\n```bash\npwd\n```"},
+    {"role": "user", "content": "Give one command."},
+    {"role": "assistant", "content": LAST},
+    {"role": "user", "content": "the submission"},
+]
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_fenced_command_is_a_call_to_the_letter(tmp_path: Path, wrapped: bool) -> None:
+    found = transcript(tmp_path, document(BARE) if wrapped else BARE)
+    assert [(item.kind, item.tool, item.text) for item in found.items[1:4]] == [
+        ("assistant", "", "I look.\n\n```"),
+        ("tool_call", "mswea_bash_command", "\nls mail\n```"),
+        ("tool_result", "mswea_bash_command", "<returncode>0</returncode>\n<output>\nmail.py\n</output>"),
+    ]
+    # Two commands are none: the agent answers with an error text.
+    assert [item.kind for item in found.items[4:]] == ["assistant", "user", "assistant", "tool_call"]
+    for call, text in zip(found.calls, (TEXT, BARE[4]["content"], LAST), strict=True):
+        parts = found.items[call.start : call.end]
+        assert "".join(text for part in parts for text in part.texts) == text
+    assert found.notes == ("the exit message left out: it was not sent",)
+
+
+def test_plain_chat_messages_are_not_taken(tmp_path: Path) -> None:
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps([*HEAD, {"role": "assistant", "content": "```bash\nls\n```"}, HEAD[1]]))
+    assert [found.format for found in read(str(path))] == ["openai-chat"]
+
+
+def test_a_run_without_a_response_and_a_wrong_type(tmp_path: Path) -> None:
+    assert transcript(tmp_path, document(HEAD)).notes == ("no model response is recorded",)
+    with pytest.raises(InputError, match=r"message 2: .*prompt_tokens"):
+        bad = called(1)
+        bad["extra"]["response"]["usage"]["prompt_tokens"] = "many"
+        transcript(tmp_path, document([*HEAD, bad]))

@@ -1,0 +1,228 @@
+"""OpenCode: storage folders with and without a folder per message, exported sessions, steps, compactions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import Compaction, Media, Transcript, Usage, problems
+
+Json = dict[str, Any]
+
+
+def text(value: str, **fields: Any) -> Json:
+    return {"type": "text", "text": value} | fields
+
+
+def tool(call_id: str, output: str | None, status: str = "completed", **state: Any) -> Json:
+    made = {"status": status, "input": {"q": "mail"}} | ({} if output is None else {"output": output}) | state
+    return {"type": "tool", "tool": "search", "callID": call_id, "state": made}
+
+
+def finish(**tokens: Any) -> Json:
+    return {"type": "step-finish", "reason": "stop", "cost": 0.1, "tokens": tokens}
+
+
+START = {"type": "step-start"}
+
+
+def user(*parts: Json, **info: Any) -> Json:
+    return {"info": {"id": "u", "role": "user", "time": {"created": 1000}} | info, "parts": list(parts)}
+
+
+def answer(*parts: Json, **info: Any) -> Json:
+    made = {"id": "a", "role": "assistant", "modelID": "m", "time": {"created": 2000}}
+    return {"info": made | info, "parts": list(parts)}
+
+
+def exported(tmp_path: Path, *messages: Json, **info: Any) -> Transcript:
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps({"info": {"id": "ses_1"} | info, "messages": list(messages)}))
+    (transcript,) = read(str(path))
+    assert problems(transcript) == []
+    assert transcript.format == "opencode"
+    return transcript
+
+
+def texts(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(item.kind, item.text) for item in transcript.items]
+
+
+def write(folder: Path, path: str, value: Json) -> None:
+    target = folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(value))
+
+
+@pytest.mark.parametrize("layout", ["folder per message", "flat"])
+def test_a_storage_folder_with_a_sub_session(layout: str, tmp_path: Path) -> None:
+    storage = tmp_path / "storage"
+    for session, parent in (("ses_1", None), ("ses_2", "ses_1")):
+        write(storage, f"session/p/{session}.json", {"id": session, "parentID": parent, "version": "1.0.1"})
+        for role, made, part in (("user", 1000, text("Any mail?")), ("assistant", 2000, text("Two."))):
+            message = f"msg_{session}_{role}"
+            info = {"id": message, "sessionID": session, "role": role, "time": {"created": made}, "modelID": "m"}
+            # Files sort otherwise than the messages were made.
+            write(storage, f"message/{session}/{'b' if role == 'user' else 'a'}.json", info)
+            if layout == "flat":
+                write(storage, f"part/prt_{message}.json", part | {"messageID": message})
+            else:
+                write(storage, f"part/{message}/prt_1.json", part)
+    main, child = read(str(tmp_path))
+    assert [main.name, child.name] == [f"{storage}#ses_1", f"{storage}#ses_2"]
+    assert (main.parent, child.parent) == (None, main.name)
+    for transcript in (main, child):
+        assert problems(transcript) == []
+        assert texts(transcript) == [("user", "Any mail?"), ("assistant", "Two.")]
+        assert (transcript.calls[0].model, transcript.calls[0].time_s) == ("m", 2.0)
+        assert not transcript.head.recorded
+
+
+def test_steps_of_one_message_are_responses_of_their_own(tmp_path: Path) -> None:
+    first = finish(input=90, output=7, reasoning=3, cache={"read": 10, "write": 5})
+    transcript = exported(
+        tmp_path,
+        user(
+            text("Any mail?"),
+            {"type": "file", "mime": "image/png", "url": "data:"},
+            {"type": "file", "mime": "text/plain"},
+        ),
+        answer(
+            START,
+            {"type": "reasoning", "text": "Look."},
+            tool("c1", "2 messages"),
+            tool("c2", None, "error", error="no such box"),
+            first,
+            START,
+            text("Two.", time={"start": 9000}),
+            {"type": "patch", "hash": "x"},
+            tokens={"input": 130, "output": 2},
+            system=["Be brief."],
+        ),
+    )
+    assert texts(transcript) == [
+        ("user", "Any mail?"),
+        ("user", ""),
+        ("reasoning", "Look."),
+        ("tool_call", '{"q":"mail"}'),
+        ("tool_call", '{"q":"mail"}'),
+        ("tool_result", "2 messages"),
+        ("tool_result", "no such box"),
+        ("assistant", "Two."),
+    ]
+    assert transcript.items[1].media == (Media("image", 1600),)
+    # 90 new + 10 read + 5 written; the message's own tokens are those of its last step
+    assert [made.usage for made in transcript.calls] == [Usage(105, 7, 10, 5, 3, 0.1), Usage(130, 2)]
+    assert [made.time_s for made in transcript.calls] == [2.0, 9.0]
+    assert transcript.head.system == "Be brief."
+    assert transcript.notes == ("left out: 1 x file whose content stands in a text part",)
+
+
+def test_without_marks_text_after_a_tool_call_is_the_next_response(tmp_path: Path) -> None:
+    transcript = exported(tmp_path, user(text("Any mail?")), answer(tool("c1", "2 messages"), text("Two.")))
+    assert [item.kind for item in transcript.items] == ["user", "tool_call", "tool_result", "assistant"]
+    assert len(transcript.calls) == 2
+
+
+def test_interrupted_failed_and_empty_messages(tmp_path: Path) -> None:
+    stopped = {"name": "MessageAbortedError", "data": {"message": "stop"}}
+    transcript = exported(
+        tmp_path,
+        user(text("Any mail?"), text("hidden", ignored=True)),
+        answer(text("half"), error={"name": "APIError"}),
+        answer(error=stopped),
+        answer(START),
+        user(),
+        answer(tool("c1", None, "running"), error=stopped),
+        parentID="ses_0",
+    )
+    assert texts(transcript) == [
+        ("user", "Any mail?"),
+        ("tool_call", '{"q":"mail"}'),
+        ("tool_result", "[Tool execution was interrupted]"),
+    ]
+    assert transcript.notes == (
+        "sub-session of ses_0, which is not in this source",
+        "left out: 2 x response that failed, 1 x text marked as ignored, 1 x response without content, "
+        "1 x user message without content",
+    )
+
+
+def test_a_compaction_and_cleared_results(tmp_path: Path) -> None:
+    cleared = tool("c1", "a long text", time={"start": 2000, "end": 2100, "compacted": 5000})
+    transcript = exported(
+        tmp_path,
+        user(text("Any mail?")),
+        answer(cleared, time={"created": 2000}),
+        answer(text("Before."), time={"created": 4000}),
+        answer(text("After."), time={"created": 6000}),
+        user({"type": "compaction", "auto": True}),
+        answer(text("So far: mail."), summary=True),
+        user(text("Go on.", synthetic=True)),
+        answer(text("Going."), time={"created": 9000}),
+    )
+    assert [item.text for item in transcript.items if item.kind == "tool_result"] == ["a long text"]
+    assert "So far: mail." not in [item.text for item in transcript.items]
+    assert [made.comparable for made in transcript.calls] == [True, True, False, True]
+    assert transcript.cleared == ((3, 2),)
+    assert transcript.compactions == (Compaction(4, 5, "auto", ("So far: mail.",)),)
+    assert transcript.notes == (
+        "recorded compaction before call 4 (auto)",
+        "1 old result(s) were cleared from later requests: kept here",
+    )
+
+
+def test_a_compaction_keeps_the_tail_that_it_names(tmp_path: Path) -> None:
+    transcript = exported(
+        tmp_path,
+        user(text("Any mail?")),
+        answer(
+            tool("c1", "a long text", time={"start": 1, "end": 2, "compacted": 3}), id="msg_long", time={"created": 1}
+        ),
+        answer(text("Two."), time={"created": 5}),
+        user({"type": "compaction", "auto": True, "overflow": True, "tail_start_id": "msg_long"}),
+        answer(text("So far: mail."), summary=True),
+        answer(text("Going."), time={"created": 9}),
+    )
+    assert transcript.compactions == (Compaction(3, 4, "overflow", ("So far: mail.",), (1, 2, 3)),)
+    assert [made.comparable for made in transcript.calls] == [True, False, False]
+
+
+def test_costs_are_those_of_the_steps_and_usage_that_differs_is_noted(tmp_path: Path) -> None:
+    def finish(tokens: int, cost: float) -> Json:
+        return {"type": "step-finish", "tokens": {"input": tokens, "output": 1}, "cost": cost}
+
+    transcript = exported(
+        tmp_path,
+        user(text("Any mail?")),
+        answer(START, tool("c1", "2"), finish(90, 0.25), START, text("Two."), finish(95, 0),
+               tokens={"input": 99, "output": 1}, cost=0.25),
+        answer(text("Three."), tokens={"input": 120, "output": 2}, cost=0.5),
+        answer(text("Four."), tokens={"input": 130, "output": 2}, cost={"total": 1}),
+    )  # fmt: skip
+    assert [made.usage for made in transcript.calls] == [
+        Usage(90, 1, cost_usd=0.25),
+        Usage(95, 1),
+        Usage(120, 2, cost_usd=0.5),
+        Usage(130, 2),
+    ]
+    assert transcript.notes == ("1 message(s) whose tokens are not those of their last step: the step's are used",)
+
+
+def test_a_session_without_responses_has_a_note(tmp_path: Path) -> None:
+    assert exported(tmp_path, user(text("Hello?"))).notes == ("no response of the model in this session",)
+
+
+def test_a_wrong_type_says_where(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"session.json message 1 part 0: .*text"):
+        exported(tmp_path, user(text("Hi.")), answer({"type": "text", "text": []}))
+    for tree in ("session", "message", "part"):
+        (tmp_path / "storage" / tree).mkdir(parents=True)
+    (tmp_path / "storage" / "session" / "ses_1.json").write_text("{")
+    with pytest.raises(InputError, match=r"ses_1.json: is not complete JSON"):
+        list(read(str(tmp_path / "storage")))

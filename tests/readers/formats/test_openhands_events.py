@@ -1,0 +1,272 @@
+"""OpenHands events: exported lists, event folders, evaluation output, delegates, condensation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import NO_RESULT, Compaction, Transcript, Usage, problems
+
+
+def transcripts(tmp_path: Path, value: Any, name: str = "trajectory.json") -> list[Transcript]:
+    path = tmp_path / name
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    return checked(path)
+
+
+def checked(path: Path) -> list[Transcript]:
+    found = list(read(str(path)))
+    assert [problems(transcript) for transcript in found] == [[] for _ in found]
+    assert {transcript.format for transcript in found} == {"openhands-events"}
+    return found
+
+
+def user(number: int, content: str) -> dict[str, Any]:
+    args = {"content": content, "image_urls": None, "wait_for_response": False}
+    return {"id": number, "source": "user", "message": content, "action": "message", "args": args}
+
+
+def response(name: str, *call_ids: str) -> dict[str, Any]:
+    function = {"name": "execute_bash", "arguments": '{"command": "ls"}'}
+    calls = [{"index": 0, "id": call_id, "type": "function", "function": function} for call_id in call_ids]
+    usage = {"prompt_tokens": 100, "completion_tokens": 9, "cache_read_input_tokens": 0}
+    usage["cache_creation_input_tokens"] = 96
+    message = {"role": "assistant", "content": "I look.", "tool_calls": calls}
+    return {"id": name, "created": 1_700_000_000, "model": "m", "choices": [{"message": message}], "usage": usage}
+
+
+def action(number: int, call_id: str, model_response: dict[str, Any], **more: Any) -> dict[str, Any]:
+    metadata = {"function_name": "execute_bash", "tool_call_id": call_id, "model_response": model_response}
+    args = {"command": "ls", "thought": "I look."}
+    event = {"id": number, "timestamp": "2023-11-14T22:13:29.5", "source": "agent", "action": "run", "args": args}
+    return {**event, "tool_call_metadata": {**metadata, "total_calls_in_response": 1}, **more}
+
+
+def ran(number: int, cause: int, call_id: str | None, content: str, exit_code: int = 0) -> dict[str, Any]:
+    shell = {"exit_code": exit_code, "pid": -1, "prefix": "", "suffix": "\n[Done.]", "working_dir": "/w"}
+    shell["py_interpreter_path"] = "/bin/python"
+    event = {"id": number, "source": "agent", "cause": cause, "observation": "run", "content": content}
+    event["extras"] = {"command": "ls", "metadata": shell}
+    return {**event, "tool_call_metadata": {"tool_call_id": call_id}} if call_id else event
+
+
+SHELL_LINES = "\n[Done.]\n[Current working directory: /w]\n[Python interpreter: /bin/python]"
+NOTHING = {"id": 90, "source": "environment", "observation": "null", "content": "", "extras": {}, "cause": 0}
+STATE = {"id": 91, "source": "environment", "observation": "agent_state_changed", "content": "", "extras": {}}
+
+
+def test_actions_hold_the_response_and_observations_are_shown_as_the_agent_does(tmp_path: Path) -> None:
+    spoken = {"content": "Done.", "image_urls": None, "wait_for_response": True}
+    edited = {"id": 6, "source": "agent", "cause": 5, "observation": "edit", "content": "--- a\n+++ b"}
+    edited |= {"extras": {"formatted_output_and_error": "File created."}, "tool_call_metadata": {"tool_call_id": "c2"}}
+    (transcript,) = transcripts(
+        tmp_path,
+        [
+            STATE,
+            user(0, "Fix mail.py."),
+            NOTHING,
+            action(3, "c1", response("r1", "c1")),
+            ran(4, 3, "c1", "mail.py"),
+            action(5, "c2", response("r2", "c2"), action="edit"),
+            edited,
+            {"id": 9, "source": "agent", "action": "message", "args": spoken},
+        ],
+    )
+    assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
+        ("user", "", "Fix mail.py."),
+        ("assistant", "", "I look."),
+        ("tool_call", "execute_bash", '{"command": "ls"}'),
+        ("tool_result", "execute_bash", f"mail.py{SHELL_LINES}\n[Command finished with exit code 0]"),
+        ("assistant", "", "I look."),
+        ("tool_call", "execute_bash", '{"command": "ls"}'),
+        ("tool_result", "execute_bash", "File created."),
+        ("assistant", "", "Done."),
+    ]
+    assert [call.usage for call in transcript.calls] == [Usage(100, 9, 0, 96), Usage(100, 9, 0, 96), None]
+    assert [call.time_s for call in transcript.calls] == [1_700_000_009.5, 1_700_000_009.5, None]
+    assert (transcript.model, transcript.head.recorded) == ("m", False)
+    assert transcript.notes == (
+        "1 command result(s) with directory, interpreter and exit code as the agent adds them",
+        "1 message(s) of the agent without the model's response: their usage is unknown",
+        "left out: 1 x agent_state_changed, 1 x null",
+    )
+
+
+def test_parallel_calls_are_one_response_with_one_usage(tmp_path: Path) -> None:
+    both = response("r1", "c1", "c2")
+    events = [user(0, "Go."), action(1, "c1", both), ran(2, 1, "c1", "a", -1), action(3, "c2", both)]
+    (transcript,) = transcripts(tmp_path, {"trajectory": [*events, ran(4, 3, "c2", "b", -1)]})
+    assert len(transcript.calls) == 1
+    assert [item.kind for item in transcript.items] == [
+        *("user", "assistant", "tool_call", "tool_call", "tool_result", "tool_result"),
+    ]
+    # No line on the exit code where it is -1.
+    assert [item.text for item in transcript.items[4:]] == [f"a{SHELL_LINES}", f"b{SHELL_LINES}"]
+    assert transcript.items[4].message == transcript.items[5].message
+
+
+def test_costs_are_what_the_sum_grows_by(tmp_path: Path) -> None:
+    first = action(2, "c1", response("r1", "c1"), llm_metrics={"accumulated_cost": 0.25})
+    second = action(4, "c2", response("r2", "c2"), llm_metrics={"accumulated_cost": 0.75})
+    events = [user(1, "Go."), first, ran(3, 2, "c1", "a"), second]
+    (transcript,) = transcripts(tmp_path, events)
+    assert [call.usage and call.usage.cost_usd for call in transcript.calls] == [0.25, 0.5]
+    file = tmp_path / "output.jsonl"
+    run = {"instance_id": "i", "test_result": {}, "metrics": {"accumulated_cost": 0.5}}
+    lines = [{**run, "history": events}, {**run, "history": [events[0], action(2, "c1", response("r1", "c1"))]}]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    assert [transcript.cost_usd for transcript in checked(file)] == [None, 0.5]
+
+
+def test_later_condensations_forget_more_and_send_their_own_summary(tmp_path: Path) -> None:
+    def condensed(number: int, summary: str, *forgotten: int) -> dict[str, Any]:
+        args = {"summary": summary, "forgotten_event_ids": list(forgotten)}
+        return {"id": number, "source": "agent", "action": "condensation", "args": args}
+
+    (transcript,) = transcripts(
+        tmp_path,
+        [
+            user(1, "Go."),
+            action(2, "c1", response("r1", "c1")),
+            ran(3, 2, "c1", "a"),
+            condensed(4, "One.", 2, 3),
+            action(5, "c2", response("r2", "c2")),
+            ran(6, 5, "c2", "b"),
+            condensed(7, "Two.", 6),
+            action(8, "c3", response("r3", "c3")),
+        ],
+    )
+    assert [(each.call, each.at, each.summary, each.kept) for each in transcript.compactions] == [
+        (2, 4, ("One.",), (0,)),
+        (3, 7, ("Two.",), (0, 4, 5)),
+    ]
+
+
+def test_an_unanswered_call_gets_a_placeholder(tmp_path: Path) -> None:
+    first, second = action(1, "c1", response("r1", "c1")), action(3, "c2", response("r2", "c2"))
+    (transcript,) = transcripts(tmp_path, [user(0, "Go."), first, user(2, "Stop."), second])
+    assert [item.text for item in transcript.items[3:5]] == [NO_RESULT, "Stop."]
+
+
+def test_the_head_a_condensation_and_what_the_user_ran(tmp_path: Path) -> None:
+    head = {"id": 0, "source": "agent", "action": "system", "args": {"content": "You help.", "tools": [{"name": "x"}]}}
+    condensed = {
+        "id": 5,
+        "source": "agent",
+        "action": "condensation",
+        "args": {"summary": "It looked.", "forgotten_events_start_id": 2, "forgotten_events_end_id": 4},
+    }
+    typed = {"id": 6, "source": "user", "action": "run", "args": {"command": "pwd"}}
+    error = {"id": 9, "source": "agent", "observation": "error", "content": "Bad.", "extras": {}}
+    (transcript,) = transcripts(
+        tmp_path,
+        [
+            head,
+            user(1, "Go."),
+            action(2, "c1", response("r1", "c1")),
+            ran(3, 2, "c1", "a", -1),
+            condensed,
+            typed,
+            ran(7, 6, None, "/w", -1),
+            action(8, "c2", response("r2", "c2")),
+            {**error, "tool_call_metadata": {"tool_call_id": "c2"}},
+            {**error, "id": 10},
+        ],
+    )
+    assert (transcript.head.system, transcript.head.tools) == ("You help.", ('{"name":"x"}',))
+    assert [call.comparable for call in transcript.calls] == [True, True]
+    assert transcript.compactions == (Compaction(2, 4, "auto", ("It looked.",), (0,)),)
+    assert [item.text for item in transcript.items if item.kind == "user"] == [
+        "Go.",
+        "User executed the command:\npwd",
+        f"\nObserved result of command executed by user:\n/w{SHELL_LINES}",
+        "Bad.\n[Error occurred in processing last action]",
+    ]
+    assert "recorded compaction before call 2 (auto): the whole history is kept" in transcript.notes
+    assert not any("It looked." in item.text for item in transcript.items)
+
+
+def test_evaluation_output_has_a_run_a_line_and_old_runs_are_rebuilt(tmp_path: Path) -> None:
+    run = {"action": "run", "command": "ls", "thought": "I look.", "keep_prompt": True, "is_confirmed": "confirmed"}
+    old = [
+        {"action": "message", "content": "Fix it.", "images_urls": None, "wait_for_response": False},
+        run,
+        {"observation": "run", "content": "mail.py", "command_id": -1, "command": "ls", "exit_code": 0},
+        {"action": "message", "content": "Which one?"},
+        {"action": "message", "content": "The first."},
+        {"action": "finish", "outputs": {}, "thought": "Done."},
+    ]
+    pairs = [[user(0, "Go."), NOTHING], [action(1, "c1", response("r1", "c1")), ran(2, 1, "c1", "a")]]
+    lines = [json.dumps({"issue": {}, "history": old}), json.dumps({"instance_id": "i-2", "history": pairs}), '{"his']
+    first, second = transcripts(tmp_path, "\n".join(lines), "output.jsonl")
+    assert (first.name, second.name) == (f"{tmp_path}/output.jsonl#1", f"{tmp_path}/output.jsonl#i-2")
+    assert [(item.kind, item.tool, item.text) for item in first.items] == [
+        ("user", "", "Fix it."),
+        ("assistant", "", "I look."),
+        ("tool_call", "run", '{"command":"ls"}'),
+        ("tool_result", "run", "mail.py"),
+        ("assistant", "", "Which one?"),
+        ("user", "", "The first."),
+        ("assistant", "", "Done."),
+        ("tool_call", "finish", "{}"),
+    ]
+    assert first.notes == (
+        "2 response(s) rebuilt from thought and arguments, not to the letter: their usage is unknown",
+        "1 command result(s) as recorded, without the line on the exit code that was sent",
+        "1 message(s) of the agent without the model's response: their usage is unknown",
+    )
+    assert [item.kind for item in second.items] == ["user", "assistant", "tool_call", "tool_result"]
+    assert second.notes[0].startswith("line 3 skipped, not JSON")
+
+
+def test_a_delegate_is_a_child_with_its_own_events(tmp_path: Path) -> None:
+    task = {"agent": "B", "inputs": {"task": "Browse."}}
+    delegated = {"id": 1, "source": "agent", "action": "delegate", "args": task}
+    back = {"id": 4, "source": "agent", "cause": 1, "observation": "delegate", "content": "Found it.", "extras": {}}
+    browsing = {"id": 2, "source": "agent", "action": "browse", "args": {"url": "x"}}
+    page = {"id": 3, "source": "agent", "cause": 2, "observation": "browse", "content": "A page.", "extras": {}}
+    main, child = transcripts(tmp_path, [user(0, "Go."), delegated, browsing, page, back])
+    assert [(item.kind, item.text) for item in main.items] == [
+        ("user", "Go."),
+        ("tool_call", '{"agent":"B","inputs":{"task":"Browse."}}'),
+        ("tool_result", "Found it."),
+    ]
+    assert child.parent == main.name
+    assert [(item.kind, item.text) for item in child.items] == [
+        ("user", '{"task":"Browse."}'),
+        ("tool_call", '{"url":"x"}'),
+        ("tool_result", "A page."),
+    ]
+
+
+def test_an_event_folder_is_one_transcript_in_the_order_of_its_numbers(tmp_path: Path) -> None:
+    folder = tmp_path / "events"
+    folder.mkdir()
+    events = {2: user(2, "Go."), 9: action(9, "c1", response("r1", "c1")), 10: ran(10, 9, "c1", "a")}
+    for number, event in events.items():
+        (folder / f"{number}.json").write_text(json.dumps(event))
+    (folder / "11.json").write_text('{"id": 11, "so')
+    (transcript,) = checked(folder)
+    assert [item.kind for item in transcript.items] == ["user", "assistant", "tool_call", "tool_result"]
+    assert transcript.notes[0].startswith("11.json left out: is not complete JSON")
+
+
+def test_events_one_a_line(tmp_path: Path) -> None:
+    events = [user(0, "Go."), action(1, "c1", response("r1", "c1")), *[STATE] * 18, {"id": 2, "source": "agent"}]
+    (transcript,) = transcripts(tmp_path, "\n".join(json.dumps(event) for event in events), "events.jsonl")
+    assert len(transcript.calls) == 1
+    assert transcript.notes == ("left out: 18 x agent_state_changed, 1 x event without action or observation",)
+
+
+def test_no_response_and_wrong_types(tmp_path: Path) -> None:
+    (transcript,) = transcripts(tmp_path, [STATE])
+    assert transcript.notes == ("left out: 1 x agent_state_changed", "no model response is recorded")
+    bad = action(1, "c1", response("r1", "c1"))
+    bad["tool_call_metadata"]["model_response"]["usage"]["prompt_tokens"] = "many"
+    with pytest.raises(InputError, match=r"trajectory\.json event 1: .*prompt_tokens"):
+        transcripts(tmp_path, [user(0, "Go."), bad])

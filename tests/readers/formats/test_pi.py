@@ -1,0 +1,230 @@
+"""Sessions of pi and OpenClaw: linear and tree versions, compactions, commands of the user, aborted responses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
+
+Json = dict[str, Any]
+
+OLD = {"type": "session", "id": "s", "timestamp": "2025-01-02T03:04:05.000Z", "cwd": "/w", "modelId": "m0"}
+NEW = {"type": "session", "version": 3, "id": "s", "timestamp": "2025-01-02T03:04:05.000Z", "cwd": "/w"}
+
+
+def entry(links: tuple[str, str | None] | None, role: str, content: Any, **fields: Any) -> Json:
+    linked = {"id": links[0], "parentId": links[1]} if links else {}
+    message = {"role": role, "content": content, **fields}
+    return {"type": "message", "timestamp": "2025-01-02T03:04:09.000Z", **linked, "message": message}
+
+
+def text(value: str) -> Json:
+    return {"type": "text", "text": value}
+
+
+def call(call_id: str, **arguments: Any) -> Json:
+    return {"type": "toolCall", "id": call_id, "name": "read", "arguments": arguments}
+
+
+def result(links: tuple[str, str | None] | None, call_id: str, content: Any) -> Json:
+    return entry(links, "toolResult", content, toolCallId=call_id, toolName="read", isError=False)
+
+
+def one(tmp_path: Path, *lines: Json | str) -> Transcript:
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    (transcript,) = read(str(path))
+    assert problems(transcript) == []
+    assert transcript.format == "pi"
+    return transcript
+
+
+def kinds(transcript: Transcript) -> list[str]:
+    return [item.kind for item in transcript.items]
+
+
+def test_a_linear_session_with_parallel_calls(tmp_path: Path) -> None:
+    usage = {
+        "input": 12,
+        "output": 40,
+        "cacheRead": 18000,
+        "cacheWrite": 300,
+        "totalTokens": 18352,
+        "cost": {"input": 0.01, "total": 0.25},
+    }
+    hidden = {"type": "thinking", "thinking": "Hm.", "thinkingSignature": "x"}
+    image = {"type": "image", "data": "A" * 5000, "mimeType": "image/png"}
+    transcript = one(
+        tmp_path,
+        OLD,
+        entry(None, "user", [text("Go.")]),
+        entry(None, "assistant", [hidden, call("t1", path="a"), call("t2", path="b")], model="m1", usage=usage,
+              timestamp=1735787045500),
+        result(None, "t2", [text("bee"), image]),
+        result(None, "t1", "a"),
+        entry(None, "assistant", [text("Done.")]),
+    )  # fmt: skip
+    assert kinds(transcript) == ["user", "reasoning", *["tool_call"] * 2, *["tool_result"] * 2, "assistant"]
+    first, second = transcript.calls
+    # 12 + 18000 + 300
+    assert first.usage == Usage(18312, 40, 18000, 300, cost_usd=0.25)
+    assert second.usage is None
+    # The response's own time is when its request started; without one the entry's.
+    assert (first.time_s, second.time_s) == (1735787045.5, 1735787049.0)
+    assert (first.model, second.model) == ("m1", "m0")
+    assert transcript.items[4].media == (Media("image", 1600),)
+    assert [item.answers for item in transcript.items[4:6]] == [3, 2]
+    assert transcript.head.recorded is False
+    assert transcript.notes == ()
+
+
+def test_a_tree_is_read_along_the_branch_it_ended_on(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        NEW,
+        {"type": "model_change", "id": "0", "parentId": None, "provider": "p", "modelId": "m1"},
+        {"type": "thinking_level_change", "id": "0b", "parentId": "0", "thinkingLevel": "off"},
+        entry(("1", "0b"), "user", "Go."),
+        entry(("2", "1"), "assistant", [text("Wrong.")]),
+        entry(("3", "2"), "user", "No."),
+        {"type": "branch_summary", "id": "4", "parentId": "1", "fromId": "3", "summary": "It went wrong."},
+        {"type": "custom_message", "id": "5", "parentId": "4", "customType": "note", "content": [text("Hint.")]},
+        entry(("6", "5"), "user", "Again."),
+        entry(("7", "6"), "assistant", [text("Right.")]),
+        {"type": "custom", "id": "8", "parentId": "2", "customType": "state", "data": {}},
+    )
+    assert [item.text for item in transcript.items] == ["Go.", "It went wrong.", "Hint.", "Again.", "Right."]
+    assert transcript.model == "m1"
+    assert transcript.notes == ("left out: 2 x entry of an abandoned branch, 1 x thinking_level_change, 1 x custom",)
+
+
+def test_a_parent_that_is_not_in_the_file_means_the_entry_before(tmp_path: Path) -> None:
+    # OpenClaw hangs the first message below the header, and a result below its call.
+    transcript = one(
+        tmp_path,
+        NEW,
+        entry(("1", "s"), "user", "Go."),
+        entry(("2", "1"), "assistant", [call("t1")]),
+        result(("3", "t1"), "t1", "ok"),
+        entry(("4", "3"), "assistant", [text("Sent.")], model="delivery-mirror"),
+        entry(("5", "4"), "assistant", [text("Done.")]),
+    )
+    assert kinds(transcript) == ["user", "tool_call", "tool_result", "assistant"]
+    assert transcript.items[-1].text == "Done."
+    assert transcript.notes == ("left out: 1 x message of the gateway, not generated",)
+
+
+@pytest.mark.parametrize("kept", [{"firstKeptEntryIndex": 2}, {"firstKeptEntryId": "2"}])
+def test_a_compaction_keeps_the_entries_from_the_first_kept_one_on(tmp_path: Path, kept: Json) -> None:
+    transcript = one(
+        tmp_path,
+        OLD,
+        entry(None, "user", "Go."),
+        {**entry(None, "assistant", [text("One.")]), "id": "2"},
+        {"type": "compaction", "summary": "All so far.", "tokensBefore": 175004, **kept},
+        entry(None, "user", "On."),
+        entry(None, "assistant", [text("Two.")]),
+        {"type": "compaction", "summary": "All so far.", "tokensBefore": 180000, **kept},
+    )
+    assert [item.text for item in transcript.items] == ["Go.", "One.", "On.", "Two."]
+    assert [each.comparable for each in transcript.calls] == [True, True]
+    assert transcript.compactions == (
+        Compaction(2, 2, "", ("All so far.",), (1,), 175_004),
+        Compaction(3, 4, "", ("All so far.",), (1, 2, 3), 180_000),
+    )
+    assert transcript.notes == (
+        "recorded compaction before call 2 (175004 tokens)",
+        "recorded compaction after the last call (180000 tokens)",
+    )
+
+
+def test_a_session_that_starts_with_a_summary_starts_with_it(tmp_path: Path) -> None:
+    fork = {**NEW, "parentSession": "/home/x/old.jsonl"}
+    compaction = {"type": "compaction", "id": "1", "parentId": None, "summary": "All so far.", "tokensBefore": 9}
+    transcript = one(
+        tmp_path, fork, compaction, entry(("2", "1"), "user", "On."), entry(("3", "2"), "assistant", "Yes.")
+    )
+    assert [item.text for item in transcript.items] == ["All so far.", "On.", "Yes."]
+    assert transcript.notes == (
+        "forked from the session old.jsonl, which it repeats up to the fork",
+        "the history before the recorded compaction is missing: starts with its summary",
+    )
+
+
+def test_responses_that_were_cut_off_keep_their_text_but_not_their_calls(tmp_path: Path) -> None:
+    nothing = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+    some = {"input": 5, "output": 1, "cacheRead": 100, "cacheWrite": 0}
+    transcript = one(
+        tmp_path,
+        OLD,
+        entry(None, "user", "Go."),
+        entry(None, "assistant", [], usage=nothing, stopReason="aborted"),
+        entry(None, "user", "On."),
+        entry(None, "assistant", [text("I edit."), call("t1")], usage=some, stopReason="error"),
+        entry(None, "user", "Again."),
+        entry(None, "assistant", [call("t2")], usage=some, stopReason="toolUse"),
+        entry(None, "user", "Stop."),
+        entry(None, "assistant", [text("Done.")], usage=some, stopReason="stop"),
+    )
+    assert kinds(transcript) == [
+        *["user"] * 2, "assistant", "user", "tool_call", "tool_result", "user", "assistant"
+    ]  # fmt: skip
+    assert transcript.items[5].text == NO_RESULT
+    assert [each.usage for each in transcript.calls] == [Usage(105, 1, 100, 0)] * 3
+    assert transcript.notes == (
+        "left out: 1 x empty response, aborted or failed, 1 x tool call of a response that was aborted or failed",
+        f"1 tool call(s) without a recorded result: '{NO_RESULT}' stands for it",
+    )
+
+
+def test_commands_of_the_user_are_user_text(tmp_path: Path) -> None:
+    def command(**fields: Any) -> Json:
+        return {"type": "message", "message": {"role": "bashExecution", "command": "make", **fields}}
+
+    transcript = one(
+        tmp_path,
+        OLD,
+        command(output="ok", exitCode=0, cancelled=False, truncated=False),
+        command(output="bad", exitCode=2),
+        command(output="", cancelled=True, exitCode=None),
+        command(output="secret", exitCode=0, excludeFromContext=True),
+        entry(None, "system", "Be brief."),
+        entry(None, "assistant", [text("Yes.")]),
+    )
+    assert [item.text for item in transcript.items] == [
+        "Ran `make`\n```\nok\n```",
+        "Ran `make`\n```\nbad\n```\n\nCommand exited with code 2",
+        "Ran `make`\n(no output)\n\n(command cancelled)",
+        "Be brief.",
+        "Yes.",
+    ]
+    assert transcript.notes == (
+        "left out: 1 x command of the user, kept from the model",
+        "1 system message(s) kept as user text",
+    )
+
+
+def test_glued_and_torn_lines_are_read_as_far_as_they_go(tmp_path: Path) -> None:
+    glued = json.dumps(entry(None, "user", "Go.")) + json.dumps(entry(None, "assistant", [text("Yes.")]))
+    transcript = one(tmp_path, OLD, glued, '{"type": "message", "mess')
+    assert [item.text for item in transcript.items] == ["Go.", "Yes."]
+    assert transcript.notes[0].startswith("line 3 skipped, not JSON")
+
+
+def test_a_header_alone_is_a_transcript_without_calls(tmp_path: Path) -> None:
+    transcript = one(tmp_path, NEW)
+    assert transcript.items == ()
+    assert transcript.notes == ("no response of a model in it",)
+
+
+def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"session\.jsonl:2: .*\$\.message\.usage\.input"):
+        one(tmp_path, OLD, entry(None, "assistant", [text("x")], usage={"input": "many"}))
+    with pytest.raises(InputError, match=r"session\.jsonl:2: .*\$\.name"):
+        one(tmp_path, OLD, entry(None, "assistant", [{"type": "toolCall", "name": 7}]))

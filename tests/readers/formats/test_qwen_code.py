@@ -1,0 +1,216 @@
+"""Qwen Code sessions: Gemini parts in lines that form a tree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import Compaction, Media, Transcript, Usage, problems
+
+Json = dict[str, Any]
+
+
+def line(kind: str, uuid: str, parent: str | None, *parts: Json, **fields: Any) -> Json:
+    message = {"message": {"role": "model" if kind == "assistant" else "user", "parts": list(parts)}}
+    return {
+        "uuid": uuid,
+        "parentUuid": parent,
+        "sessionId": "s",
+        "type": kind,
+        "timestamp": "2025-01-02T03:04:05.500Z",
+        **(message if parts else {}),
+        **fields,
+    }
+
+
+def call(call_id: str, name: str = "read_file", **arguments: Any) -> Json:
+    return {"functionCall": {"id": call_id, "name": name, "args": arguments}}
+
+
+def result(call_id: str, response: Any, **fields: Any) -> Json:
+    return {"functionResponse": {"id": call_id, "name": "read_file", "response": response, **fields}}
+
+
+def write(path: Path, *lines: Json | str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines))
+    return path
+
+
+def one(tmp_path: Path, *lines: Json | str) -> Transcript:
+    (transcript,) = read(str(write(tmp_path / "chats" / "s.jsonl", *lines)))
+    assert problems(transcript) == []
+    assert transcript.format == "qwen-code"
+    return transcript
+
+
+def kinds(transcript: Transcript) -> list[str]:
+    return [item.kind for item in transcript.items]
+
+
+def test_a_session_with_a_tool_call(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        line("user", "u1", None, {"text": "Any mail?"}, {"text": "<context/>"}),
+        line("assistant", "a1", "u1", {"text": "Look.", "thought": True}, call("c1", q="new"), model="qwen-x",
+             usageMetadata={"promptTokenCount": 9000, "candidatesTokenCount": 20, "cachedContentTokenCount": 8000,
+                            "thoughtsTokenCount": 5, "totalTokenCount": 9025}),
+        line("tool_result", "r1", "a1", result("c1", {"output": "2 messages"}),
+             toolCallResult={"callId": "c1", "resultDisplay": "shown"}),
+        line("system", "y1", "r1", subtype="ui_telemetry", systemPayload={"uiEvent": {}}),
+        line("assistant", "a2", "y1", {"text": "Two."}, model="qwen-x", usageMetadata={}),
+    )  # fmt: skip
+    assert kinds(transcript) == ["user", "user", "reasoning", "tool_call", "tool_result", "assistant"]
+    assert [item.message for item in transcript.items] == [1, 1, 2, 2, 3, 4]
+    first, second = transcript.calls
+    # The total has the thoughts: 9025 - 9000.
+    assert first.usage == Usage(9000, 25, 8000, None, 5)
+    assert second.usage is None
+    assert first.time_s == 1735787045.5
+    assert transcript.model == "qwen-x"
+    assert transcript.items[3].text == '{"q":"new"}'
+    assert transcript.items[4].text == "2 messages"
+    assert transcript.head.recorded is False
+    assert transcript.notes == ("left out: 1 x system ui_telemetry",)
+
+
+def test_parallel_calls_and_results_of_other_shapes(tmp_path: Path) -> None:
+    picture = {"inlineData": {"mimeType": "image/png", "data": "A" * 5000}}
+    transcript = one(
+        tmp_path,
+        line("user", "u1", None, {"text": "Go."}, picture),
+        line("assistant", "a1", "u1", call("c1"), call("c2"), call("c3")),
+        line("tool_result", "r1", "a1", result("c2", {"error": "no"}), result("c1", {"a": 1, "b": "x"})),
+        line("tool_result", "r2", "r1", result("c3", {"output": "see"}, parts=[picture])),
+        line("assistant", "a2", "r2", {"text": "Done."}),
+    )
+    answers = {item.call_id: item.text for item in transcript.items if item.kind == "tool_result"}
+    assert answers == {"c1": '{"a":1,"b":"x"}', "c2": "no", "c3": "see"}
+    assert transcript.items[1].media == transcript.items[-2].media == (Media("image", 258),)
+    assert len(transcript.calls) == 2
+
+
+def test_lines_of_one_uuid_are_one_message(tmp_path: Path) -> None:
+    again = line("user", "u1", None, {"text": "Go."})
+    transcript = one(
+        tmp_path,
+        again,
+        again,
+        line("assistant", "a1", "u1", {"text": "Think.", "thought": True}),
+        line("assistant", "a1", "u1", call("c1"), {"text": "Reading."}, model="qwen-x",
+             usageMetadata={"promptTokenCount": 12, "candidatesTokenCount": 4}),
+    )  # fmt: skip
+    assert kinds(transcript) == ["user", "reasoning", "tool_call", "assistant"]
+    (only,) = transcript.calls
+    assert (only.model, only.usage) == ("qwen-x", Usage(12, 4))
+    assert transcript.notes == ("left out: 1 x repeated line",)
+
+
+def test_a_rewind_leaves_the_old_branch_out(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        line("user", "u1", None, {"text": "Go."}),
+        line("assistant", "a1", "u1", {"text": "Wrong."}),
+        line("system", "y1", "u1", subtype="rewind", systemPayload={"truncatedCount": 1}),
+        line("user", "u2", "y1", {"text": "Better."}, subtype="mid_turn_user_message"),
+        line("assistant", "a2", "u2", {"text": "Right."}),
+    )
+    assert [item.text for item in transcript.items] == ["Go.", "Better.", "Right."]
+    assert transcript.notes == ("left out: 1 x line of an abandoned branch, 1 x system rewind",)
+
+
+def test_a_compression_keeps_the_history_and_marks_the_calls_after_it(tmp_path: Path) -> None:
+    history = [
+        {"role": "user", "parts": [{"text": "All so far."}]},
+        {"role": "model", "parts": [{"text": "Got it."}]},
+        {"role": "user", "parts": [{"text": "Go."}]},
+        {"role": "model", "parts": [{"text": "One."}]},
+    ]
+    payload = {"info": {"originalTokenCount": 90000, "newTokenCount": 9000}, "compressedHistory": history}
+    transcript = one(
+        tmp_path,
+        line("user", "u1", None, {"text": "Go."}),
+        line("assistant", "a1", "u1", {"text": "One."}),
+        line("system", "y1", "a1", subtype="chat_compression", systemPayload=payload),
+        line("user", "u2", "y1", {"text": "On."}),
+        line("assistant", "a2", "u2", {"text": "Two."}),
+        line("user", "u3", "a2", {"text": "Shown."}, subtype="realtime_message"),
+        line("user", "u4", "u3", {"text": "News."}, subtype="notification"),
+    )
+    assert [item.text for item in transcript.items] == ["Go.", "One.", "On.", "Two.", "News."]
+    assert [each.comparable for each in transcript.calls] == [True, True]
+    assert transcript.compactions == (Compaction(2, 2, "", ("All so far.", "Got it."), (0, 1), 90_000, 9_000),)
+    assert transcript.notes == (
+        "recorded compaction before call 2 (90000 tokens)",
+        "left out: 1 x realtime_message line",
+    )
+
+
+def test_the_file_of_a_sub_agent_names_its_session(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "subagents" / "s" / "agent-x.jsonl",
+        line("system", "y1", None, subtype="agent_bootstrap", isSidechain=True, agentId="x",
+             systemPayload={"kind": "fork", "history": []}),
+        line("user", "u1", "y1", {"text": "Find A."}, isSidechain=True, agentId="x"),
+        line("assistant", "a1", "u1", {"text": "Here."}, isSidechain=True, agentId="x"),
+    )  # fmt: skip
+    (transcript,) = read(str(path))
+    assert problems(transcript) == []
+    assert transcript.parent == str(tmp_path / "chats" / "s.jsonl")
+    assert [each.comparable for each in transcript.calls] == [False]
+    assert transcript.notes == ("starts with the history of the session it was forked from, which is left out",)
+
+
+def test_sub_agents_in_a_file_and_sessions_that_spawned_it(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "chats" / "s.jsonl",
+        line("system", "y1", None, subtype="parent_session", systemPayload={"parentSessionId": "p"}),
+        line("user", "u1", "y1", {"text": "Go."}),
+        line("user", "x1", None, {"text": "Find A."}, isSidechain=True, agentId="explore-1"),
+        line("assistant", "x2", "x1", {"text": "Here."}, isSidechain=True, agentId="explore-1"),
+        line("assistant", "a1", "u1", {"text": "Found."}),
+    )
+    main, agent = read(str(path))
+    assert (main.parent, agent.parent) == (str(tmp_path / "chats" / "p.jsonl"), str(path))
+    assert agent.name == f"{path}#explore-1"
+    assert [item.text for item in main.items] == ["Go.", "Found."]
+    assert [item.text for item in agent.items] == ["Find A.", "Here."]
+    assert problems(main) == problems(agent) == []
+
+
+def test_unknown_types_and_a_torn_tail_are_noted(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        line("user", "u1", None, {"text": "Go."}),
+        {"type": "brand-new", "uuid": "n1", "parentUuid": "u1"},
+        line("assistant", "a1", "n1", {"text": "Yes."}),
+        '{"uuid": "a2", "par',
+    )
+    assert [item.text for item in transcript.items] == ["Go.", "Yes."]
+    assert transcript.notes[0].startswith("line 4 skipped, not JSON")
+    assert transcript.notes[1:] == ("left out: 1 x brand-new",)
+
+
+def test_a_file_without_responses_is_a_transcript_without_calls(tmp_path: Path) -> None:
+    transcript = one(tmp_path, line("user", "u1", None, {"text": "Go."}))
+    assert transcript.calls == ()
+    assert transcript.notes == ("no response of a model in it",)
+
+
+def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path) -> None:
+    path = write(tmp_path / "s.jsonl", line("user", "u1", None, {"text": "Go."}), line("user", "u2", "u1", {"text": 7}))
+    with pytest.raises(InputError, match=r"s\.jsonl:2: .*\$\.text"):
+        list(read(str(path)))
+
+
+def test_strange_json_is_no_session(tmp_path: Path) -> None:
+    odd: list[Any] = [{"uuid": 1, "parentUuid": 2, "sessionId": 3, "type": kind} for kind in ({}, [], None, 7)]
+    path = tmp_path / "odd.jsonl"
+    path.write_text("".join(json.dumps(value) + "\n" for value in [*odd, [], 7, None]))
+    with pytest.raises(InputError, match="is no transcript format"):
+        list(read(str(path)))

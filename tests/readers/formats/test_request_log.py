@@ -1,0 +1,232 @@
+"""Request and response logs: chat completions, Anthropic messages, SWE-agent's lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import Transcript, Usage, problems
+
+
+def transcripts(tmp_path: Path, *lines: Any, name: str = "log.jsonl") -> list[Transcript]:
+    path = tmp_path / name
+    path.write_text("".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines))
+    found = list(read(str(path)))
+    assert [problems(transcript) for transcript in found] == [[] for _ in found]
+    assert {transcript.format for transcript in found} == {"request-log"}
+    return found
+
+
+SYSTEM = {"role": "system", "content": "You help."}
+TASK = {"role": "user", "content": "Fix mail.py."}
+TOOLS = [{"type": "function", "function": {"name": "bash"}}]
+
+
+def call(call_id: str, content: str | None = None) -> dict[str, Any]:
+    function = {"name": "bash", "arguments": '{"command":"ls"}'}
+    return {"role": "assistant", "content": content, "tool_calls": [{"id": call_id, "function": function}]}
+
+
+def result(call_id: str, content: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+
+def chat(messages: list[Any], reply: dict[str, Any], prompt: int = 10, **more: Any) -> dict[str, Any]:
+    usage = {"prompt_tokens": prompt, "completion_tokens": 2}
+    response = {"model": "served", "choices": [{"message": reply}], "usage": usage, "created": 1_700_000_000}
+    return {"request": {"model": "asked", "messages": messages, "tools": TOOLS}, "response": response, **more}
+
+
+FIRST = [SYSTEM, TASK]
+SECOND = [*FIRST, call("c1"), result("c1", "mail.py")]
+
+
+def test_chat_completions_that_grow_are_one_transcript(tmp_path: Path) -> None:
+    (transcript,) = transcripts(
+        tmp_path,
+        chat(FIRST, call("c1"), 100, timestamp="2023-11-14T22:13:20Z"),
+        chat(SECOND, {"role": "assistant", "content": "Done."}, 130),
+    )
+    assert [item.kind for item in transcript.items] == ["user", "tool_call", "tool_result", "assistant"]
+    assert [call.usage for call in transcript.calls] == [Usage(100, 2), Usage(130, 2)]
+    assert [call.time_s for call in transcript.calls] == [1_700_000_000.0, 1_700_000_000.0]
+    assert transcript.model == "served"
+    assert transcript.head.system == "You help."
+    assert transcript.head.tools == ('{"type":"function","function":{"name":"bash"}}',)
+    assert transcript.notes == ()
+
+
+def test_a_conversation_that_was_rewound_ends_on_the_branch_of_its_last_request(tmp_path: Path) -> None:
+    third = [*SECOND, call("c2"), result("c2", "mail.py: fixed")]
+    rewound = [*SECOND, {"role": "assistant", "content": "No."}, {"role": "user", "content": "Then undo it."}]
+    (transcript,) = transcripts(
+        tmp_path,
+        chat(FIRST, call("c1")),
+        chat(SECOND, call("c2")),
+        chat(third, {"role": "assistant", "content": "Done."}),
+        chat(SECOND, {"role": "assistant", "content": "No."}),
+        chat(rewound, {"role": "assistant", "content": "Undone."}),
+    )
+    assert [item.text for item in transcript.items[-3:]] == ["No.", "Then undo it.", "Undone."]
+    assert len(transcript.calls) == 3 and all(call.comparable for call in transcript.calls)
+    assert transcript.notes == ("2 response(s) from which no later request went on left out (retried or rewound)",)
+
+
+def test_two_runs_of_one_task_are_two_conversations_side_by_side_or_after_each_other(tmp_path: Path) -> None:
+    other = [*FIRST, call("d1"), result("d1", "nothing")]
+    one = [chat(FIRST, call("c1")), chat(SECOND, {"role": "assistant", "content": "Done."})]
+    two = [chat(FIRST, call("d1")), chat(other, {"role": "assistant", "content": "Nothing to do."})]
+    found = transcripts(tmp_path, *one, *two)
+    assert [transcript.items[-1].text for transcript in found] == ["Done.", "Nothing to do."]
+    assert [len(transcript.calls) for transcript in found] == [2, 2]
+
+
+def anthropic(messages: list[Any], content: list[Any], system: Any = "You help.") -> dict[str, Any]:
+    usage = {"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100, "output_tokens": 7}
+    body = {"model": "asked", "system": system, "messages": messages, "tools": [{"name": "bash"}], "max_tokens": 9}
+    response = {"id": "msg", "type": "message", "role": "assistant", "content": content, "model": "c", "usage": usage}
+    return {"request": {"timestamp": 1_700_000_000.25, "body": body}, "response": {"body": json.dumps(response)}}
+
+
+def test_anthropic_messages_with_bodies_thinking_and_moving_cache_marks(tmp_path: Path) -> None:
+    use = {"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "ls"}}
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    task = {"role": "user", "content": [{"type": "text", "text": "Fix it.", "cache_control": {"type": "ephemeral"}}]}
+    answer = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "mail.py"}]}
+    longer = [
+        {"role": "user", "content": [{"type": "text", "text": "Fix it."}]},
+        # The client left the thinking out of the next request.
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [{"type": "text", "text": "Hurry."}, {**answer, "cache_control": {"type": "x"}}]},
+    ]
+    (transcript,) = transcripts(
+        tmp_path,
+        anthropic([task], [thinking, use]),
+        anthropic(longer, [{"type": "text", "text": "Done."}], system=[{"type": "text", "text": "You help."}]),
+    )
+    assert [(item.kind, item.text) for item in transcript.items] == [
+        ("user", "Fix it."),
+        ("reasoning", "Hm."),
+        ("tool_call", '{"command":"ls"}'),
+        ("tool_result", "mail.py"),
+        ("user", "Hurry."),
+        ("assistant", "Done."),
+    ]
+    assert transcript.calls[0].usage == Usage(123, 7, 100, 20)
+    assert transcript.calls[0].time_s == 1_700_000_000.25
+    assert all(call.comparable for call in transcript.calls)
+    assert transcript.head.tools == ('{"name":"bash"}',)
+
+
+def test_conversations_are_told_apart_and_what_has_no_response_is_counted(tmp_path: Path) -> None:
+    other = [{"role": "system", "content": "Title it."}, TASK]
+    found = transcripts(
+        tmp_path,
+        chat(FIRST, call("c1")),
+        chat(other, {"role": "assistant", "content": "Mail"}),
+        {"request": {"messages": FIRST}, "response": {"error": {"message": "overloaded"}}},
+        {"event": "started"},
+        "{torn\n",
+        chat(SECOND, {"role": "assistant", "content": "Done."}),
+    )
+    assert [transcript.name.rpartition("#")[2] for transcript in found] == ["1", "2"]
+    assert [len(transcript.calls) for transcript in found] == [2, 1]
+    # Nothing says that one started the other: a proxy sees many clients.
+    assert [transcript.parent for transcript in found] == [None, None]
+    skipped, *counted = found[0].notes
+    assert skipped.startswith("line 5 skipped, not JSON")
+    assert counted == [
+        "1 request(s) without a recorded response left out",
+        "1 record(s) that are no request or response left out",
+    ]
+    assert found[1].notes == ("starts at log.jsonl:2, which continues no earlier request",)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_document_is_one_pair_or_a_list_of_them(tmp_path: Path, many: bool) -> None:
+    pair = chat(FIRST, {"role": "assistant", "content": "Done."})
+    (transcript,) = transcripts(tmp_path, [pair] if many else pair, name="log.json")
+    assert [item.text for item in transcript.items] == ["Fix mail.py.", "Done."]
+
+
+def asked(messages: list[Any], second: int) -> dict[str, Any]:
+    time = f"2025-11-03T03:37:{second:02}.5"
+    params = {"model": "m", "messages": messages, "tools": TOOLS}
+    return {"timestamp": time, "type": "request", "request_params": params}
+
+
+def answered(message: dict[str, Any]) -> dict[str, Any]:
+    usage = {"prompt_tokens": 410, "completion_tokens": 0}
+    response = {"id": "x", "model": "m", "created": 1, "choices": [{"message": message}], "usage": usage}
+    return {"timestamp": "2025-11-03T03:38:00", "type": "response", "response": response, "outputs": [], "cost": 0.1}
+
+
+def test_swe_agent_lines_without_its_estimates_and_with_its_requeries(tmp_path: Path) -> None:
+    hint = {"role": "user", "content": "Your output was not formatted correctly."}
+    wrong = {"role": "assistant", "content": "I would like to look at the file."}
+    # Two answers are asked for again; what was wrong with them is out of the history when a third comes.
+    requery = [*SECOND, wrong, hint]
+    final = [*SECOND, call("c2"), result("c2", "mail.py")]
+    (transcript,) = transcripts(
+        tmp_path,
+        asked(FIRST, 1),
+        answered({**call("c1"), "thinking_blocks": None}),
+        asked(SECOND, 2),
+        answered(wrong),
+        asked(requery, 3),
+        # Asked twice, answered once.
+        asked(requery, 4),
+        answered(call("c2")),
+        asked(final, 5),
+        answered({"role": "assistant", "content": "Done."}),
+    )
+    assert all(call.usage is None for call in transcript.calls)
+    # The second try was also sent what was wrong with the first.
+    assert [call.comparable for call in transcript.calls] == [True, False, True]
+    assert [item.text for item in transcript.items] == [
+        "Fix mail.py.",
+        '{"command":"ls"}',
+        "mail.py",
+        '{"command":"ls"}',
+        "mail.py",
+        "Done.",
+    ]
+    times = [call.time_s for call in transcript.calls]
+    assert [time - times[0] for time in times if time and times[0]] == [0, 3, 4]
+    assert transcript.notes == (
+        "1 request(s) without a recorded response left out",
+        "4 usage record(s) of SWE-agent left out: its own estimate",
+        "1 response(s) in a wrong form left out: they were asked for again, and no later request holds them",
+    )
+
+
+def test_a_call_that_the_client_dropped_from_the_history_stays_text(tmp_path: Path) -> None:
+    kept = {"role": "assistant", "content": "I will look."}
+    hint = {"role": "user", "content": "No such tool."}
+    (transcript,) = transcripts(
+        tmp_path,
+        chat(FIRST, call("c1", "I will look.")),
+        chat([*FIRST, kept, hint], {"role": "assistant", "content": "Done."}),
+    )
+    assert [item.kind for item in transcript.items] == ["user", "assistant", "user", "assistant"]
+    assert transcript.notes == ("1 response(s) kept in the form in which the next request repeats them",)
+
+
+def test_a_log_without_any_response_is_a_transcript_without_calls(tmp_path: Path) -> None:
+    (transcript,) = transcripts(tmp_path, asked(FIRST, 1), asked(FIRST, 2))
+    assert transcript.calls == ()
+    assert transcript.notes == (
+        "2 request(s) without a recorded response left out",
+        "no model response is recorded",
+    )
+
+
+def test_a_wrong_type_says_where(tmp_path: Path) -> None:
+    bad = chat([*FIRST, {"role": "user", "content": 7}], call("c1"))
+    with pytest.raises(InputError, match=r"log\.jsonl:2 message 2: .*content"):
+        transcripts(tmp_path, chat(FIRST, call("c1")), bad)

@@ -1,0 +1,173 @@
+"""SWE-agent trajectories: commands in the text, function calling, demonstrations, several agents and attempts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.transcript import Transcript, problems
+
+SYSTEM = {"role": "system", "content": "You fix bugs.", "agent": "primary"}
+TASK = {"role": "user", "content": "Fix mail.py.", "agent": "primary"}
+
+
+def transcripts(tmp_path: Path, document: Any) -> list[Transcript]:
+    path = tmp_path / "run.traj"
+    path.write_text(json.dumps(document))
+    found = list(read(str(path)))
+    assert [problems(transcript) for transcript in found] == [[] for _ in found]
+    return found
+
+
+def said(content: str, action: str, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, "action": action, "thought": "", "agent": "primary", **more}
+
+
+def observed(content: str, **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content, "agent": "primary", **more}
+
+
+def test_a_command_in_the_text_becomes_a_call_and_nothing_is_counted_twice(tmp_path: Path) -> None:
+    first = "Look first.\n```\nls -F mail\n```"
+    second = "Now open it.\n<command>\nopen mail.py 10\n</command>\n"
+    history = [SYSTEM, TASK, said(first, "ls -F mail\n"), observed("mail.py"), said(second, "open mail.py 10")]
+    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history, "info": {}})
+    assert transcript.format == "swe-agent"
+    assert transcript.head.system == "You fix bugs."
+    assert [(item.kind, item.tool, item.text) for item in transcript.items] == [
+        ("user", "", "Fix mail.py."),
+        ("assistant", "", "Look first.\n```\n"),
+        ("tool_call", "ls", " -F mail\n```"),
+        ("tool_result", "ls", "mail.py"),
+        ("assistant", "", "Now open it.\n<command>\n"),
+        ("tool_call", "open", " mail.py 10\n</command>\n"),
+    ]
+    for call, text in zip(transcript.calls, (first, second), strict=True):
+        parts = transcript.items[call.start : call.end]
+        assert "".join(text for part in parts for text in part.texts) == text
+    assert transcript.items[3].answers == 2
+    assert all(call.usage is None for call in transcript.calls)
+
+
+def test_the_command_is_the_fenced_one_though_the_thought_names_it_too(tmp_path: Path) -> None:
+    text = "I could\nls\nor so.\n```\nls\n```\nThen ls again."
+    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, TASK, said(text, "ls")]})
+    assert [part.text for part in transcript.items[1:]] == ["I could\nls\nor so.\n```\n", "\n```\nThen ls again."]
+
+
+def test_a_command_without_a_fence_is_taken_where_it_stands_last(tmp_path: Path) -> None:
+    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, TASK, said("ls then ls -a", "ls -a")]})
+    assert [(part.kind, part.tool, part.text) for part in transcript.items[1:]] == [
+        ("assistant", "", "ls then "),
+        ("tool_call", "ls", " -a"),
+    ]
+
+
+def test_a_response_without_a_command_is_text_and_the_next_message_a_user_text(tmp_path: Path) -> None:
+    history = [SYSTEM, TASK, said("I don't know.", ""), observed("Please give a command."), said("ls", "pwd")]
+    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [*history, observed("x")]})
+    assert [item.kind for item in transcript.items] == ["user", "assistant", "user", "assistant", "user"]
+    assert transcript.notes == (
+        "1 command(s) not found in the text of their response: observations kept as user texts",
+    )
+
+
+def test_only_the_first_message_after_a_command_is_its_result(tmp_path: Path) -> None:
+    history = [SYSTEM, TASK, said("```\nls\n```", "ls"), observed("mail.py"), observed("Go on."), said("Done.", "")]
+    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history})
+    assert [item.kind for item in transcript.items[2:]] == ["tool_call", "tool_result", "user", "assistant"]
+    assert transcript.items[4].text == "Go on."
+
+
+def test_demonstrations_are_user_texts_before_the_first_call(tmp_path: Path) -> None:
+    demo = [observed("Fix spam.py.", is_demo=True), said("```\nrm spam.py\n```", "rm spam.py", is_demo=True)]
+    called = {"id": "c1", "type": "function", "function": {"name": "rm", "arguments": '{"path":"spam.py"}'}}
+    demo.append(said("I remove it.", "rm", is_demo=True, tool_calls=[called]))
+    (transcript,) = transcripts(
+        tmp_path, {"trajectory": [], "history": [SYSTEM, *demo, TASK, said("```\nls\n```", "ls")]}
+    )
+    assert [item.kind for item in transcript.items] == ["user", "user", "user", "user", "assistant", "tool_call"]
+    assert [item.text for item in transcript.items[:2]] == ["Fix spam.py.", "```\nrm spam.py\n```"]
+    # The call's name and arguments stay in the text: they were sent.
+    assert "I remove it.\n" in transcript.items[2].text
+    assert '"rm"' in transcript.items[2].text
+    assert len(transcript.calls) == 1
+    assert "3 message(s) of a demonstration are part of the request: kept as user texts" in transcript.notes
+
+
+def test_function_calls_with_reused_ids_lists_of_ids_thinking_and_block_content(tmp_path: Path) -> None:
+    def call(arguments: str) -> dict[str, Any]:
+        return {"id": "same", "type": "function", "function": {"name": "find_file", "arguments": arguments}}
+
+    history = [
+        {"role": "system", "content": "You fix bugs.", "agent": "main", "message_type": "system_prompt"},
+        {"role": "user", "content": [{"type": "text", "text": "Fix it."}], "agent": "main"},
+        {
+            "role": "assistant",
+            "content": "Where?",
+            "action": "find_file a",
+            "agent": "main",
+            "tool_calls": [call('{"name":"a"}')],
+            "thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "s"}],
+        },
+        {"role": "tool", "content": "no", "agent": "main", "tool_call_ids": ["same"]},
+        {"role": "assistant", "content": "", "action": "b", "agent": "main", "tool_calls": [call('{"name":"b"}')]},
+        {"role": "tool", "content": "yes", "agent": "main", "tool_call_ids": ["same"]},
+    ]
+    # Only `history`, as hand-made demonstrations have it.
+    (transcript,) = transcripts(tmp_path, {"history": history})
+    assert [(item.kind, item.text, item.answers) for item in transcript.items] == [
+        ("user", "Fix it.", None),
+        ("reasoning", "hm", None),
+        ("assistant", "Where?", None),
+        ("tool_call", '{"name":"a"}', None),
+        ("tool_result", "no", 3),
+        ("tool_call", '{"name":"b"}', None),
+        ("tool_result", "yes", 5),
+    ]
+    assert transcript.notes == ("the tool definitions are not recorded",)
+
+
+def test_exit_messages_are_left_out_and_totals_noted(tmp_path: Path) -> None:
+    gave_up = said("Exit due to context window", "exit_context")
+    history = [SYSTEM, TASK, said("```\nls\n```", "ls"), observed("x"), gave_up]
+    stats = {"api_calls": 3, "tokens_sent": 900, "tokens_received": 5, "instance_cost": 0.5}
+    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": history, "info": {"model_stats": stats}})
+    assert (len(transcript.calls), transcript.cost_usd) == (1, 0.5)
+    assert transcript.notes == (
+        "1 message(s) with which the agent gave up left out: no model made them",
+        "usage is recorded as totals only: 900 tokens sent in 3 requests; "
+        "history processors may have shortened what was sent",
+    )
+
+
+def test_a_second_agent_is_a_child_and_sees_only_its_own_messages(tmp_path: Path) -> None:
+    other = [{**SYSTEM, "agent": "tester"}, {**TASK, "agent": "tester"}, {**said("No.", ""), "agent": "tester"}]
+    first, second = transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, TASK, *other, said("Yes.", "")]})
+    assert (first.parent, second.parent) == (None, first.name)
+    assert second.name == f"{first.name}#tester"
+    assert [item.text for item in first.items] == ["Fix mail.py.", "Yes."]
+    assert [item.text for item in second.items] == ["Fix mail.py.", "No."]
+
+
+def test_attempts_are_read_and_the_copy_of_the_chosen_one_is_not(tmp_path: Path) -> None:
+    attempts = [{"trajectory": [], "history": [SYSTEM, TASK, said(text, "")]} for text in ("One.", "Two.")]
+    found = transcripts(tmp_path, {**attempts[1], "attempts": attempts})
+    assert [transcript.name.partition("#")[2] for transcript in found] == ["attempt-1", "attempt-2"]
+    assert [transcript.items[-1].text for transcript in found] == ["One.", "Two."]
+
+
+def test_a_run_without_a_response_is_a_transcript_without_calls(tmp_path: Path) -> None:
+    (transcript,) = transcripts(tmp_path, {"trajectory": [], "history": [], "info": {"exit_status": "early_exit"}})
+    assert (transcript.calls, transcript.head.recorded) == ((), False)
+    assert transcript.notes == ("no model response is recorded",)
+
+
+def test_a_wrong_type_says_where(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"run\.traj message 1: .*content"):
+        transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, {"role": "user", "content": 7}]})

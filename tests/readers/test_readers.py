@@ -1,0 +1,270 @@
+"""Reading: the two message formats, pairing, and what a stranger gets for a file that can't be read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from command_line import ctxsim
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import run
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.transcript import NO_RESULT, Transcript, problems
+
+OPENAI: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "Any mail?"}, {"type": "image_url", "image_url": {"url": "x"}}],
+    },
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q":  "mail"}'}},
+            {"id": "c2", "type": "function", "function": {"name": "clock", "arguments": "not json"}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c2", "content": "noon"},
+    {"role": "tool", "tool_call_id": "c1", "content": "2 messages"},
+    {"role": "assistant", "content": "Two."},
+]
+
+
+ANTHROPIC: list[dict[str, Any]] = [
+    {"role": "user", "content": "Any mail?"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "Look.", "signature": "s"},
+            {"type": "text", "text": "I look."},
+            {"type": "tool_use", "id": "t1", "name": "search", "input": {"q": "mail"}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "2 messages"}]},
+            {"type": "text", "text": "Be quick."},
+        ],
+    },
+    {"role": "assistant", "content": "Two."},
+]
+
+
+def only(path: Path) -> Transcript:
+    found = list(read(str(path)))
+    assert len(found) == 1
+    assert problems(found[0]) == []
+    return found[0]
+
+
+def kinds(transcript: Transcript) -> list[str]:
+    return [item.kind for item in transcript.items]
+
+
+@pytest.mark.parametrize("form", ["list", "object", "jsonl-messages", "jsonl-objects", "gz", "zst", "zst-lines", "zip"])
+def test_openai_chat_in_every_container(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "chat.json"
+    match form:
+        case "list":
+            path.write_text(json.dumps(OPENAI, indent=2))
+        case "object":
+            path.write_text(json.dumps({"messages": OPENAI, "tools": [{"type": "function"}]}))
+        case "jsonl-messages":
+            path.write_text("\n".join(map(json.dumps, OPENAI)))
+        case "jsonl-objects":
+            path.write_text(json.dumps({"messages": OPENAI}) + "\n")
+        case "gz":
+            path = tmp_path / "chat.json.gz"
+            path.write_bytes(gzip.compress(json.dumps(OPENAI).encode()))
+        case "zst" | "zst-lines":
+            import pyarrow
+
+            path = tmp_path / "chat.json.zst"
+            text = json.dumps(OPENAI) if form == "zst" else "\n".join(map(json.dumps, OPENAI))
+            with pyarrow.CompressedOutputStream(str(path), "zstd") as stream:
+                stream.write(text.encode())
+        case "zip":
+            path = tmp_path / "chats.zip"
+            with ZipFile(path, "w") as archive:
+                archive.writestr("a/chat.json", json.dumps(OPENAI))
+    transcript = only(path)
+    assert transcript.format == "openai-chat"
+    assert transcript.head.system == "Be brief."
+    assert kinds(transcript) == ["user", "tool_call", "tool_call", "tool_result", "tool_result", "assistant"]
+    assert [(call.start, call.end) for call in transcript.calls] == [(1, 3), (5, 6)]
+    assert transcript.items[0].media[0].kind == "image"
+    assert [item.text for item in transcript.items[1:5]] == ['{"q":  "mail"}', "not json", "noon", "2 messages"]
+    # Results came in the other order than the calls.
+    assert [item.answers for item in transcript.items[3:5]] == [2, 1]
+    assert len({item.message for item in transcript.items[3:5]}) == 1
+
+
+def test_anthropic_messages(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps({"system": [{"type": "text", "text": "Be brief."}], "messages": ANTHROPIC}))
+    transcript = only(path)
+    assert transcript.format == "anthropic-messages"
+    assert kinds(transcript) == ["user", "reasoning", "assistant", "tool_call", "tool_result", "user", "assistant"]
+    assert transcript.items[3].text == '{"q":"mail"}'
+    assert transcript.items[4].text == "2 messages" and transcript.items[4].answers == 3
+    assert transcript.head.system == "Be brief."
+
+
+def test_several_conversations_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(json.dumps({"messages": OPENAI}) + "\n" for _ in range(3)))
+    found = list(read(str(path)))
+    assert len({transcript.name for transcript in found}) == 3
+
+
+def test_an_unanswered_call_and_an_orphan_result_are_mended_and_noted(tmp_path: Path) -> None:
+    messages = [*OPENAI[:4], {"role": "tool", "tool_call_id": "zzz", "content": "whose?"}, OPENAI[5]]
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(messages))
+    transcript = only(path)
+    assert [item.text for item in transcript.items if item.kind == "tool_result"] == ["noon", NO_RESULT]
+    assert any("1 tool call(s) without a recorded result" in note for note in transcript.notes)
+    assert any("1 result(s) without a call left out" in note for note in transcript.notes)
+
+
+def test_repeated_ids_pair_in_order(tmp_path: Path) -> None:
+    call = OPENAI[2]["tool_calls"][0]
+    messages = [OPENAI[1]]
+    for text in ("first", "second"):
+        messages += [{"role": "assistant", "content": "", "tool_calls": [call]}]
+        messages += [{"role": "tool", "tool_call_id": "c1", "content": text}]
+    messages.append(OPENAI[5])
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(messages))
+    results = [(item.text, item.answers) for item in only(path).items if item.kind == "tool_result"]
+    assert results == [("first", 1), ("second", 3)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"   \n", "is empty"),
+        (b"\x00\x01\x02binary", "no transcript format"),
+        (b"hello", "no transcript format"),
+        (b"{}", "JSON object with keys"),
+        (b"[]", "no transcript format"),
+        (b"[1, 2]", "no transcript format"),
+        (b"null", "no transcript format"),
+        (b'{"messages": []}', "no transcript format"),
+        (b'[{"role": "user", "content": "cut', "is not complete JSON"),
+        (b'[{"role": "user", "content": "\xff"}]', "m.json:1: invalid UTF-8 at byte 30"),
+        (b'[{"role": "user", "content": 5}, {"role": "tool"}]', "message 0: Expected `str | array | null`"),
+        (b'[{"role": "user"}, {"role": "wizard", "content": "x"}]', "message 1: Invalid enum value 'wizard'"),
+        (b'[{"role": "user"}, {"role": "assistant", "tool_calls": [{"function": {}}]}]', "required field `name`"),
+        (b"PK\x03\x04 damaged", "zip archive"),
+        (b'[' * 100_000, "is not complete JSON|nested too deeply"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_with_file_and_place(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as error:
+        list(read(str(path)))
+    assert str(path) in str(error.value) and "\n" not in str(error.value)
+
+
+def test_an_empty_tool_call_is_left_out_and_noted(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    path.write_text(
+        '[{"role": "user", "content": "Go."}, {"role": "assistant", "content": "I go.", "tool_calls": [{}]}]'
+    )
+    (transcript,) = read(str(path))
+    assert [item.text for item in transcript.items] == ["Go.", "I go."]
+    assert "an empty entry of `tool_calls` left out" in transcript.notes
+
+
+def test_jsonl_torn_at_the_end_is_read_up_to_there(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text("// a comment\n" + "\n".join(map(json.dumps, OPENAI)) + '\n{"role": "user", "cont')
+    transcript = only(path)
+    assert len(transcript.calls) == 2
+    assert any("line 8 skipped, not JSON" in note for note in transcript.notes)
+
+
+def test_what_was_skipped_at_the_end_is_noted_by_the_last_conversation(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(json.dumps({"messages": OPENAI}) + "\n" for _ in range(2)) + '{"messages": [{"ro')
+    first, last = read(str(path))
+    assert not first.notes and any("line 3 skipped" in note for note in last.notes)
+
+
+def test_jsonl_with_glued_objects_and_strange_separators(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    tail = [{"role": "user", "content": "line\u2028separator\u0085and\x0cfeed"}, {"role": "assistant", "content": "ok"}]
+    lines = [
+        json.dumps(OPENAI[0]),
+        json.dumps(OPENAI[1]) + json.dumps(OPENAI[5]),
+        *(json.dumps(m, ensure_ascii=False) for m in tail),
+    ]
+    path.write_bytes(b"\xef\xbb\xbf" + "\n\n".join(lines).encode())
+    transcript = only(path)
+    assert kinds(transcript) == ["user", "assistant", "user", "assistant"]
+    assert transcript.items[2].text == tail[0]["content"]
+
+
+def test_missing_paths_and_empty_folders(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        list(read(str(tmp_path / "nothing")))
+    with pytest.raises(InputError, match="has no files"):
+        list(read(str(tmp_path)))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("user"), st.just("")),
+            st.tuples(st.just("response"), st.sampled_from(["", "a", "aa", "ab"])),
+            st.tuples(st.just("result"), st.sampled_from(["", "a", "b", "zz"])),
+        ),
+        max_size=25,
+    )
+)
+def test_whatever_was_recorded_becomes_a_valid_transcript(records: list[tuple[str, str]]) -> None:
+    assembly = Assembly("any")
+    for kind, ids in records:
+        if kind == "user":
+            assembly.user("hello")
+        elif kind == "response":
+            assembly.response([Part("assistant", "text"), *(Part("tool_call", "{}", "tool", id) for id in ids)])
+        else:
+            assembly.result("found", ids)
+    transcript = assembly.transcript()
+    assert problems(transcript) == []
+    results = [item.answers for item in transcript.items if item.kind == "tool_result"]
+    assert len(results) == len(set(results))
+    assert {sent.status for sent in run(transcript, "keep-all")} <= {"ok"}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "document"])
+def test_half_an_emoji_in_arguments(form: str, tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "content": "x"},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t", "name": "sh", "input": {"c": "echo \ud83d"}}],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "ok \udc00"}]},
+    ]
+    file = tmp_path / "m.json"
+    file.write_text("\n".join(map(json.dumps, messages)) if form == "jsonl" else json.dumps(messages))
+    (transcript,) = read(str(file))
+    assert transcript.items[1].text == '{"c":"echo \ufffd"}' and transcript.items[2].text == "ok \ufffd"
+    converted = ctxsim("transcripts", "convert", str(file), "-o", "out.jsonl", cwd=tmp_path)
+    assert converted.returncode == 0, converted.stderr

@@ -1,0 +1,24 @@
+"""Where in a result a need stands."""
+
+from __future__ import annotations
+
+from samples import ASK, TASK, chat
+
+from ctxsim.references import prepare
+from ctxsim.references.canonical import content, fold
+from ctxsim.references.depth import depth_in
+
+
+def test_depth_is_head_middle_or_tail() -> None:
+    text = "x_first " + "word " * 300 + "x_middle " + "word " * 300 + "x_final"
+    transcript = chat(
+        TASK, ASK, ("tool_result", text), ASK, ("tool_result", ""), ("assistant", "x_first x_middle x_final"),
+    )  # fmt: skip
+    source = fold(content(transcript.items[2]))
+    found = {need.atom: depth_in(need, source) for need in prepare(transcript).needs(3)}
+    assert found == {"x_first": "head", "x_middle": "middle", "x_final": "tail"}
+    # Whole tokens only: order_12 stands in the tail, order_123 before it in the head.
+    text = "order_123 " + "word " * 300 + "order_12"
+    transcript = chat(TASK, ASK, ("tool_result", text), ASK, ("tool_result", ""), ("assistant", "order_12"))
+    source = fold(content(transcript.items[2]))
+    assert [depth_in(need, source) for need in prepare(transcript).needs(3)] == ["tail"]

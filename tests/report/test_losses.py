@@ -1,0 +1,73 @@
+"""Tables of losses, ranks that don't rank noise, and advice."""
+
+from __future__ import annotations
+
+import pandas
+import pytest
+from samples import ASK, TASK, chat
+
+from ctxsim.bench import bench
+from ctxsim.bench.task import Setting
+from ctxsim.readers.formats.ctxsim_jsonl import lines
+from ctxsim.report.intervals import rank_ranges, survival_interval
+from ctxsim.report.losses import breakdown, needle_rows, survival_rows
+from ctxsim.report.tradeoff import Scope, advise, points
+from ctxsim.results import Run, read_run
+from ctxsim.transcript import Transcript
+
+
+@pytest.fixture(scope="module")
+def ranked(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Six conversations; a and b lose the same by turns, c loses all."""
+    folder = tmp_path_factory.mktemp("runs")
+    with (folder / "many.jsonl").open("wb") as file:
+        for n in range(6):
+            text = f"zebra_{n}00 " + "word " * 200 + f"zebra_{n}01 " + "word " * 200
+            chatted = chat(
+                TASK, ASK, ("tool_result", text), ASK, ("tool_result", "ok"), ("assistant", f"zebra_{n}00 zebra_{n}01")
+            )
+            named = Transcript(f"t{n}", chatted.head, chatted.items, chatted.calls)
+            file.writelines(line + b"\n" for line in lines(named))
+    policies = ("keep-all", "max-result-chars:chars=500", "truncate-after-use:retain=500", "mask:keep=1")
+    bench(Setting("many", "many", policies), folder / "out", paths=[str(folder / "many.jsonl")])
+    return read_run(folder / "out")
+
+
+def test_ranks_say_what_cannot_be_told_apart(ranked: Run) -> None:
+    cut, late, masked = ranked.info.policies[1:]
+    # Both cuts keep the first name only, in every transcript; mask keeps nothing.
+    parts = {label: ranked.of(label) for label in (cut, late, masked)}
+    assert [survival_interval(part) for part in parts.values()] == [(0.5, 0.5, 0.5), (0.5, 0.5, 0.5), (0, 0, 0)]
+    assert rank_ranges(parts) == {cut: (1, 2), late: (1, 2), masked: (3, 3)}
+    rows = {row["policy"]: row for row in survival_rows(ranked)}
+    assert [rows[label]["rank"] for label in (cut, late, masked)] == ["1-2", "1-2", "3"]
+    assert rows["keep-all (bound)"]["rank"] == "-"
+
+
+def test_breakdowns_add_up(ranked: Run) -> None:
+    by_form = {row["policy"]: row for row in breakdown(ranked, "form")}
+    cut, _, masked = ranked.info.policies[1:]
+    assert by_form[cut] == {"policy": cut, "truncated": "6", "dropped": "0", "summarised": "0"}
+    assert by_form[masked] == {"policy": masked, "truncated": "0", "dropped": "12", "summarised": "0"}
+    by_depth = {row["policy"]: row for row in breakdown(ranked, "depth")}
+    assert by_depth[cut] == {"policy": cut, "head (n=6)": "100%", "middle (n=6)": "0%"}
+    assert {len(breakdown(ranked, by)) for by in ("age", "kind", "tool")} == {4}
+    assert needle_rows(ranked) == []
+
+
+def test_chance_is_the_share_that_the_transcript_before_would_have_held(ranked: Run) -> None:
+    found = ranked.summary.drop_duplicates("transcript").chance_rate
+    # The first has none before it; no two share a name.
+    assert pandas.isna(found.iloc[0]) and set(found.iloc[1:]) == {0.0}
+
+
+def test_advice_takes_the_cheapest_of_the_best(ranked: Run) -> None:
+    cut, late, masked = ranked.info.policies[1:]
+    found = {point.policy: point for point in points(ranked, Scope(ranked).of)}
+    assert found[masked].survival == 0 and found[cut].survival == found[late].survival == 0.5
+    # Cut on arrival is sent short from the first request on, so it is cheaper than cutting after use.
+    assert found[cut].tokens < found[late].tokens
+    advice = advise(ranked)
+    assert advice is not None and advice.policy == cut
+    assert (advice.agreement, advice.others) == (1.0, {})
+    assert "no call refused" in advice.reason and "50% kept" in advice.reason

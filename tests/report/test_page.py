@@ -1,0 +1,200 @@
+"""The HTML page in a real browser, with the network off, on an ordinary run and on a hostile transcript."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from samples import ASK, TASK, chat
+
+from ctxsim.bench import bench
+from ctxsim.bench.task import Setting
+from ctxsim.readers.formats.ctxsim_jsonl import lines
+from ctxsim.report.page import page, write_page
+from ctxsim.results import read_run
+from ctxsim.synthesis import load_scenario
+from ctxsim.transcript import Transcript
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+pytestmark = pytest.mark.slow
+
+
+in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here: apt-get install chromium")
+
+
+HOSTILE = (
+    "<script>document.title='owned'</script>", "</script><script>window.owned=1</script>",
+    "<img src=x onerror=window.owned=1>",
+    "<a href='javascript:window.owned=1'>x</a>", "<!--<script>", "]]>", "@@DATA@@ @@JS@@",
+    "\u2028\u2029\x00\x1b[31m\x07",
+    "javascript:window.owned=1", "x" * 1_000_000,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page") / "documented-53k"
+    scenario = load_scenario("documented-53k")
+    bench(Setting(scenario.name, scenario.title, scenario.policies), folder, scenario)
+    return write_page(read_run(folder), folder / "report.html")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    turns = [
+        part for text in HOSTILE for part in (("tool_call", '{"a": "' + "zebra_one" + '"}'), ("tool_result", text))
+    ]
+    made = chat(
+        TASK, ASK, ("tool_result", "zebra_two"), *turns, ("assistant", "zebra_two </script><script>owned=1</script>")
+    )
+    evil = "<img src=x onerror=window.owned=1></script>"
+    named = Transcript(evil, made.head, tuple(item for item in made.items), made.calls)
+    (folder / "evil.jsonl").write_bytes(b"\n".join(lines(named)))
+    policies = ("keep-all", "mask:keep=1", "token-budget:budget=1,retain=30", "summary:at=0.01,keep_last=2")
+    bench(Setting("evil", evil, policies), folder / "out", paths=[str(folder / "evil.jsonl")])
+    return write_page(read_run(folder / "out"), folder / "out" / "report.html")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+def opened(browser: Any, path: Path, width: int = 1280, **options: Any) -> tuple[Any, list[str]]:
+    """The page, and everything that it complained about or asked the network for."""
+    tab = browser.new_page(viewport={"width": width, "height": 900}, **options)
+    tab.context.set_offline(True)
+    troubles: list[str] = []
+    tab.on("console", lambda message: troubles.append(message.text) if message.type in ("error", "warning") else None)
+    tab.on("pageerror", lambda error: troubles.append(str(error)))
+    tab.on(
+        "request",
+        lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else troubles.append(request.url),
+    )
+    tab.goto(path.resolve().as_uri())
+    tab.wait_for_function("document.documentElement.dataset.ready === 'yes'", timeout=30_000)
+    tab.wait_for_timeout(300)
+    return tab, troubles
+
+
+def test_it_is_one_file_of_bounded_size(default: Path, hostile: Path) -> None:
+    for path in (default, hostile):
+        text = path.read_text()
+        assert path.stat().st_size < 8_000_000
+        assert not re.search(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?//""", text)
+        assert len(re.findall(r"<script[^>]*>", text.split("</style>", 1)[1])) >= 3
+
+
+def test_no_text_leaves_its_json(hostile: Path) -> None:
+    text = hostile.read_text()
+    data = text.split('<script type="application/json" id="data">', 1)[1].split("</script>", 1)[0]
+    assert not set("<>&\u2028\u2029\x00\x1b") & set(data)
+    assert "owned" in data and page(read_run(hostile.parent)) == text
+
+
+@in_browser
+def test_it_opens_from_disk_without_network_and_draws(default: Path, browser: Any) -> None:
+    tab, troubles = opened(browser, default)
+    assert troubles == []
+    for name in ("tradeoff", "growth", "dollars", "age", "estimates", "cache"):
+        chart = tab.locator(f"#chart-{name}")
+        assert chart.locator("svg").count() >= 1, name
+        shot = chart.screenshot()
+        assert len(set(shot)) > 50 and len(shot) > 6_000, f"{name} is blank"
+    # The canvas holds more than one colour.
+    colours = tab.evaluate(
+        "(() => { const c = document.querySelector('#timeline canvas'), d = c.getContext('2d')"
+        ".getImageData(0, 0, c.width, c.height).data, s = new Set();"
+        "for (let i = 0; i < d.length; i += 4) s.add(d[i] + ',' + d[i+1] + ',' + d[i+2]); return s.size })()"
+    )
+    assert colours > 4
+    assert tab.locator("#table tbody tr").count() == len(load_scenario("documented-53k").policies)
+    tab.close()
+
+
+@in_browser
+def test_sorting(default: Path, browser: Any) -> None:
+    tab, troubles = opened(browser, default)
+
+    def column(n: int) -> list[str]:
+        return tab.locator(f"#table tbody tr td:nth-child({n + 1})").all_inner_texts()
+
+    tab.locator("#table th button").nth(2).click()
+    down = column(2)
+    assert tab.locator("#table th").nth(2).get_attribute("aria-sort") == "descending"
+    # By keyboard the other way.
+    tab.keyboard.press("Enter")
+    assert tab.locator("#table th").nth(2).get_attribute("aria-sort") == "ascending"
+    numbers = [float(text.replace(",", "").replace("K", "e3").replace("M", "e6")) for text in column(2)]
+    assert numbers == sorted(numbers) and down != column(2)
+    assert troubles == []
+    tab.close()
+
+
+@in_browser
+def test_drill_down_and_hover(default: Path, browser: Any) -> None:
+    tab, troubles = opened(browser, default)
+    tab.locator("#policy").select_option(label="token-budget:budget=40000,retain=500")
+    assert "3 edits" in tab.locator("#audit-note").inner_text()
+    canvas = tab.locator("#timeline canvas")
+    canvas.scroll_into_view_if_needed()
+    canvas.focus()
+    for _ in range(2):
+        tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowDown")
+    for _ in range(6):
+        tab.keyboard.press("ArrowRight")
+    # Item 3 is the first result, cut after call 6, so short at call 7.
+    told = tab.locator("#cell").inner_text()
+    assert told.startswith("Call 7, item 3") and "edited at call 6" in told
+    assert tab.locator("#after").inner_text().endswith("[truncated for context management]")
+    assert len(tab.locator("#before").inner_text()) > 1_000
+    box = canvas.bounding_box()
+    tab.mouse.click(box["x"] + box["width"] - 30, box["y"] + 30)
+    assert "Call 7" in tab.locator("#cell").inner_text()
+    tab.locator("#chart-growth .nsewdrag").first.hover()
+    tab.wait_for_timeout(300)
+    tab.locator("#transcript").select_option(index=0)
+    assert troubles == []
+    tab.close()
+
+
+@in_browser
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1280, "dark")])
+def test_readable_on_a_phone_and_in_the_dark(default: Path, browser: Any, width: int, scheme: str) -> None:
+    tab, troubles = opened(browser, default, width, color_scheme=scheme)
+    assert tab.evaluate("document.body.clientWidth") <= width
+    light = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (light == "rgb(255, 255, 255)") == (scheme == "light")
+    assert troubles == []
+    tab.close()
+
+
+@in_browser
+def test_a_hostile_transcript_is_inert(hostile: Path, browser: Any) -> None:
+    tab, troubles = opened(browser, hostile)
+    for n in range(4):
+        tab.locator("#policy").select_option(index=n)
+        canvas = tab.locator("#timeline canvas")
+        canvas.focus()
+        for _ in range(26):
+            tab.keyboard.press("ArrowDown")
+        for _ in range(14):
+            tab.keyboard.press("ArrowRight")
+    assert tab.evaluate("typeof window.owned") == "undefined"
+    assert "owned" not in tab.title().split("ctxsim")[1]
+    assert tab.locator("main img, main a[href^=javascript], main script").count() == 0
+    assert troubles == []
+    tab.close()

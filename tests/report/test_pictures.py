@@ -1,0 +1,120 @@
+"""What is drawn: each chart holds the texts and the numbers that it is about (SVG is text)."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from invented import write_logs
+from matplotlib import pyplot
+from project import ROOT
+
+from ctxsim.bench import bench
+from ctxsim.bench.task import Setting
+from ctxsim.report import accuracy_plots, calibration_plots, charts, figure
+from ctxsim.report.page import page_data
+from ctxsim.report.tradeoff import frontiers
+from ctxsim.results import Run, read_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("drawn")
+    write_logs(folder / "logs")
+    labels = ("keep-all", "drop-all", "mask:keep=1", "head-tail:lines=4,bytes=200")
+    bench(Setting("drawn", "Drawn", labels), folder / "out", paths=[str(folder / "logs")])
+    return read_run(folder / "out")
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """All texts of each figure that is saved: titles, labels, ticks, legends."""
+    found: dict[str, str] = {}
+
+    def save(figure_: pyplot.Figure, path: Path) -> Path:
+        figure_.canvas.draw()
+        texts = [one.get_text() for one in figure_.findobj(match=pyplot.Text)]
+        # A drawn axis keeps the texts of its ticks to itself: matplotlib 3.11 gives them empty to who looks for texts.
+        for axes in figure_.axes:
+            texts += [one.get_text() for one in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+        found[path.stem] = "\n".join(text for text in texts if text)
+        return figure.save(figure_, path)
+
+    for module in (charts, accuracy_plots, calibration_plots):
+        monkeypatch.setattr(module, "save", save)
+    return found
+
+
+def test_every_chart_of_a_run(run: Run, drawn: dict[str, str], tmp_path: Path) -> None:
+    paths = charts.plot_all(run, tmp_path, ("svg",))
+    assert [path.stem for path in paths] == [
+        "token-growth", "estimates", "survival-tokens", "survival-age", "survival-dollars", "dollars", "cache",
+    ]  # fmt: skip
+    assert all(path.read_text().startswith("<?xml") for path in paths) and not list(tmp_path.glob("*.tmp"))
+    assert "mask 1" in drawn["survival-age"] and "1-2 (n=18)" in drawn["survival-age"]
+    total = run.of(next(label for label in run.labels if label == "keep-all")).cost_usd.mean()
+    assert f" {total:.3f}" in drawn["dollars"] and "where the dollars go" in drawn["dollars"]
+    assert "read from the cache" in drawn["cache"] and "drop-all" in drawn["cache"]
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_a_chart_is_drawn_with_the_same_bytes_again(form: str, run: Run, tmp_path: Path) -> None:
+    first, second = (charts.dollars(run, tmp_path / f"{name}.{form}").read_bytes() for name in "ab")
+    assert first == second
+
+
+def test_the_page_and_the_pictures_have_the_same_frontiers(run: Run) -> None:
+    for dollars, names in ((False, ["solid", "dot"]), (True, ["solid", "dash", "dot"])):
+        found = frontiers(run, dollars)
+        assert [one.dash for one in found] == names
+        shown = page_data(run)["tradeoff"]["dollars" if dollars else "tokens"]["lines"]
+        assert [(line["x"], line["y"], line["name"]) for line in shown] == [(one.x, one.y, one.name) for one in found]
+    # Whoever may keep pieces of results never needs more than who keeps them whole.
+    whole, _, anything = frontiers(run, dollars=True)
+    assert whole.x and anything.x and max(anything.x) <= max(whole.x) + 1e-6
+
+
+def test_pictures_of_accuracy(drawn: dict[str, str], tmp_path: Path) -> None:
+    # Two estimators over two requests; texts of two kinds. json: (60 + 60) / (100 + 100) - 1 = -40 %, prose: +10 %.
+    requests = [(100, (80, 110)), (200, (150, 260))]
+    texts = [("json", 100, (60, 90)), ("json", 100, (60, 120)), ("prose", 50, (55, 50))]
+    paths = accuracy_plots.plot_accuracy(["chars", "words"], requests, texts, requests, "o200k_base", tmp_path)
+    assert [path.name for path in paths] == ["estimates-per-call.png", "error-distribution.png", "error-by-kind.png"]
+    cells = drawn["error-by-kind"].splitlines()
+    assert [cell for cell in cells if cell[0] in "+-\u2212"] == ["-40", "+10", "+5", "+0"]
+    assert {"json", "prose", "chars", "words"} <= set(cells)
+    assert "counted (o200k_base)" in drawn["estimates-per-call"]
+    assert "chars: error against size" in drawn["error-distribution"]
+
+
+def test_pictures_of_a_calibration(drawn: dict[str, str], tmp_path: Path) -> None:
+    points = [(80, 20, "Bash"), (400, 100, "Bash"), (90, 30, "search"), (30, 10, "tiny")]
+    path = calibration_plots.plot_calibration(points, 3.5, tmp_path / "one.png")
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert "characters / 3.50, fitted" in drawn["one"]
+    # Texts under 20 tokens say nothing of a ratio.
+    assert "Bash (2)" in drawn["one"] and "search (1)" in drawn["one"] and "tiny" not in drawn["one"]
+    calibration_plots.plot_matrix({"json": [2.5, 3.0], "prose": [4.25, 4.5]}, ["a_base", "b_base"], tmp_path / "m.png")
+    assert {"2.50", "3.00", "4.25", "4.50", "json", "prose", "a_base", "b_base"} <= set(drawn["m"].splitlines())
+
+
+def test_a_figure_that_cannot_be_saved_leaves_nothing(tmp_path: Path) -> None:
+    one, _ = figure.new_figure()
+    with pytest.raises(ValueError, match="nonsense"):
+        figure.save(one, tmp_path / "a.nonsense")
+    assert not list(tmp_path.iterdir()) and not pyplot.get_fignums()
+
+
+def test_report_modules_import_in_one_direction() -> None:
+    folder = ROOT / "ctxsim" / "report"
+    imports: dict[str, set[str]] = {}
+    for file in folder.glob("*.py"):
+        nodes = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
+        imports[file.stem] = {
+            node.module.rpartition(".")[2] for node in nodes if "ctxsim.report." in (node.module or "")
+        }
+    while ready := [name for name, others in imports.items() if not others & set(imports)]:
+        for name in ready:
+            del imports[name]
+    assert not imports, "a circle"

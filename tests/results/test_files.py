@@ -1,0 +1,34 @@
+"""A file is whole under its name, or not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxsim.results.files import replacing, temporary_of
+
+
+def test_the_name_is_given_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old")
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+        assert temporary == temporary_of(path) and temporary.parent == path.parent and path.read_text() == "old"
+    assert path.read_text() == "new" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_failure_leaves_what_was_there(error: BaseException, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old")
+    with pytest.raises(type(error)), replacing(path) as temporary:
+        temporary.write_text("half")
+        raise error
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failure_before_anything_is_written_is_itself(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), replacing(tmp_path / "no" / "a.json") as temporary:
+        temporary.write_text("x")
+    assert not list(tmp_path.iterdir())

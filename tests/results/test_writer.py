@@ -1,0 +1,73 @@
+"""Result files: whole or as before, one or many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+import pytest
+from bench_runs import POLICIES, content
+from samples import conversation
+
+from ctxsim.bench import bench
+from ctxsim.bench.task import Setting
+from ctxsim.cli.losses import BY
+from ctxsim.errors import CtxsimError
+from ctxsim.readers.formats.ctxsim_jsonl import lines
+from ctxsim.report.comparison import compare
+from ctxsim.report.losses import breakdown
+from ctxsim.report.page import page_data
+from ctxsim.report.tables import formatted
+from ctxsim.results import read_run
+from ctxsim.results.writer import _Parquet
+
+
+def test_a_run_in_many_files_reads_like_one(logs: Path, undisturbed: Path, tmp_path: Path,
+                                            monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.setattr("ctxsim.results.writer.ROW_GROUP", 20)
+    monkeypatch.setattr("ctxsim.results.writer.PART_ROWS", 100)
+    monkeypatch.setattr("ctxsim.results.run.HELD_ROWS", 10)
+    out = tmp_path / "out"
+    setting = Setting("logs", f"Recorded transcripts in {logs}", POLICIES)
+    bench(setting, out, paths=[str(logs)])
+    parts = sorted(out.glob("calls.parquet/part-*.parquet"))
+    assert len(parts) > 5 and not list(out.rglob("*.tmp"))
+    whole = pandas.read_parquet(undisturbed / "calls.parquet")
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    for read in (
+        pandas.read_parquet(out / "calls.parquet"),
+        duckdb.sql(f"from read_parquet('{out}/calls.parquet/*.parquet')").df(),
+        polars.read_parquet(out / "calls.parquet").to_pandas(),
+    ):
+        assert read.astype(str).equals(whole.astype(str))
+    many, one = read_run(out), read_run(undisturbed)
+    assert page_data(many) == page_data(one)
+    assert formatted(many, "csv") == formatted(one, "csv")
+    assert {change.verdict for change in compare(one, many)} == {"same"}
+    assert [breakdown(many, by) for by in BY] == [breakdown(one, by) for by in BY]
+    # Another run in the same folder is one file again, and nothing of the many is left.
+    monkeypatch.undo()
+    bench(setting, out, paths=[str(logs)])
+    assert content(out) == content(undisturbed)
+
+
+def test_a_disk_that_is_full_at_the_end_leaves_the_run_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines(conversation("one", "two"))))
+    out, given = tmp_path / "out", [str(tmp_path / "a.jsonl")]
+    bench(Setting("a", "a", ("keep-all",)), out, paths=given)
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    closed = 0
+    close = _Parquet.close
+
+    def full(self: _Parquet) -> None:
+        nonlocal closed
+        closed += 1
+        if closed == 3:
+            raise OSError(28, "No space left on device")
+        close(self)
+
+    monkeypatch.setattr(_Parquet, "close", full)
+    with pytest.raises(CtxsimError, match="No space left on device"):
+        bench(Setting("a", "a", ("drop-all",)), out, paths=given)
+    assert {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()} == before
+    assert read_run(out).labels == ["keep-all"]

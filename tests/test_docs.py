@@ -1,0 +1,194 @@
+"""README and docs: their examples run, their sentences are short, and their numbers agree."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pandas
+import pytest
+
+from ctxsim.policies import open_policies, registered_policies
+from ctxsim.results.catalogue import markdown
+from ctxsim.results.run import TABLES, columns
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(autouse=True)
+def same_policies_afterwards() -> Iterator[None]:
+    """A policy that an example defines is known to no other test."""
+    known = registered_policies()
+    before = dict(known)
+    yield
+    known.clear()
+    known.update(before)
+    open_policies.cache_clear()
+
+
+def blocks(page: Path) -> list[str]:
+    """A page's Python examples."""
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def run_all(sources: list[str], monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
+    """Run pieces of Python one after another in an empty folder, and return what they print."""
+    monkeypatch.chdir(folder)
+    # Classes look their annotations up in the module that they were defined in.
+    names: dict[str, Any] = {"__name__": "__main__"}
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        for source in sources:
+            exec(compile(source, "<example>", "exec"), names)
+    return out.getvalue()
+
+
+def test_the_examples_of_the_python_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = DOCS / "python.md"
+    printed = run_all(blocks(page), monkeypatch, tmp_path)
+    said = re.findall(r"  # ([\d. ]+)$", page.read_text(), re.MULTILINE)
+    assert len(said) == 2 and "\n".join(said) in printed
+    assert "did you mean" in printed and "a1007" in printed
+    assert {path.name for path in tmp_path.iterdir()} == {"growth.png", "run.png", "session.json", "results"}
+
+
+def test_the_page_of_columns_is_current() -> None:
+    assert (DOCS / "columns.md").read_text(encoding="utf-8") == markdown()
+
+
+def test_every_column_of_a_run_says_what_it_is() -> None:
+    stored = json.loads((ROOT / "results" / "documented-53k" / "run.json").read_text())["columns"]
+    assert stored == {name: columns(row) for name, (row, _) in TABLES.items()}
+    for row, _ in TABLES.values():
+        for annotation in get_type_hints(row, include_extras=True).values():
+            assert annotation.__metadata__[1].strip()
+
+
+def shown(source: str, names: dict[str, Any]) -> str | None:
+    """Run a cell as a notebook does, and return its last expression as text, if it ends in one."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "<cell>", "exec"), names)
+    if not isinstance(last, ast.Expr):
+        return None
+    return repr(eval(compile(ast.Expression(last.value), "<cell>", "eval"), names))
+
+
+def test_the_notebook_runs_and_its_outputs_are_current(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = DOCS / "quickstart.ipynb"
+    assert page.stat().st_size < 300_000
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    kinds = set()
+    for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            (output,) = cell["outputs"]
+            kinds |= set(output["data"])
+            # What pandas shows where there is no terminal.
+            with pandas.option_context("display.max_columns", 20, "display.width", 80):
+                assert shown("".join(cell["source"]), names) == "".join(output["data"]["text/plain"])
+    assert kinds == {"text/plain", "text/html", "image/png"}
+
+
+def test_the_worked_example_of_the_bounds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = DOCS / "bounds.md"
+    text = page.read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    monkeypatch.chdir(tmp_path)
+    for source in blocks(page):
+        exec(compile(source, "<example>", "exec"), names)
+    run = names["run"]
+    for name, label in zip(("keep-all", "oracle-lossless", "drop-all"), run.labels, strict=True):
+        sent = run.table("calls", policy=[label]).tokens_sent
+        assert f"| `{name}` | {' | '.join(map(str, sent))} | {sent.sum()} |" in text
+    for level, shown_as in ((0.0, "36"), (0.5, "36 + 450 = 486"), (1.0, "36 + 450 + 500 = 986")):
+        results, anything = names["frontier"].loc[level, ["results", "any"]]
+        assert results == pytest.approx(float(shown_as.split()[-1]), abs=0.1)
+        assert f"| {level:.0%} | {shown_as} | {anything:.0f} |".replace("%", " %") in text
+    sizes = run.table("items").set_index("item").tokens
+    assert [sizes[place] for place in (2, 4, 6, 8)] == [150, 250, 2, 1]
+
+
+GENERATED = {"claims.md", "columns.md", "formats.md"}
+"""Printed by commands: their sentences are made elsewhere."""
+
+PAGES = [ROOT / "README.md", *sorted(page for page in DOCS.glob("*.md") if page.name not in GENERATED)]
+
+MOST_CHARS, MOST_WORDS = 120, 20
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """A page's paragraphs and list items: without code, tables, headings and pictures."""
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    kept = (line if not line.startswith(("|", "#", "!", "    ")) else "" for line in text.splitlines())
+    for block in re.split(r"\n\s*\n|\n\s*(?=(?:-|\d+\.) )", "\n".join(kept)):
+        if words := re.sub(r"^\s*(?:-|\d+\.) ", "", block).split():
+            yield " ".join(words)
+
+
+def sentences(text: str) -> list[str]:
+    """A sentence ends at a full stop, or with its paragraph."""
+    return [one for block in paragraphs(text) for one in re.split(r"(?<=[.?!])[*)]* (?=[A-Z`*\[(\d])", block)]
+
+
+def test_the_measure_of_sentences() -> None:
+    text = "# No\n\nOne two. Three `a.b` four:\n\n- five\n- six, 1.5 seven.\n\n| no | no |\n```sh\nno\n```\n"
+    assert sentences(text) == ["One two.", "Three `a.b` four:", "five", "six, 1.5 seven."]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_lines_and_sentences_are_short(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    long = [line for line in text.splitlines() if len(line) > MOST_CHARS and not line.startswith("|") and " " in line]
+    assert not long
+    words = [len(one.split()) for one in sentences(text)]
+    assert sum(words) / len(words) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_name_only_what_ships(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert not re.findall(r"\b[Ss]eeds? 00\d|DESIGN", text)
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+        assert (page.parent / target).exists(), target
+    # Modules and files that a page names in code are there.
+    for name in re.findall(r"`((?:ctxsim|docs|benchmarks|tests|scenarios)/[\w/.-]+\.\w+)`", text):
+        assert (ROOT / name).exists() or "NAME" in name, name
+
+
+def number(page: str, pattern: str) -> str:
+    """The one number that a page says in some words."""
+    found = set(re.findall(pattern, " ".join((ROOT / page).read_text(encoding="utf-8").split())))
+    assert len(found) == 1, (page, pattern, found)
+    return str(found.pop())
+
+
+def test_numbers_agree_between_pages() -> None:
+    readme, performance = "README.md", "docs/performance.md"
+    hours = number(performance, r"A million take (\d+) hours on one core")
+    assert number(readme, r"A million transcripts .*? take about (\d+) hours on one core") == hours
+    a_second = int(number(performance, r"one core does (\d+) recorded transcripts a second"))
+    assert round(1e6 / a_second / 3600) == int(hours)
+    # What performance.md and references.md measured is dated by its calls: another run, on fewer recordings.
+    recordings = {number(page, r"(\d{3}) record(?:ed|ings)") for page in (readme, "docs/estimates.md")}
+    assert len(recordings) == 1
+    calls = {number(page, r"\((3,\d+) calls") for page in ("docs/references.md", performance)}
+    assert len(calls) == 1
+    mape, unsafe = re.findall(r"\| `chars` .*?\| ([\d.]+) % .*? \| ([\d.]+) % \| [\d.]+ % \|$",
+                              (DOCS / "estimates.md").read_text(), re.MULTILINE)[0]  # fmt: skip
+    said = number(readme, r"chars/4 is off by (\d+ % per request and calls \d+ %) of requests safe")
+    # 10.5 is 10 here: half to even.
+    assert said == f"{round(float(mape))} % per request and calls {round(float(unsafe))} %"
+
+
+def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (example,) = (block for block in blocks(ROOT / "README.md") if "ctxsim.measure(" in block)
+    assert len(example.splitlines()) <= 6
+    run_all([example], monkeypatch, tmp_path)

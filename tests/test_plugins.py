@@ -1,0 +1,113 @@
+"""Classes from elsewhere: by path, by entry point, and broken ones that must not take the others with them."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from command_line import ctxsim
+
+from ctxsim import plugins
+from ctxsim.errors import LabelError, UnknownName
+from ctxsim.plugins import Registry
+from ctxsim.policies import Oracle, Policy
+
+GOOD = """
+from dataclasses import dataclass
+from ctxsim.policies import Policy
+
+@dataclass
+class Installed(Policy):
+    "Comes from a package."
+    size: int = 3
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[Policy]:
+    """A registry where four packages are installed: one good, one that raises, one that is no policy, one twin."""
+    (tmp_path / "good_package.py").write_text(GOOD)
+    (tmp_path / "bad_package.py").write_text("raise RuntimeError('needs\\na newer numpy')\n")
+    (tmp_path / "twin_package.py").write_text(GOOD.replace("class Installed", "class Mask"))
+    monkeypatch.syspath_prepend(tmp_path)
+    points = [
+        EntryPoint("installed", "good_package:Installed", "ctxsim.policies"),
+        EntryPoint("bad", "bad_package:Bad", "ctxsim.policies"),
+        EntryPoint("strange", "json:dumps", "ctxsim.policies"),
+        EntryPoint("twin", "twin_package:Mask", "ctxsim.policies"),
+    ]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [one for one in points if one.group == group])
+    yield Registry("policy", "ctxsim.policies", Policy, (Oracle,))
+    for name in ("good_package", "twin_package"):
+        sys.modules.pop(name, None)
+
+
+def test_an_installed_class_is_found_beside_the_built_in_ones(installed: Registry[Policy]) -> None:
+    name, cls, parameters = installed.open("installed:size=4")
+    assert (name, cls.__name__, parameters) == ("installed", "Installed", {"size": "4"})
+    assert "token-budget" in installed.classes and "oracle-lossless" in installed.classes
+    assert not {"policy", "oracle"} & set(installed.classes)
+
+
+def test_a_broken_one_is_an_error_only_where_it_is_used(installed: Registry[Policy]) -> None:
+    assert installed.open("fifo:budget=3")[0] == "fifo"
+    assert set(installed.broken) == {"bad", "strange", "mask"}
+    with pytest.raises(LabelError, match=r"^installed policy bad \(bad_package:Bad\): RuntimeError: needs a new"):
+        installed.open("bad")
+    with pytest.raises(LabelError, match="is no subclass of ctxsim's Policy"):
+        installed.open("strange")
+    with pytest.raises(UnknownName, match="did you mean installed"):
+        installed.open("instaled")
+
+
+def test_of_two_with_one_name_neither_makes_numbers(installed: Registry[Policy]) -> None:
+    with pytest.raises(LabelError, match=r"two policies are called mask: ctxsim\.policies\.mask\.Mask and twin_"):
+        installed.open("mask:keep=3")
+
+
+@pytest.mark.parametrize("kind", ["policies", "estimators"])
+def test_the_list_shows_a_broken_one_in_one_line(
+    kind: str, installed: Registry[Policy], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = Registry("policy", "ctxsim.policies", Policy, (Oracle,)) if kind == "policies" else None
+    if registry is None:
+        from ctxsim.estimators import Estimator
+
+        point = EntryPoint("bad", "bad_package:Bad", "ctxsim.estimators")
+        monkeypatch.setattr(plugins, "entry_points", lambda group: [point])
+        monkeypatch.setattr("ctxsim.estimators._registry", Registry("estimator", "ctxsim.estimators", Estimator))
+    else:
+        monkeypatch.setattr("ctxsim.policies._registry", registry)
+    done = ctxsim(kind, cwd=tmp_path)
+    assert done.returncode == 0 and done.stderr == ""
+    lines = done.stdout.splitlines()
+    at = lines.index("bad   (can't be used)")
+    assert "RuntimeError: needs a newer numpy; mend or remove it" in lines[at + 1]
+    assert ("token-budget:budget=40000,retain=500" if kind == "policies" else "words:factor=1.33") in lines
+
+
+def test_files_of_one_name_in_two_folders_keep_apart(tmp_path: Path) -> None:
+    registry = Registry("policy", "ctxsim.policies", Policy, (Oracle,))
+    for folder, name in (("a", "First"), ("b", "Second")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(GOOD.replace("Installed", name))
+    first = registry.open(f"{tmp_path}/a/mine.py:First:size=1")
+    second = registry.open(f"{tmp_path}/b/mine.py:Second")
+    assert first[1].__module__ != second[1].__module__
+    assert registry.open(f"{tmp_path}/a/mine.py:First")[1] is first[1], "the same text is the same class"
+    (tmp_path / "a" / "mine.py").write_text(GOOD.replace("Installed", "First") + "    more: int = 1\n")
+    assert registry.open(f"{tmp_path}/a/mine.py:First")[1] is not first[1], "another text is another class"
+
+
+def test_mistakes_in_a_file_are_one_line_with_their_place(tmp_path: Path) -> None:
+    registry = Registry("policy", "ctxsim.policies", Policy, (Oracle,))
+    (tmp_path / "bad.py").write_text("import os\n\nraise ValueError('two\\nlines')\n")
+    with pytest.raises(LabelError, match=r"policy file .*bad\.py, line 3: ValueError: two lines$"):
+        registry.open(f"{tmp_path}/bad.py:X")
+    (tmp_path / "good.py").write_text(GOOD)
+    with pytest.raises(UnknownName, match="did you mean Installed"):
+        registry.open(f"{tmp_path}/good.py:Instaled")
+    with pytest.raises(LabelError, match=r"no policy file .*none\.py"):
+        registry.open(f"{tmp_path}/none.py:X")

@@ -1,0 +1,86 @@
+"""Every command line that a page shows in a `sh` block runs, in the order of the page, on invented logs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from command_line import ctxsim
+from invented import write_logs
+from project import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+NOT_OURS = ("python3 -m venv", "pip install")
+"""What a line begins with that sets up a machine; `ctxsim` lines after it on the same line are run all the same."""
+
+NOT_HERE = {
+    "pytest": "runs this suite",
+    "pre-commit": "is another program",
+    "mypy": "is another program",
+    "ruff": "is another program",
+    "lint-imports": "is another program",
+}
+"""Other programs that pages show, and why no test runs them from here."""
+
+STAND_INS = {
+    # what a page says: where the invented logs are
+    "path/to/logs": "logs",
+    "~/.claude/projects": "logs",
+    "~/.codex/sessions": "logs",
+    "logs/session.json": "logs/chat-1.json",
+    "results/before": "results/logs",
+    "results/after": "results/logs",
+}
+
+LEFT_AWAY = ("--open",)
+"""Options that want a person at a screen."""
+
+
+def shown(page: Path) -> list[str]:
+    """The lines of a page's `sh` blocks, one command each: continued lines joined, comments and `&&` taken apart."""
+    blocks = re.findall(r"^```(?:sh|console|bash)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    parts = [part.strip() for line in lines for part in line.removeprefix("$ ").split("&&")]
+    return [part for part in parts if part and not part.startswith("#")]
+
+
+def files_of(page: Path) -> dict[str, str]:
+    """The files that a page tells to save: a name in back quotes before a Python block, "Save this as `mine.py`"."""
+    found = re.findall(r"[Ss]ave (?:this|it) as `([^`]+\.py)`:?\s+```python\n(.*?)^```", page.read_text(), re.S | re.M)
+    return dict(found)
+
+
+def words_of(line: str) -> list[str] | None:
+    """What is typed after `ctxsim`, or None if the line isn't ours."""
+    if any(mark in line for mark in NOT_OURS):
+        return None
+    program, *words = shlex.split(line, comments=True)
+    if Path(program).name in NOT_HERE:
+        return None
+    assert Path(program).name == "ctxsim", f"{line}: neither ours nor known as another program's"
+    return [STAND_INS.get(word, word) for word in words if word not in LEFT_AWAY]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if shown(page)], ids=lambda page: page.name)
+def test_what_a_page_shows_runs(page: Path, tmp_path: Path) -> None:
+    write_logs(tmp_path / "logs", count=1)
+    for name, text in files_of(page).items():
+        (tmp_path / name).write_text(text)
+    ran = 0
+    for line in shown(page):
+        words = words_of(line)
+        if words is not None:
+            done = ctxsim(*words, cwd=tmp_path)
+            assert done.returncode == 0, f"{line}\n{done.stderr}"
+            assert done.stdout.strip(), line
+            ran += 1
+    assert ran or page.name != "README.md"
+
+
+def test_the_readme_shows_what_people_need_first() -> None:
+    commands = {words[0] for line in shown(ROOT / "README.md") if (words := words_of(line))}
+    assert {"bench", "replay", "sweep", "report", "compare", "losses", "validate", "accuracy", "calibrate"} <= commands

@@ -1,0 +1,37 @@
+"""What is installed from a wheel is whole."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from command_line import process
+from project import ROOT
+
+
+@pytest.mark.slow
+def test_a_wheel_holds_everything_and_works_elsewhere(tmp_path: Path) -> None:
+    # With the builder at hand nothing is fetched; without it pip asks for it.
+    isolation = ["--no-build-isolation"] if importlib.util.find_spec("hatchling") else []
+    built = subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", *isolation, "-w", tmp_path / "wheels", ROOT],
+        capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    (wheel,) = (tmp_path / "wheels").glob("ctxsim-*.whl")
+    with ZipFile(wheel) as archive:
+        held = set(archive.namelist())
+        archive.extractall(tmp_path / "installed")
+    sources = [file.relative_to(ROOT) for file in (ROOT / "ctxsim").rglob("*") if file.is_file()]
+    wanted = {str(file) for file in sources if "__pycache__" not in file.parts}
+    wanted |= {f"ctxsim/scenarios/{file.name}" for file in (ROOT / "scenarios").glob("*.toml")}
+    assert len(wanted) > 200 and not wanted - held
+    assert not [name for name in held - wanted if ".dist-info/" not in name], "and nothing else"
+    done = process("scenarios", cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))
+    assert done.returncode == 0, done.stderr
+    for scenario in (ROOT / "scenarios").glob("*.toml"):
+        assert f"{scenario.stem}: " in done.stdout
