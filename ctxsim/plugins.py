@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """All classes of one kind. `package` holds the built-in ones, one module each or more; its name is also the
-    entry-point group. `kind` is what errors call them; `abstract` are the classes that nobody means by a label.
+    """All classes of one kind. `package` and its folders hold the built-in ones; its name is the entry-point group too.
+    `kind` is what errors call them; `abstract` are the classes that nobody means by a label.
     """
 
     def __init__(self, kind: str, package: str, base: type[T], abstract: tuple[type[T], ...] = ()) -> None:
@@ -36,8 +36,8 @@ class Registry(Generic[T]):
         classes: dict[str, type[T]] = {}
         broken: dict[str, str] = {}
         package = importlib.import_module(self._package)
-        for module in pkgutil.iter_modules(package.__path__):
-            for cls in self._defined_in(importlib.import_module(f"{self._package}.{module.name}")):
+        for module in pkgutil.walk_packages(package.__path__, f"{self._package}."):
+            for cls in self._defined_in(importlib.import_module(module.name)):
                 self._add(cls, classes, broken)
         for point in entry_points(group=self._package):
             try:
