@@ -98,6 +98,13 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     reasoning_tokens: int | None = None
     cost_usd: float | None = None
 
+    def reported(self, factor: float) -> Usage:
+        """Return the same as an endpoint reports it that is off by a factor."""
+        if factor == 1:
+            return self
+        given = ((name, getattr(self, name)) for name in self.__struct_fields__ if name != "cost_usd")
+        return Usage(**{name: int(count * factor) for name, count in given if count is not None})
+
     def costing(self, usd: float | None) -> Usage:
         """Return the same with what the log says the call cost."""
         return msgspec.structs.replace(self, cost_usd=usd)

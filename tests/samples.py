@@ -88,7 +88,12 @@ def summarized(transcript: Transcript, label: str, provider: Provider | None = N
     return summary_row(basis, measure(basis, open_policy(label)))
 
 
+def spec_of(cls: type[Policy], **parameters: str) -> Spec:
+    """A policy class of a test's own, opened without a name that others could see."""
+    return Spec(cls.name, ((cls, cls.name, parameters),), open_estimator())
+
+
 def run_class(cls: type[Policy], transcript: Transcript, **rules: object) -> list[Sent]:
     """Replay under a policy that a test wrote, against a provider with these rules."""
-    spec = Spec(cls.name, ((cls, cls.name, {}),), open_estimator())
+    spec = spec_of(cls)
     return list(replay(transcript, spec, Provider(**rules), Counter(open_tokenizer())))  # type: ignore[arg-type]

@@ -75,7 +75,9 @@ def test_what_a_page_shows_runs(page: Path, tmp_path: Path) -> None:
         words = words_of(line)
         if words is not None:
             done = ctxsim(*words, cwd=tmp_path)
-            assert done.returncode == 0, f"{line}\n{done.stderr}"
+            # A policy that has a defect is what the doctor is there to tell.
+            told = done.returncode == 1 and words[0] == "doctor" and "known defects" in done.stdout
+            assert done.returncode == 0 or told, f"{line}\n{done.stderr}"
             assert done.stdout.strip(), line
             ran += 1
     assert ran or page.name != "README.md"

@@ -28,7 +28,7 @@ def test_a_wheel_holds_everything_and_works_elsewhere(tmp_path: Path) -> None:
         archive.extractall(tmp_path / "installed")
     sources = [file.relative_to(ROOT) for file in (ROOT / "ctxsim").rglob("*") if file.is_file()]
     wanted = {str(file) for file in sources if "__pycache__" not in file.parts}
-    wanted |= {f"ctxsim/scenarios/{file.name}" for file in (ROOT / "scenarios").glob("*.toml")}
+    wanted |= {f"ctxsim/{file.relative_to(ROOT)}" for file in (ROOT / "scenarios").rglob("*.toml")}
     assert len(wanted) > 200 and not wanted - held
     assert not [name for name in held - wanted if ".dist-info/" not in name], "and nothing else"
     done = process("scenarios", cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))

@@ -31,6 +31,7 @@ COMMANDS = {
     "models": ("models", "List models: window, prices, cache rules, tokenizer."),
     "policies": ("policies", "List the policies with their parameters."),
     "check-policy": ("check_policy", "Check a policy, yours too, against the contract."),
+    "doctor": ("doctor", "Which known defects of compaction does a policy have?"),
     "estimators": ("estimators", "List the estimators with their parameters."),
     "check-estimator": ("check_estimator", "Check an estimator, yours too, against the contract."),
     "scenarios": ("scenarios", "List the scenarios that come with ctxsim."),

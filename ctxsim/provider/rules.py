@@ -22,7 +22,8 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `window` and `reserved_output` are tokens, `pace_s` the seconds between request starts where the recording has no
     times. `tokens_factor` are its tokens for each that `tokenizer` counts, where its own tokenizer isn't public; `size`
     says where that and a hidden head come from. `framing` and `cache` name the vendor whose rules hold, or `none`.
-    Without `prices` cost is unknown.
+    Without `prices` cost is unknown. `usage_factor` is what it reports to policies of what was really used: 1, or less
+    from an endpoint that reports usage wrongly, 0 from one that reports nothing.
     """
 
     tokenizer: str = "o200k_base"
@@ -39,6 +40,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reasoning: Resend = "never"
     rate_limit: RateLimit | None = None
     prices: Prices | None = None
+    usage_factor: float = 1.0
     pace_s: float = 0.0
     summaries: SummaryMode = "extractive"
     origin: str = "default"
@@ -46,6 +48,8 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.window <= 0 or self.reserved_output < 0 or self.pace_s < 0 or self.tokens_factor <= 0:
             raise ValueError("window and tokens_factor must be positive, reserved_output and pace_s not negative")
+        if self.usage_factor < 0:
+            raise ValueError("usage_factor must not be negative")
         for vendor in (self.vendor, self.framing, self.cache):
             load_vendor(vendor)
 

@@ -105,7 +105,8 @@ class Replay:
         changed_from, cause = moments.sent(request)
         self._join(response)
         if verdict.status == "ok":
-            moments.after_call(Usage(tokens, output, bill.split.read, bill.split.write), response)
+            used = Usage(tokens, output, bill.split.read, bill.split.write)
+            moments.after_call(used.reported(self._provider.usage_factor), response)
         return Sent(
             self._number, call, request, changed_from, verdict, attempts, bill, tokens, estimated, output,
             moments.settle(), cause, (began_s, ended_s), not moments.touched,

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError, unknown
-from ctxsim.synthesis import coding_agent, job_search, needles
+from ctxsim.synthesis import coding_agent, job_search, needles, turns
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
@@ -26,6 +26,14 @@ class Synthesis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parameters: dict[str, Any] = {}
 
 
+class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a sound policy does in a scenario, in words, and as a `symptom` of which there is at most so much."""
+
+    that: str
+    symptom: str
+    at_most: float
+
+
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One scenario file. `provider` holds the fields of the mock provider that differ from its defaults."""
 
@@ -34,13 +42,15 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     description: str
     synthesis: Synthesis
     provider: dict[str, Any]
-    policies: tuple[str, ...]
+    policies: tuple[str, ...] = ("keep-all", "drop-all", "oracle-lossless", "token-budget", "summary", "mask")
+    expect: Expectation | None = None
 
 
 GENERATORS: dict[str, Callable[[str, random.Random, Counter, dict[str, Any]], Transcript]] = {
     "job-search": job_search.generate,
     "coding-agent": coding_agent.generate,
     "needles": needles.generate,
+    "turns": turns.generate,
 }
 
 

@@ -9,6 +9,7 @@ from samples import call_rows, conversation, run_class
 from ctxsim.policies import Policy, Stop
 from ctxsim.provider import RateLimit
 from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.transcript import Usage
 from ctxsim.view import View
 
 WORDY = "word " * 400
@@ -68,3 +69,24 @@ def test_a_stopped_call_hides_no_edit_from_the_pair_rule() -> None:
 
     sent = run_class(DropsAndStops, conversation("a", "b", "c", "d"))
     assert [one.status for one in sent] == ["ok", "ok", "stopped", "ok", "ok"]
+
+
+def test_an_endpoint_may_report_less_than_was_used() -> None:
+    seen: list[tuple[int, int | None]] = []
+
+    @dataclass
+    class Listens(Policy):
+        """Writes down what it is told was used."""
+
+        def after_call(self, view: View, usage: Usage) -> View:
+            seen.append((usage.input_tokens, usage.output_tokens))
+            return view
+
+    sent = run_class(Listens, conversation("a b c " * 50))
+    assert [tokens for tokens, _ in seen] == [one.tokens_sent for one in sent]
+    seen.clear()
+    run_class(Listens, conversation("a b c " * 50), usage_factor=0.5)
+    assert [tokens for tokens, _ in seen] == [one.tokens_sent // 2 for one in sent]
+    seen.clear()
+    run_class(Listens, conversation("a b c " * 50), usage_factor=0)
+    assert seen == [(0, 0), (0, 0)]

@@ -1,0 +1,122 @@
+"""A conversation spelled out turn by turn: how many calls, which results, how large, of what kind of text.
+
+Where other generators make something like a day's work, this one makes a case: exactly what a rule stumbles over.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from ctxsim.synthesis.tool_output import TOOLS
+from ctxsim.synthesis.words import digits, hexadecimal, sentence
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Call, Head, Item, Kind, Media, Transcript
+
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=10_000_000)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+
+
+class Turn(msgspec.Struct, forbid_unknown_fields=True):
+    """A user's text and the calls that follow it; sizes are tokens, about.
+
+    Every call asks for one tool per entry of `results`, and gets results of these sizes. `arguments`, `says` and
+    `thinks` are what a response holds besides. `image_tokens` is what an image in each result counts.
+    """
+
+    user: Tokens = 40
+    calls: Count = 1
+    results: tuple[Tokens, ...] = (1_000,)
+    arguments: Tokens = 20
+    says: Tokens = 20
+    thinks: Tokens = 0
+    image_tokens: Tokens = 0
+    content: Literal["code", "log", "json", "prose", "chinese", "digits"] = "code"
+
+
+class Parameters(msgspec.Struct, forbid_unknown_fields=True):
+    """`repeat` plays the turns again and again; each user's text names a code word that its first answer repeats."""
+
+    turns: Annotated[tuple[Turn, ...], msgspec.Meta(min_length=1)]
+    head_tokens: Tokens = 500
+    repeat: Count = 1
+
+
+_SYLLABLES = "请求日志文件数据时间错误系统服务用户订单结果返回更新检查测试发布环境配置"
+
+
+def _chinese(rng: random.Random) -> str:
+    return "".join(rng.choice(_SYLLABLES) for _ in range(18)) + "。"
+
+
+def _numbers(rng: random.Random) -> str:
+    return ",".join(digits(rng, 9) for _ in range(6)) + "\n"
+
+
+PIECES: dict[str, Callable[[random.Random], str]] = {
+    "code": TOOLS["read_file"],
+    "log": TOOLS["read_log"],
+    "json": TOOLS["http_get"],
+    "prose": lambda rng: sentence(rng) + " ",
+    "chinese": _chinese,
+    "digits": _numbers,
+}
+
+
+def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
+    """Return the transcript. Raises msgspec.ValidationError for parameters that don't fit."""
+    wanted = msgspec.convert(parameters, Parameters)
+    items: list[Item] = []
+    calls: list[Call] = []
+    message = 0
+
+    def add(kind: Kind, text: str, tool: str = "", answers: int | None = None, image: int = 0) -> None:
+        call_id = f"call_{len(items) if answers is None else answers}" if tool else ""
+        media = (Media("image", image),) if image else ()
+        items.append(Item(kind, len(items), message, text, tool, answers, call_id, media))
+
+    for number, turn in enumerate(wanted.turns * wanted.repeat):
+        code = f"{rng.choice(('NV', 'QT', 'RS'))}-{hexadecimal(rng, 6)}"
+        message += 1
+        add("user", f"Task {number + 1}, filed as {code}. {_text(rng, 'prose', turn.user, counter)}")
+        for step in range(turn.calls):
+            message += 1
+            start = len(items)
+            if turn.thinks:
+                add("reasoning", _text(rng, "prose", turn.thinks, counter))
+            if turn.says:
+                add("assistant", _text(rng, "prose", turn.says, counter))
+            for _ in turn.results:
+                asked = {"step": f"{code}/{step}", "note": _text(rng, "prose", turn.arguments, counter)}
+                add("tool_call", json.dumps(asked), "lookup")
+            if len(items) == start:
+                add("assistant", "Done.")
+            calls.append(Call(start, len(items)))
+            message += 1
+            asked_at = [item.place for item in items[start:] if item.kind == "tool_call"]
+            for place, size in zip(asked_at, turn.results, strict=True):
+                add("tool_result", _text(rng, turn.content, size, counter), "lookup", place, turn.image_tokens)
+        if turn.results:
+            message += 1
+            add("assistant", f"Task {number + 1} is done.")
+            calls.append(Call(len(items) - 1, len(items)))
+    head = Head(_text(rng, "prose", wanted.head_tokens, counter))
+    return Transcript(name, head, tuple(items), tuple(calls), format="synthetic")
+
+
+def _text(rng: random.Random, content: str, tokens: int, counter: Counter) -> str:
+    """A text of about so many tokens: pieces one by one, the last one cut. Joined they count one or two fewer each."""
+    pieces: list[str] = []
+    left = tokens
+    while left > 0:
+        piece = PIECES[content](rng)
+        size = counter.text(piece)
+        if size > left:
+            piece = piece[: max(1, len(piece) * left // size)]
+        pieces.append(piece)
+        left -= size
+    return "".join(pieces)
