@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.estimators.estimator import Estimator, Rounding, Unit, divided, length, positive
-from ctxsim.transcript import Item
+from ctxsim.estimators.estimator import Estimator, Reported, Rounding, Unit, divided, length, positive
+from ctxsim.transcript import Head, Item
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,18 @@ def _block(item: Item) -> dict[str, object]:
             return {"type": "tool_result", "tool_use_id": item.call_id, "content": item.text}
         case _:
             return {"type": "text", "text": item.text}
+
+
+@dataclass(frozen=True)
+class UsageSerialized(Serialized):
+    """Input and output tokens of the last accepted call + the JSON's length / ratio of what joined (or left) since.
+
+    openai/codex, core/src/context_manager/history.rs (ratio=4, ceil, bytes). Before the first usage the plain estimate.
+    """
+
+    name: ClassVar[str] = "usage-serialized"
+
+    def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
+        if reported.usage is None:
+            return self.head(head) + size
+        return max(0, reported.usage.input_tokens + (reported.usage.output_tokens or 0) + size - reported.size)

@@ -1,0 +1,58 @@
+"""How agents shorten one tool result: what stays of a text that is too long."""
+
+from __future__ import annotations
+
+
+def first_bytes(text: str, size: int) -> str:
+    """Return the longest beginning of at most `size` UTF-8 bytes."""
+    return text.encode("utf-8", "surrogatepass")[:size].decode("utf-8", "ignore")
+
+
+def last_bytes(text: str, size: int) -> str:
+    """Return the longest end of at most `size` UTF-8 bytes."""
+    data = text.encode("utf-8", "surrogatepass")
+    return data[max(0, len(data) - size) :].decode("utf-8", "ignore")
+
+
+def byte_length(text: str) -> int:
+    """Return the UTF-8 bytes of a text."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def ends_of(text: str, head: int, tail: int, mark: str) -> str:
+    """Return the first `head` and last `tail` characters with `mark` between; a text that isn't longer as it is.
+
+    `{left}` in the mark is the number of characters left out.
+    """
+    left = len(text) - head - tail
+    if left <= 0:
+        return text
+    return text[:head] + mark.format(left=f"{left:,}") + (text[-tail:] if tail else "")
+
+
+def whole_lines(text: str, lines: int, size: int, end: bool = False) -> str:
+    """Return the first (or last) whole lines: at most `lines` of them and `size` bytes, and a line that says so.
+
+    A single line that is too long is cut itself.
+    """
+    every = text.split("\n")
+    if len(every) <= lines and byte_length(text) <= size:
+        return text
+    kept: list[str] = []
+    used = 0
+    for line in reversed(every) if end else every:
+        used += byte_length(line) + 1
+        if len(kept) == lines or used > size + 1:
+            break
+        kept.append(line)
+    if not kept:
+        cut = last_bytes(every[-1], size) if end else first_bytes(every[0], size)
+        return _told(cut, byte_length(text) - byte_length(cut), "bytes", end)
+    if end:
+        kept.reverse()
+    return _told("\n".join(kept), len(every) - len(kept), "lines", end)
+
+
+def _told(kept: str, left: int, what: str, end: bool) -> str:
+    mark = f"...{left} {what} truncated..."
+    return f"{mark}\n\n{kept}" if end else f"{kept}\n\n{mark}"

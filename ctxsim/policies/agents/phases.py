@@ -1,0 +1,53 @@
+"""Where a conversation stands: what joined since the last response, and where the user spoke last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxsim.transcript import RESPONSE_KINDS, Item
+
+
+def since_response(items: Sequence[Item]) -> int:
+    """Return the position after the last response; 0 where there is none."""
+    for position in range(len(items) - 1, -1, -1):
+        if items[position].kind in RESPONSE_KINDS:
+            return position + 1
+    return 0
+
+
+def newly_asked(items: Sequence[Item]) -> list[Item]:
+    """Return the user's texts that no response has seen: an agent looks at its history before it records them."""
+    return [item for item in items[since_response(items) :] if item.kind == "user"]
+
+
+def history_of(items: Sequence[Item]) -> list[Item]:
+    """Return the items without the user's texts that no response has seen."""
+    start = since_response(items)
+    return [*items[:start], *(item for item in items[start:] if item.kind != "user")]
+
+
+def run_ended(items: Sequence[Item]) -> bool:
+    """Whether the last response calls no tool: the agent gives the word back to its user."""
+    end = since_response(items)
+    if not end:
+        return False
+    last = items[end - 1].message
+    return not any(item.kind == "tool_call" and item.message == last for item in reversed(items[:end]))
+
+
+def last_asked(items: Sequence[Item]) -> int:
+    """Return the position of the newest text of the user; -1 where there is none."""
+    return max((position for position, item in enumerate(items) if item.kind == "user"), default=-1)
+
+
+def exchanges(items: Sequence[Item]) -> list[list[Item]]:
+    """Return the items grouped so that a response stands with the results that answer it; others by message."""
+    groups: list[list[Item]] = []
+    for item in items:
+        last = groups[-1] if groups else []
+        answers = item.kind == "tool_result" and any(one.kind in ("tool_call", "tool_result") for one in last)
+        if last and (last[-1].message == item.message or answers):
+            last.append(item)
+        else:
+            groups.append([item])
+    return groups

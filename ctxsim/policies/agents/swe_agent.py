@@ -1,0 +1,44 @@
+"""SWE-agent: old observations become one line, but for the first."""
+
+from dataclasses import dataclass
+
+from ctxsim.policies.policy import Policy, Positive
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+LIMIT = 100_000
+"""Characters of one observation."""
+
+
+@dataclass
+class SweAgent(Policy):
+    """Observations become a line that counts their lines, but for the first and at least the last `n`.
+
+    SWE-agent/SWE-agent, sweagent/agent/history_processors.py, last_n_observations; the default configuration of 1.1
+    has none. `polling` lets that happen only every so many observations. Decided anew at every request. An
+    observation keeps its first 100,000 characters on arrival. A refused request ends the run.
+    """
+
+    family = "agents"
+    source = "SWE-agent/SWE-agent"
+    version = "3ea751c087f"
+    read_on = "2026-07"
+
+    n: Positive = 5
+    polling: Positive = 1
+
+    @property
+    def ephemeral(self) -> bool:
+        return True
+
+    def on_tool_result(self, item: Item) -> Item:
+        return item if len(item.text) <= LIMIT else item.with_text(item.text[:LIMIT])
+
+    def before_call(self, view: View) -> View:
+        results = view.results
+        last = max(0, len(results) // self.polling * self.polling - self.n)
+        elided = {
+            item.place: f"Old environment output: ({len(item.text.splitlines())} lines omitted)"
+            for item in results[1:last]
+        }
+        return view.rewrite(elided, f"older than the newest {self.n} observations")

@@ -1,0 +1,52 @@
+"""What a tool does, by the names that agents give it: recordings of one agent run under another's policy."""
+
+from __future__ import annotations
+
+import json
+
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+SHELLS = frozenset(
+    ("bash", "shell", "exec_command", "unified_exec", "local_shell", "run_shell_command", "run_commands",
+     "execute_command", "terminal", "execute_bash", "container.exec", "developer__shell", "powershell")
+)  # fmt: skip
+READERS = frozenset(
+    ("read", "read_file", "read_files", "view", "cat", "open_file", "readfile", "read_many_files", "view_file")
+)
+PATHS = ("file_path", "path", "absolute_path", "filePath", "filename", "file")
+
+
+def is_shell(tool: str) -> bool:
+    """Whether a tool runs commands."""
+    return tool.lower() in SHELLS
+
+
+def is_reader(tool: str) -> bool:
+    """Whether a tool shows a file."""
+    return tool.lower() in READERS
+
+
+def path_read(call: Item) -> str:
+    """Return the path that a call asks to read; '' if its arguments name none."""
+    try:
+        arguments = json.loads(call.text)
+    except ValueError:
+        return ""
+    if not isinstance(arguments, dict):
+        return ""
+    found = (arguments[key] for key in PATHS if isinstance(arguments.get(key), str))
+    return next(found, "")
+
+
+def files_read(view: View) -> list[Item]:
+    """Return the newest result of each file that was read, newest first."""
+    found: dict[str, Item] = {}
+    for result in reversed(view.results):
+        if not is_reader(result.tool) or result.answers is None:
+            continue
+        call = view.find(result.answers)
+        path = path_read(call) if call else ""
+        if path:
+            found.setdefault(path, result)
+    return list(found.values())
