@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from ctxsim.errors import ContractError, InputError, unknown
 from ctxsim.policies import Spec, open_policy
 from ctxsim.provider import Provider
-from ctxsim.replay import replay
+from ctxsim.replay import Sent, replay
 from ctxsim.studies.symptoms import SYMPTOMS
 from ctxsim.synthesis.scenario import Expectation, Scenario, folder, load_scenario, synthesize
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Transcript
 
 
 class Defect(msgspec.Struct, frozen=True):
@@ -55,21 +57,41 @@ def load_defect(name: str) -> Defect:
     return Defect(scenario, scenario.expect)
 
 
-def examine(spec: Spec, defect: Defect) -> Diagnosis:
-    """Replay a defect's scenario through a policy and through keep-all, and look at its symptom."""
+class Case(msgspec.Struct, frozen=True):
+    """A defect's scenario made ready: its transcript, its provider, and what keep-all sends."""
+
+    defect: Defect
+    transcript: Transcript
+    provider: Provider
+    counter: Counter
+    whole: tuple[Sent, ...]
+
+
+def prepare_case(defect: Defect) -> Case:
+    """Return a defect's scenario, ready to be replayed through one policy after another."""
     transcript = synthesize(defect.scenario)
     provider = msgspec.convert(defect.scenario.provider, Provider)
     counter = provider.counter()
-    whole = list(replay(transcript, open_policy("keep-all"), provider, counter))
+    whole = tuple(replay(transcript, open_policy("keep-all"), provider, counter))
+    return Case(defect, transcript, provider, counter, whole)
+
+
+def examine(spec: Spec, case: Case) -> Diagnosis:
+    """Replay a defect's scenario through a policy, and look at its symptom."""
     try:
-        sent = list(replay(transcript, spec, provider, counter))
+        sent = list(replay(case.transcript, spec, case.provider, case.counter))
     except ContractError as error:
-        return Diagnosis(defect, spec.label, float("nan"), str(error))
-    value = SYMPTOMS[defect.expectation.symptom](transcript, sent, whole)
-    return Diagnosis(defect, spec.label, round(value, 3))
+        return Diagnosis(case.defect, spec.label, float("nan"), str(error))
+    value = SYMPTOMS[case.defect.expectation.symptom](case.transcript, sent, case.whole)
+    return Diagnosis(case.defect, spec.label, round(value, 3))
 
 
-def examine_all(spec: Spec, names: list[str] | None = None) -> Iterator[Diagnosis]:
-    """Yield what a policy shows of each known defect, or of those named. Raises UnknownName."""
+def examine_all(specs: Sequence[Spec], names: Sequence[str] = ()) -> Iterator[Diagnosis]:
+    """Yield what each policy shows of each known defect, or of those named: by defect, then by policy.
+
+    Raises UnknownName.
+    """
     for name in names or defect_names():
-        yield examine(spec, load_defect(name))
+        case = prepare_case(load_defect(name))
+        for spec in specs:
+            yield examine(spec, case)

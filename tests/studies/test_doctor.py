@@ -12,7 +12,7 @@ from ctxsim.errors import InputError, UnknownName
 from ctxsim.policies import Policy, open_policy
 from ctxsim.provider import Provider
 from ctxsim.studies import doctor
-from ctxsim.studies.doctor import defect_names, examine, load_defect
+from ctxsim.studies.doctor import defect_names, examine, load_defect, prepare_case
 from ctxsim.studies.symptoms import SYMPTOMS
 from ctxsim.synthesis import synthesize
 from ctxsim.transcript import problems
@@ -79,9 +79,9 @@ def test_every_defect_has_a_case() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_some_policy_has_it_and_another_has_not(name: str) -> None:
     sick, sound = (OWN.get(label) or open_policy(label) for label in CASES[name])
-    defect = load_defect(name)
-    assert examine(sick, defect).has_it
-    assert not examine(sound, defect).has_it
+    case = prepare_case(load_defect(name))
+    assert examine(sick, case).has_it
+    assert not examine(sound, case).has_it
 
 
 @pytest.mark.parametrize("name", defect_names())
@@ -100,7 +100,7 @@ def test_a_policy_that_breaks_its_contract_has_the_defect() -> None:
         def before_call(self, view: View) -> View:
             raise KeyError("no such thing")
 
-    found = examine(spec_of(Raises), load_defect("task-lost"))
+    found = examine(spec_of(Raises), prepare_case(load_defect("task-lost")))
     assert found.has_it and "before_call raised KeyError" in found.broken
 
 
