@@ -14,6 +14,7 @@ import click
 
 from ctxsim import labels
 from ctxsim.cli.terminal import safe
+from ctxsim.errors import one_line
 
 if TYPE_CHECKING:
     from ctxsim.results import InputInfo, Run, RunInfo
@@ -31,7 +32,7 @@ def console() -> Any:
 
 def tell(text: str) -> None:
     """Print an error, or what amounts to one, as a line on standard error."""
-    click.echo(f"ctxsim: {safe(text)}", err=True)
+    click.echo(f"ctxsim: {safe(one_line(text))}", err=True)
 
 
 def tell_old_names(policies: Iterable[str]) -> None:
@@ -116,12 +117,19 @@ def tell_what_was_left_out(info: RunInfo) -> int:
     if notes:
         click.echo(f"{len(notes)} note(s) on what was left out or mended; the first:", err=True)
         for note in notes[:NOTES_SHOWN]:
-            click.echo(f"  {safe(note)}", err=True)
+            click.echo(f"  {safe(one_line(note))}", err=True)
         if len(notes) > NOTES_SHOWN:
             click.echo("  ... all of them are in run.json under inputs[].notes", err=True)
     for error in errors:
         tell(error)
-    return len(errors)
+    failed = [line for source in info.inputs for line in source.failures]
+    for line in failed[:NOTES_SHOWN]:
+        tell(f"no rows of {line}")
+    if len(failed) > NOTES_SHOWN:
+        tell(
+            f"... and {len(failed) - NOTES_SHOWN} more without rows; all of them are in run.json under inputs[].failed"
+        )
+    return len(errors) + len(failed)
 
 
 def tell_verdict(label: str, violations: Sequence[str]) -> None:
