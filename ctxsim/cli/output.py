@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ctxsim import labels
+from ctxsim.cli import terminal
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import one_line
 
@@ -25,9 +26,7 @@ PROVIDERS_SHOWN = 6
 
 def console() -> Any:
     """Where tables go: as wide as the terminal, or 100 columns where piped."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 100, soft_wrap=False)
+    return terminal.console(width=None if sys.stdout.isatty() else 100, soft_wrap=False)
 
 
 def tell(text: str) -> None:
@@ -158,15 +157,14 @@ def progress(name: str) -> Iterator[Callable[[InputInfo, int], Any]]:
     if not sys.stderr.isatty():
         yield lambda info, total: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False), BarColumn(24), MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None, rate="")
+    with Progress(*columns, console=terminal.console(stderr=True), transient=True) as bar:
+        task = bar.add_task(safe(name), total=None, rate="")
         calls = 0
 
         def step(info: InputInfo, total: int) -> None:
