@@ -22,7 +22,7 @@ import msgspec
 from ctxsim import readers, results
 from ctxsim.bench import DEFAULT_POLICIES, Setting, conduct
 from ctxsim.bench.task import Rows, rows_of
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import ContractError, CtxsimError
 from ctxsim.estimators import Estimator, open_estimator
 from ctxsim.measure import Basis
 from ctxsim.measure import measure as measured
@@ -105,7 +105,11 @@ def measure(
         raise CtxsimError(f"{transcript.name} has no call to replay")
     spec = _spec(policy, estimator)
     beside = {one.label: one for one in (open_policy("keep-all"), spec)}
-    return Measurement(transcript, spec, rows_of(transcript, list(beside.values()), rules))
+    failed: list[str] = []
+    rows = rows_of(transcript, list(beside.values()), rules, failed)
+    if failed:
+        raise ContractError(failed[0])
+    return Measurement(transcript, spec, rows)
 
 
 class Measurement:

@@ -2,7 +2,8 @@
 
 CtxsimError
 ├── InputError     a transcript, scenario or data file that cannot be used
-│   └── NotATranscript  one of no known format
+│   ├── NotATranscript  one of no known format
+│   └── ReaderFailed    one that a reader stumbles over: a mistake of ours
 ├── UnknownName    a policy, estimator, tokenizer or scenario that does not exist
 ├── LabelError     a label that cannot be parsed
 └── ContractError  a policy that breaks the contract that makes its numbers comparable
@@ -11,11 +12,32 @@ CtxsimError
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
+
+LONGEST = 1_900
+"""Characters of a message: a line that a person reads, whatever a file put into it."""
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line of at most `LONGEST` characters, and how many more it had."""
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text) - LONGEST:,} characters more)"
 
 
 class CtxsimError(Exception):
     """Shown to the user as one line; the command exits with a non-zero status."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
+
+
+def told(error: BaseException) -> str:
+    """Return an exception that isn't ours as a line: its type, what it says, and the place that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return one_line(f"{type(error).__name__}: {error}{place}")
 
 
 class InputError(CtxsimError):
@@ -33,6 +55,10 @@ class InputError(CtxsimError):
 
 class NotATranscript(InputError):
     """A file of no known format. Beside transcripts in a folder that is normal; named by the user it is a mistake."""
+
+
+class ReaderFailed(InputError):
+    """A reader stumbled over a file. No file may do that: it is refused like any bad one, and should be reported."""
 
 
 class LabelError(CtxsimError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import traceback
 from collections.abc import Hashable, Mapping
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
@@ -61,7 +62,16 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
     for key, field in fields.items():
         if key not in values and field.default is dataclasses.MISSING:
             raise LabelError(f"{kind} {name} needs {key}=..., as in {name}:{key}=20")
-    return cls(**values)
+    try:
+        return cls(**values)
+    except LabelError:
+        raise
+    # The class is anybody's code: whatever making it raises, or an attempt to end the process, is told in one line.
+    except (Exception, SystemExit) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise LabelError(
+            f"{kind} {name} can't be made: {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
+        ) from error
 
 
 def of(name: str, value: Any, defaults: bool = True) -> str:

@@ -74,7 +74,7 @@ class Registry(Generic[T]):
         try:
             cls = point.load()
         # An installed package is anybody's code: one that fails must not take the others with it.
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise LabelError(f"{where}: {type(error).__name__}: {_one_line(error)}; mend or remove it") from error
         if not (isinstance(cls, type) and issubclass(cls, self._base)):
             raise LabelError(f"{where}: is no subclass of ctxsim's {self._base.__name__}")
@@ -126,7 +126,7 @@ class Registry(Generic[T]):
         try:
             spec.loader.exec_module(module)
         # The file is anybody's code: whatever it raises is told in one line, with its place.
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             line = getattr(error, "lineno", None) or _line_in(path, error)
             told = f"{type(error).__name__}: {_one_line(error)}"
             raise LabelError(f"{self.kind} file {path}, line {line}: {told}") from error
@@ -148,12 +148,12 @@ def _name(cls: type[object]) -> str:
     return str(getattr(cls, "name", cls.__name__))
 
 
-def _line_in(path: str, error: Exception) -> int | None:
+def _line_in(path: str, error: BaseException) -> int | None:
     """The line of the file that led to an error, even to one raised in a library."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).name == Path(path).name]
     return (own or frames)[-1].lineno
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())

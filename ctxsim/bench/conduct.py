@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import msgspec
 
 from ctxsim import __version__
-from ctxsim.bench.parts import Parts, read_part, write_part
-from ctxsim.bench.task import Done, Rows, Setting, scenario_rows, source_rows, specs_of
-from ctxsim.errors import CtxsimError
+from ctxsim.bench.identity import others_code, own_code
+from ctxsim.bench.parts import MadeWith, Parts, fingerprint, read_part
+from ctxsim.bench.task import (
+    Done,
+    Rows,
+    Setting,
+    scenario_rows,
+    scenario_sha256,
+    source_rows,
+    source_sha256,
+    specs_of,
+)
+from ctxsim.bench.workers import Task, Workers
+from ctxsim.errors import ContractError, CtxsimError
 from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
 from ctxsim.readers import sources as sources_of
 from ctxsim.references import DETECTORS, word_hash
 from ctxsim.results import InputInfo, RunInfo
 from ctxsim.results.columns import NeedRow, SummaryRow
+from ctxsim.results.folder import RunFolder
 from ctxsim.results.writer import RunWriter
 from ctxsim.synthesis import Scenario
 from ctxsim.tokenizers import open_tokenizer
@@ -47,9 +57,6 @@ DEFAULT_POLICIES = (
 """What a bench of recorded transcripts runs unless told otherwise."""
 
 
-Task = tuple[Callable[..., Iterator[Rows | Done]], tuple[Any, ...]]
-
-
 def _never() -> bool:
     return False
 
@@ -70,48 +77,44 @@ def bench(
     Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the same
     as without. `cluster` is the address of a dask scheduler. `progress` gets each finished source and the number of
     all; when `stopped` says so, what is finished becomes a run that says it isn't complete. Files that can't be read
-    are in the inputs with their `error`. Raises UnknownName, LabelError or ContractError for a policy that can't run,
-    InputError for a path that doesn't exist, and CtxsimError where nothing can be written.
+    are in the inputs with their `error`, policies that fail on a transcript with a line in `failed`. Raises UnknownName
+    or LabelError for a policy that can't be made, ContractError where none could run, InputError for a path that isn't
+    there or a folder that another run holds or that holds what isn't ours, CtxsimError where nothing can be written.
     """
     specs = specs_of(setting)
-    if scenario is not None:
-        resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
-        names, tasks = [scenario.name], [(scenario_rows, (scenario, setting))]
-    else:
-        found = list(sources_of(*paths))
-        for source in found if cluster else ():
-            # Workers have another working directory; names stay as they were given.
-            source.path = source.path and source.path.absolute()
-        names = [source.name for source in found]
-        tasks = [(source_rows, (source, setting)) for source in found]  # type: ignore[misc]
+    work = _work(setting, scenario, paths, cluster is not None)
+    tasks = work.tasks
     if setting.overrides.get("tokenizer"):
         open_tokenizer(setting.overrides["tokenizer"])
-    # Workers elsewhere have another working directory.
-    out = out.absolute()
-    parts = Parts(out, setting, names, resume)
+    made_with = MadeWith(
+        own_code(), fingerprint([msgspec.json.encode(setting).decode()]), others_code(specs), fingerprint(work.names)
+    )
     inputs: list[InputInfo] = []
     together = _Together()
+    replayed = 0
     with ExitStack() as stack:
         stack.enter_context(_writing_told(out))
-        stack.enter_context(parts)
-        writer = stack.enter_context(RunWriter(out))
-        executor: Executor | None = None
-        if cluster is not None:
-            executor, jobs = _cluster(cluster, stack)
-        elif jobs > 1:
-            executor = stack.enter_context(_pool(jobs))
-        for number in _finished(tasks, parts, executor, 2 * jobs):
+        # Workers elsewhere have another working directory.
+        folder = stack.enter_context(RunFolder(out.absolute()))
+        parts = stack.enter_context(Parts(folder, made_with, work.contents, resume))
+        writer = stack.enter_context(RunWriter(folder))
+        workers = stack.enter_context(Workers(jobs, cluster))
+        for number in workers.finished(tasks, parts):
             for rows in read_part(parts.path(number)):
                 if isinstance(rows, Done):
                     inputs.append(rows.info)
                     progress(rows.info, len(tasks))
                 else:
                     rows.tables.summary.extend(together.summary(rows))
+                    replayed += len(rows.summaries)
                     writer.write(rows.tables)
             if stopped():
-                if executor is not None:
-                    executor.shutdown(wait=True, cancel_futures=True)
+                workers.stop()
                 break
+        failed = [line for one in inputs for line in one.failures]
+        if failed and not replayed:
+            parts.clear()
+            raise ContractError(f"no policy could be replayed; the first: {failed[0]}")
         tokenizers = dict.fromkeys(provider.tokenizer for provider in together.providers)
         info = RunInfo(
             name=setting.name,
@@ -129,9 +132,34 @@ def bench(
             scenario=msgspec.to_builtins(scenario) if scenario else None,
         )
         writer.finish(info)
-    if info.complete:
-        parts.clear()
+        if info.complete:
+            parts.clear()
     return info
+
+
+class _Work(NamedTuple):
+    """What a bench is to do: by source its name, its task, and a hash of what it holds now."""
+
+    names: list[str]
+    tasks: list[Task]
+    contents: list[Callable[[], str]]
+
+
+def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], elsewhere: bool) -> _Work:
+    if scenario is not None:
+        resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
+        return _Work(
+            [scenario.name], [(scenario_rows, (scenario, setting))], [partial(scenario_sha256, scenario)]
+        )  # fmt: skip
+    found = list(sources_of(*paths))
+    for source in found if elsewhere else ():
+        # Workers have another working directory; names stay as they were given.
+        source.path = source.path and source.path.absolute()
+    return _Work(
+        [source.name for source in found],
+        [(source_rows, (source, setting)) for source in found],
+        [partial(source_sha256, source) for source in found],
+    )
 
 
 @contextmanager
@@ -143,49 +171,6 @@ def _writing_told(out: Path) -> Iterator[None]:
         raise CtxsimError(
             f"{out}: {error.strerror or error}; what is finished is kept, make room and go on with --resume"
         ) from error
-
-
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    """Processes that leave Ctrl-C to the one that started them.
-
-    Spawned, not forked: a fork of a process with the tokenizer's threads can hang.
-    """
-    return ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
-
-
-def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
-    """A dask scheduler's workers, which must see the same files. Raises CtxsimError if there is none."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise CtxsimError("--cluster needs dask: pip install 'ctxsim[cluster]'") from None
-    try:
-        client = stack.enter_context(Client(address, timeout=5))
-    except (OSError, ValueError) as error:
-        raise CtxsimError(f"no dask scheduler at {address}: {error}") from None
-    return client.get_executor(pure=False), max(1, len(client.scheduler_info()["workers"]))
-
-
-def _finished(tasks: Sequence[Task], parts: Parts, executor: Executor | None, ahead: int) -> Iterator[int]:
-    """Yield the numbers of tasks in order, each as soon as its part is there, with so many under way at once."""
-    under_way: dict[int, Future[None]] = {}
-    next_number = 0
-    for number in range(len(tasks)):
-        while executor is not None and next_number < len(tasks) and len(under_way) < ahead:
-            if not parts.done(next_number):
-                under_way[next_number] = executor.submit(_do, tasks[next_number], parts.path(next_number))
-            next_number += 1
-        if number in under_way:
-            under_way.pop(number).result()
-        elif not parts.done(number):
-            _do(tasks[number], parts.path(number))
-        yield number
-
-
-def _do(task: Task, path: Path) -> None:
-    """Run one task and write its part: in this process or in another."""
-    function, arguments = task
-    write_part(path, function(*arguments))
 
 
 class _Together:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, InputError, NotATranscript
+from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
 from ctxsim.measure import Basis, frontier_rows, measure, summarize
 from ctxsim.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.policies import Spec, open_policies
@@ -66,28 +67,50 @@ def specs_of(setting: Setting) -> list[Spec]:
     return list(open_policies(setting.policies, setting.estimator))
 
 
-def _replay_all(
-    found: Iterable[AsSent], setting: Setting, name: str, sha256: Callable[[], str]
-) -> Iterator[Rows | Done]:
-    """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the source."""
+def _replay_all(found: Iterable[AsSent], setting: Setting, name: str, sha256: str) -> Iterator[Rows | Done]:
+    """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the source.
+
+    What goes wrong with one source, transcript or policy is a line, and the others go on.
+    """
     specs = specs_of(setting)
-    transcripts_read, calls_read, notes, error = 0, 0, [], None
-    try:
+    transcripts_read, calls_read = 0, 0
+    notes: list[str] = []
+    errors: list[str] = []
+    failed: list[str] = []
+    with _told_in(errors, name):
         for one in found:
             transcript = one.transcript
             transcripts_read += 1
             calls_read += len(transcript.calls)
             notes += [f"{transcript.name}: {note}" for note in transcript.notes]
-            if transcript.calls:
-                rows = rows_of(transcript, specs, one.provider)
+            if not transcript.calls:
+                continue
+            rows = None
+            with _told_in(failed, transcript.name):
+                rows = rows_of(transcript, specs, one.provider, failed)
+            if rows is not None:
                 yield rows if setting.text else without_text(rows)
-    except InputError as bad:
-        error = str(bad)
-    yield Done(InputInfo(name, sha256(), transcripts_read, calls_read, tuple(notes), error))
+    error = errors[0] if errors else None
+    yield Done(
+        InputInfo(name, sha256, transcripts_read, calls_read, tuple(notes), error, tuple(failed) or msgspec.UNSET)
+    )
 
 
-def rows_of(transcript: Transcript, specs: list[Spec], provider: Provider) -> Rows:
-    """Return one transcript's rows under all policies."""
+@contextmanager
+def _told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
+    """Recordings and policies are anybody's: what goes wrong inside is a line, and takes nothing else with it."""
+    try:
+        yield
+    except InputError as error:
+        lines.append(str(error))
+    except CtxsimError as error:
+        lines.append(f"{name}: {error}")
+    except Exception as error:  # noqa: BLE001
+        lines.append(": ".join(filter(None, (name, policy, told(error)))))
+
+
+def rows_of(transcript: Transcript, specs: list[Spec], provider: Provider, failed: list[str]) -> Rows:
+    """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`."""
     basis = Basis(transcript, provider, provider.counter())
     tables = Tables(
         needs=need_rows(transcript, basis.references),
@@ -96,12 +119,14 @@ def rows_of(transcript: Transcript, specs: list[Spec], provider: Provider) -> Ro
     )
     summaries = []
     for spec in specs:
-        measured = measure(basis, spec)
-        tables.calls.extend(measured.calls)
-        tables.events.extend(measured.events)
-        tables.losses.extend(loss_rows(spec.label, measured.losses.lost, tables.needs))
-        tables.needles.extend(measured.losses.needles)
-        summaries.append(summarize(basis, measured))
+        with _told_in(failed, transcript.name, spec.label):
+            measured = measure(basis, spec)
+            summary = summarize(basis, measured)
+            tables.calls.extend(measured.calls)
+            tables.events.extend(measured.events)
+            tables.losses.extend(loss_rows(spec.label, measured.losses.lost, tables.needs))
+            tables.needles.extend(measured.losses.needles)
+            summaries.append(summary)
     return Rows(transcript.name, transcript.parent, provider, basis.references.words, tables, summaries)
 
 
@@ -124,19 +149,36 @@ def without_text(rows: Rows) -> Rows:
 def scenario_rows(scenario: Scenario, setting: Setting) -> Iterator[Rows | Done]:
     """Yield the rows of a scenario."""
     transcript = synthesize(scenario)
-    digest = hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
+    digest = _sha256_of(transcript)
     provider = resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
-    return _replay_all([AsSent(transcript, provider)], setting, setting.name, lambda: digest)
+    return _replay_all([AsSent(transcript, provider)], setting, setting.name, digest)
+
+
+def scenario_sha256(scenario: Scenario) -> str:
+    """Return the hash of a scenario's transcript as JSON."""
+    return _sha256_of(synthesize(scenario))
+
+
+def _sha256_of(transcript: Transcript) -> str:
+    return hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
 
 
 def source_rows(source: Source, setting: Setting) -> Iterator[Rows | Done]:
     """Yield the rows of one source, segment by segment; one that can't be read gives its error instead."""
+    # Before it is read: if it changes meanwhile, the rows are of another content than the hash, and are done again.
+    sha256 = source_sha256(source)
     found = (
         one
         for transcript in _read_found(source)
         for one in as_sent(transcript, setting.overrides, setting.models, setting.head, setting.across)
     )
-    return _replay_all(found, setting, source.name, lambda: _sha256(source))
+    return _replay_all(found, setting, source.name, sha256)
+
+
+def lost(what: Source | Scenario) -> Done:
+    """What stands for a source whose worker died over it."""
+    error = f"{what.name}: the process that replayed it was killed; out of memory, or a policy that ends processes?"
+    return Done(InputInfo(what.name, "", 0, 0, (), error))
 
 
 def _read_found(source: Source) -> Iterator[Transcript]:
@@ -149,7 +191,8 @@ def _read_found(source: Source) -> Iterator[Transcript]:
         yield Transcript(source.name, Head(recorded=False), (), (), notes=(f"left out: {error.what}",))
 
 
-def _sha256(source: Source) -> str:
+def source_sha256(source: Source) -> str:
+    """Return the hash of what a source holds, decompressed; '' where it can't be read."""
     digest = hashlib.sha256()
     try:
         if source.path is not None and source.path.is_dir():

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from ctxsim import __version__
-from ctxsim.cli.terminal import safe
-from ctxsim.errors import CtxsimError, unknown
+from ctxsim.cli.terminal import doors, safe
+from ctxsim.errors import CtxsimError, one_line, unknown
 
 COMMANDS = {
     # name: module, one line of help (so that `--help` imports no command)
@@ -78,6 +78,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
     Errors of ours, and files that can't be read or written, are one line on standard error and status 1.
     """
+    with doors():
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         cli.main(arguments)
     except SystemExit as end:
@@ -87,7 +92,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        click.echo(safe(f"ctxsim: {where}{error.strerror or error}"), err=True)
+        click.echo(safe(one_line(f"ctxsim: {where}{error.strerror or error}")), err=True)
         return 1
     return 0
 

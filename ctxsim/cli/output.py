@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ctxsim import labels
+from ctxsim.cli import terminal
 from ctxsim.cli.terminal import safe
+from ctxsim.errors import one_line
 
 if TYPE_CHECKING:
     from ctxsim.results import InputInfo, Run, RunInfo
@@ -24,14 +26,12 @@ PROVIDERS_SHOWN = 6
 
 def console() -> Any:
     """Where tables go: as wide as the terminal, or 100 columns where piped."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 100, soft_wrap=False)
+    return terminal.console(width=None if sys.stdout.isatty() else 100, soft_wrap=False)
 
 
 def tell(text: str) -> None:
     """Print an error, or what amounts to one, as a line on standard error."""
-    click.echo(f"ctxsim: {safe(text)}", err=True)
+    click.echo(f"ctxsim: {safe(one_line(text))}", err=True)
 
 
 def tell_old_names(policies: Iterable[str]) -> None:
@@ -116,12 +116,19 @@ def tell_what_was_left_out(info: RunInfo) -> int:
     if notes:
         click.echo(f"{len(notes)} note(s) on what was left out or mended; the first:", err=True)
         for note in notes[:NOTES_SHOWN]:
-            click.echo(f"  {safe(note)}", err=True)
+            click.echo(f"  {safe(one_line(note))}", err=True)
         if len(notes) > NOTES_SHOWN:
             click.echo("  ... all of them are in run.json under inputs[].notes", err=True)
     for error in errors:
         tell(error)
-    return len(errors)
+    failed = [line for source in info.inputs for line in source.failures]
+    for line in failed[:NOTES_SHOWN]:
+        tell(f"no rows of {line}")
+    if len(failed) > NOTES_SHOWN:
+        tell(
+            f"... and {len(failed) - NOTES_SHOWN} more without rows; all of them are in run.json under inputs[].failed"
+        )
+    return len(errors) + len(failed)
 
 
 def tell_verdict(label: str, violations: Sequence[str]) -> None:
@@ -150,15 +157,14 @@ def progress(name: str) -> Iterator[Callable[[InputInfo, int], Any]]:
     if not sys.stderr.isatty():
         yield lambda info, total: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False), BarColumn(24), MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None, rate="")
+    with Progress(*columns, console=terminal.console(stderr=True), transient=True) as bar:
+        task = bar.add_task(safe(name), total=None, rate="")
         calls = 0
 
         def step(info: InputInfo, total: int) -> None:

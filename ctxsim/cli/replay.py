@@ -14,7 +14,7 @@ import msgspec
 
 from ctxsim.agent.instructions import LIMIT_BYTES, load_instructions, with_instructions
 from ctxsim.agent.tracker import TokenTracker
-from ctxsim.cli import options
+from ctxsim.cli import options, terminal
 from ctxsim.cli.output import tell_old_names
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
@@ -104,10 +104,9 @@ def _show_live(
     sent: Iterable[Sent], provider: Provider, counter: Counter, watch: LostReferences | None, step: bool
 ) -> None:
     """Call by call in colour, each with a bar of the window; with `step` the next one waits for Enter."""
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False)
+    console = terminal.console(highlight=False)
     room = provider.window - provider.reserved_output
     tracker = TokenTracker(room)
     for one in sent:

@@ -1,16 +1,123 @@
-"""Text of others on a terminal: no control character of a transcript, a file name or a label reaches it."""
+"""The one door to the terminal: no control character of a transcript, a file name or a label gets through it.
+
+While a command runs, standard output and error are doors: whatever is printed, by us or by a library, passes `safe`.
+Colours are written behind the door, by a console whose texts have passed it.
+"""
 
 from __future__ import annotations
 
+import io
+import sys
 import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, TextIO, cast
 
 
 def safe(text: str) -> str:
-    """Return a text whose control and bidirectional characters are shown as escapes, but for line feeds and tabs."""
+    """Return a text whose control and bidirectional characters are shown as escapes, but for line feeds and tabs.
+
+    Escapes are those of JSON where JSON may hold the character as it is: printed JSON stays JSON.
+    """
     if text.isprintable():
         return text
     return "".join(
         character if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs") else
-        character.encode("unicode_escape").decode()
+        _escape(character)
         for character in text
     )  # fmt: skip
+
+
+def _escape(character: str) -> str:
+    if character < " ":
+        return f"\\x{ord(character):02x}"
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+class _Door(io.TextIOBase):
+    """A text stream that lets nothing but harmless text through to another."""
+
+    def __init__(self, behind: TextIO) -> None:
+        self.behind = behind
+
+    def write(self, text: str) -> int:
+        # Bytes raise TypeError, as they should: that is how click tells a text stream.
+        self.behind.write(safe(text))
+        return len(text)
+
+    def flush(self) -> None:
+        self.behind.flush()
+
+    def isatty(self) -> bool:
+        return self.behind.isatty()
+
+    def fileno(self) -> int:
+        return self.behind.fileno()
+
+    def writable(self) -> bool:
+        return True
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self.behind.encoding
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]
+        return self.behind.errors
+
+    @property
+    def buffer(self) -> IO[bytes]:
+        """For bytes: into a file or a pipe as they are, on a terminal through the door."""
+        return cast("IO[bytes]", _Bytes(self)) if self.isatty() else self.behind.buffer
+
+
+class _Bytes(io.RawIOBase):
+    def __init__(self, door: _Door) -> None:
+        self._door = door
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._door.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
+
+@contextmanager
+def doors() -> Iterator[None]:
+    """Put a door before standard output and error."""
+    out, err = sys.stdout, sys.stderr
+    mine = cast("tuple[TextIO, TextIO]", (_Door(out), _Door(err)))
+    sys.stdout, sys.stderr = mine
+    try:
+        yield
+    finally:
+        # What somebody else has put there meanwhile, as click does when a pipe breaks, is meant to stay.
+        if sys.stdout is mine[0]:
+            sys.stdout = out
+        if sys.stderr is mine[1]:
+            sys.stderr = err
+
+
+def console(stderr: bool = False, **options: Any) -> Any:
+    """Return a rich console behind the door, which lets only harmless text into what it colours."""
+    from rich.console import Console, ConsoleOptions, RenderHook, RenderResult
+    from rich.segment import Segment
+
+    class Harmless:
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for segment in console.render(self.inner, options):
+                yield segment if segment.control else Segment(safe(segment.text), segment.style)
+
+    class Hook(RenderHook):
+        def process_renderables(self, renderables: Iterable[Any]) -> list[Any]:
+            return [Harmless(one) for one in renderables]
+
+    stream = sys.stderr if stderr else sys.stdout
+    made = Console(file=stream.behind if isinstance(stream, _Door) else stream, **options)
+    made.push_render_hook(Hook())
+    return made

@@ -12,6 +12,10 @@ Rate = float | tuple[tuple[int, float], ...]
 """USD per million tokens; or steps `(from input tokens, price)`, by which the whole request is charged."""
 
 
+DAY_S = 86_400
+"""Only the time of day tells the price: what is waited for may lead beyond all dates."""
+
+
 class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """List prices. A class without a price of its own costs what input costs.
 
@@ -38,7 +42,7 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         """The prices at a simulated second; those of the hours that have no others, where the beginning is unknown."""
         if not self.hours or self.zero_s is None:
             return self
-        clock = datetime.fromtimestamp(self.zero_s + now_s, UTC).time()
+        clock = datetime.fromtimestamp((self.zero_s + now_s) % DAY_S, UTC).time()
         return next((hours.prices for hours in self.hours if hours.hold(clock)), self)
 
     def describe(self) -> str:

@@ -61,6 +61,14 @@ class Bucket:
         self._at_s = max(self._at_s, at_s)
 
 
+ROUNDS = 1_000
+"""More than any recording needs, where a handful is usual: a loop over what others recorded has a bound."""
+
+
+LATEST_S = 1e12
+"""Beyond all dates."""
+
+
 def smallest_quota(requests: Sequence[tuple[float, int]]) -> int:
     """Return the smallest tokens-per-minute with which none of these requests would have waited.
 
@@ -70,18 +78,20 @@ def smallest_quota(requests: Sequence[tuple[float, int]]) -> int:
     """
     if not requests:
         return 1
-    minutes = np.maximum.accumulate(np.array([at_s for at_s, _ in requests])) / 60
+    seconds = np.clip(np.nan_to_num(np.array([at_s for at_s, _ in requests])), 0, LATEST_S)
+    minutes = np.maximum.accumulate(seconds) / 60
     demands = np.array([demand for _, demand in requests], dtype=float)
     through = np.cumsum(demands)
     before = through - demands
     quota = float(demands.max())
-    while True:
+    for _ in range(ROUNDS):
         since = np.minimum.accumulate(before - quota * minutes)
         taken = through - quota * minutes - since
         last = int(np.argmax(taken))
         first = int(np.argmin((before - quota * minutes)[: last + 1]))
         better = float((through[last] - before[first]) / (1 + minutes[last] - minutes[first]))
         # Over pauses of weeks the differences above lose digits: what counts is whether the quota still rises.
-        if better <= quota * (1 + 1e-12):
-            return max(1, math.ceil(quota * (1 - 1e-12)))
+        if not better > quota * (1 + 1e-12):
+            break
         quota = better
+    return max(1, math.ceil(quota * (1 - 1e-12)))

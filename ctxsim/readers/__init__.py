@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ctxsim.errors import CtxsimError, ReaderFailed, told
+from ctxsim.readers.assembly.plausible import plausible
 from ctxsim.readers.paths import SUFFIXES, sources
 from ctxsim.readers.reader import ORDER, FolderReader, Reader, detect, registered_formats
 from ctxsim.readers.source import Sample, Source
@@ -15,9 +17,16 @@ __all__ = [
 
 
 def read_source(source: Source) -> Iterator[Transcript]:
-    """Return the transcripts of one source. Raises InputError if it can't be read."""
-    sample = Sample(source)
-    yield from detect(sample).read(source, sample)
+    """Return the transcripts of one source, with numbers that can be. Raises InputError if it can't be read."""
+    try:
+        sample = Sample(source)
+        for transcript in detect(sample).read(source, sample):
+            yield plausible(transcript)
+    except (CtxsimError, BrokenPipeError):
+        raise
+    # A file is anybody's: whatever a reader stumbles over, the other files are read.
+    except Exception as error:
+        raise ReaderFailed(source.name, f"can't be read, by a mistake of ctxsim's reader: {told(error)}") from error
 
 
 def read(path: str) -> Iterator[Transcript]:

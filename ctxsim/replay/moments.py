@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ctxsim.errors import ContractError
 from ctxsim.estimators import Reported
 from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
+from ctxsim.replay.guard import guarded
 from ctxsim.replay.tally import Tally
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import Edit, View
@@ -31,7 +31,7 @@ class Moments:
         self.links = sorted(spec.create(), key=lambda link: link.ephemeral)
         for link in self.links:
             link.attach(sees)
-            link.start()
+            guarded(link.label, "start", link.start)
         sees.say = self._say
         self.view = View(spec.estimator.item)
         self.tally = Tally()
@@ -53,7 +53,7 @@ class Moments:
     @property
     def threshold(self) -> float | None:
         """The estimate over which the policy acts before a call; the first of a chain's."""
-        return next((limit for link in self.links if (limit := link.threshold()) is not None), None)
+        return next((limit for link in self.links if (limit := _threshold(link)) is not None), None)
 
     # the view grows
 
@@ -63,7 +63,7 @@ class Moments:
 
     def _ingest(self, item: Item) -> Item:
         for link in self.links:
-            limited = link.on_tool_result(item)
+            limited = guarded(link.label, "on_tool_result", link.on_tool_result, item)
             if limited is item:
                 continue
             if not isinstance(limited, Item) or limited.with_text(item.text) != item:
@@ -88,7 +88,7 @@ class Moments:
         """Return what the chain wants to send."""
         request, lasting = self.view, True
         for link in self.links:
-            limit = link.threshold()
+            limit = _threshold(link)
             if limit is not None and self.tally.believed is None:
                 self.tally.believed = (self.sees.estimate(request), limit)
             acted = self._act(link, "before_call", request)
@@ -144,16 +144,10 @@ class Moments:
 
     def _act(self, link: Policy, moment: str, view: View, *seen: Usage | Overflow) -> View | Stop | None:
         """Let one policy act on one view, hold it to the contract, and write its edits down."""
-        try:
-            returned = getattr(link, moment)(view, *seen)
-        except ContractError:
-            raise
-        # A policy is anybody's code: whatever it raises is told in one line, with its place.
-        except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            raise ContractError(
-                f"{link.label}: {moment} raised {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
-            ) from error
+        returned: Any
+        returned = guarded(link.label, moment, getattr(link, moment), view, *seen)
+        if isinstance(returned, Stop) and not isinstance(returned.reason, str):
+            raise ContractError(f"{link.label}: {moment} must give Stop a reason, not {type(returned.reason).__name__}")
         if returned is view or isinstance(returned, Stop) or (returned is None and moment == "on_overflow"):
             return returned
         if not isinstance(returned, View) or returned.lineage is not view.lineage:
@@ -175,3 +169,10 @@ class Moments:
         if first.position < self.changed_from:
             self.changed_from = first.position
             self.cause = first.reason
+
+
+def _threshold(link: Policy) -> float | None:
+    limit = guarded(link.label, "threshold", link.threshold)
+    if limit is not None and not isinstance(limit, int | float):
+        raise ContractError(f"{link.label}: threshold must return a number or None, not {type(limit).__name__}")
+    return limit

@@ -17,8 +17,16 @@ def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows:
     # Made without pyplot, whose choice of a backend belongs to the user.
     from matplotlib import rcParams
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     class Picture(Figure):
+        def draw(self, renderer: Any) -> None:
+            # Names of others are no formulas: only what matplotlib writes itself, at logarithmic axes, is one.
+            for text in self.findobj(Text):
+                if "$" in text.get_text() and "\\mathdefault" not in text.get_text():
+                    text.set_parse_math(False)
+            super().draw(renderer)
+
         def _repr_png_(self) -> bytes:
             png = io.BytesIO()
             self.savefig(png, format="png", dpi=NOTEBOOK_DPI, metadata={"Software": None})

@@ -74,7 +74,7 @@ def survival_rows(run: Run) -> list[dict[str, str]]:
 
 def basis(run: Run) -> str:
     """On how much the survival figures stand, and how much of it chance would give."""
-    one = run.of(run.info.policies[0])
+    one = run.of(run.labels[0])
     having = one[one.survival.notna()]
     chance = one.chance_rate.dropna()
     by_chance = f"; by chance: {chance.mean():.0%}" if len(chance) else ""
@@ -115,7 +115,7 @@ def breakdown(run: Run, by: str) -> list[dict[str, str]]:
         order = {"age": [group for _, group in AGES], "depth": ["head", "middle", "tail"]}.get(by)
         columns = [c for c in order if c in totals] if order else list(totals.nlargest(TOOLS_SHOWN).index)
     rows = []
-    for label in run.info.policies:
+    for label in run.everywhere:
         row = {"policy": run.shown(label)}
         for column in columns:
             missing = int(lost.get((label, column), 0))
@@ -133,8 +133,7 @@ def survival_by_age(run: Run) -> tuple[list[str], dict[str, list[float]]]:
     lost = pooled(run, "losses", "policy", "group", fresh=True)
     groups = [name for name in ("0", *(name for _, name in AGES)) if name in totals]
     kept = {
-        label: [100.0 * (1 - lost.get((label, name), 0) / totals[name]) for name in groups]
-        for label in run.info.policies
+        label: [100.0 * (1 - lost.get((label, name), 0) / totals[name]) for name in groups] for label in run.everywhere
     }
     return [f"{name} (n={totals[name]})" for name in groups], kept
 
@@ -147,7 +146,7 @@ def needle_rows(run: Run) -> list[dict[str, str]]:
     facts = needles[needles.kind != "rule"]
     ages = sorted(facts.age.unique())
     rows = []
-    for label in run.info.policies:
+    for label in run.everywhere:
         mine, rules = facts[facts.policy == label], needles[(needles.policy == label) & (needles.kind == "rule")]
         row = {"policy": run.shown(label)}
         row["rules"] = f"{rules.kept.mean():.0%}" if len(rules) else "-"

@@ -80,6 +80,8 @@ def _growth(
     ends: list[tuple[str, float, str]] = []
     for label in policies:
         rows = calls[calls.policy == label].sort_values("call")
+        if not len(rows):  # it could not be replayed
+            continue
         bound = label in bounds
         color = color_of(label, policies, bounds)
         again = second_time(label, policies, bounds)

@@ -328,7 +328,7 @@ def rich_table(rows: list[dict[str, str]], bad: list[bool], bad_style: str = "re
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     names = list(rows[0]) if rows else []
     for name in names:
-        table.add_column(name, justify="left" if name in ("policy", "fails") else "right", no_wrap=True)
+        table.add_column(Text(name), justify="left" if name in ("policy", "fails") else "right", no_wrap=True)
     widest = {name: max(len(line) for row in [*rows, {name: name}] for line in row[name].split("\n")) for name in names}
     others = sum(width + 2 for name, width in widest.items() if name != "policy")
     for row, failed in zip(rows, bad, strict=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,9 +12,26 @@ SUFFIX = ".tmp"
 """What a temporary name ends in."""
 
 
+_OWN = f".{os.getpid():x}-{secrets.token_hex(3)}{SUFFIX}"
+"""Of this process alone, on whichever machine: two that write the same file never write into one another's."""
+
+
 def temporary_of(path: Path) -> Path:
     """Return the temporary name of a file: in the same folder, so that renaming it is one step."""
-    return path.with_name(path.name + SUFFIX)
+    return path.with_name(path.name + _OWN)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk, where the file system can say so."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        with suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -70,6 +70,13 @@ class InputInfo(msgspec.Struct, frozen=True):
     calls: int
     notes: tuple[str, ...] = ()
     error: str | None = None
+    failed: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What could not be replayed, a line each: a policy on a transcript, or all of one. There are no rows of it."""
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """The same, also where nothing failed."""
+        return self.failed or ()
 
 
 class RunInfo(msgspec.Struct, frozen=True):
@@ -180,6 +187,12 @@ class Run:
         """The policies that have rows."""
         found = set().union(*(batch.policy.unique() for batch in self.batches("summary", ["policy"])))
         return [label for label in self.info.policies if label in found]
+
+    @cached_property
+    def everywhere(self) -> list[str]:
+        """The policies that have rows of every transcript: what is pooled over all can be told of these alone."""
+        rows = {label: len(self.of(label)) for label in self.labels}
+        return [label for label in self.labels if rows[label] == max(rows.values())]
 
     def knows(self, column: str) -> bool:
         """Return whether the summary of any policy knows a column."""

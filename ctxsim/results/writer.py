@@ -1,9 +1,8 @@
-"""A run's folder, written as rows come: every file whole under its name, or not there."""
+"""A run's tables, written as rows come among its unfinished work: every file whole under its name, or not there."""
 
 from __future__ import annotations
 
 import csv
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
@@ -11,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from ctxsim.results.files import temporary_of
+from ctxsim.results.files import sync
+from ctxsim.results.folder import RunFolder, remove
 from ctxsim.results.frames import arrow_schema, arrow_table
 from ctxsim.results.run import TABLES, RunInfo, Tables, columns
 
@@ -23,11 +23,11 @@ PART_ROWS = 1_000_000
 
 
 class _Csv:
-    """One growing CSV file, under a temporary name until `rename`."""
+    """One growing CSV file, among unfinished work until `rename`."""
 
-    def __init__(self, folder: Path, name: str, row: type[msgspec.Struct]) -> None:
-        self._path = folder / f"{name}.csv"
-        self._temporary = temporary_of(self._path)
+    def __init__(self, out: RunFolder, name: str, row: type[msgspec.Struct]) -> None:
+        self._path = out.folder / f"{name}.csv"
+        self._temporary = out.work / self._path.name
         self._file = self._temporary.open("w", encoding="utf-8", newline="")
         self._csv = csv.writer(self._file, lineterminator="\n")
         self._csv.writerow(row.__struct_fields__)
@@ -42,20 +42,21 @@ class _Csv:
 
     def close(self) -> None:
         self._file.close()
+        sync(self._temporary)
 
     def rename(self) -> None:
         self._temporary.replace(self._path)
 
 
 class _Parquet:
-    """One growing Parquet table, under a temporary name until `rename`: a file, or a folder of them."""
+    """One growing Parquet table, among unfinished work until `rename`: a file, or a folder of them."""
 
-    def __init__(self, folder: Path, name: str, row: type[msgspec.Struct]) -> None:
-        self._path = folder / f"{name}.parquet"
-        self._temporary = temporary_of(self._path)
+    def __init__(self, out: RunFolder, name: str, row: type[msgspec.Struct]) -> None:
+        self._path = out.folder / f"{name}.parquet"
+        self._temporary = out.work / self._path.name
         self._schema = arrow_schema(row)
         self._waiting: list[msgspec.Struct] = []
-        _remove(self._temporary)
+        remove(self._temporary)
         self._temporary.mkdir()
         self._files: list[Path] = []
         self._next_file()
@@ -86,16 +87,18 @@ class _Parquet:
             self._writer.close()
         # On a full disk that fails; the writer would try again, loudly, when it is collected.
         self._writer.is_open = False
-        _remove(self._temporary)
+        remove(self._temporary)
 
     def close(self) -> None:
         if self._waiting:
             self._write_group()
         self._writer.close()
+        for file in (*self._files, self._temporary):
+            sync(file)
 
     def rename(self) -> None:
         if self._path.is_dir() or len(self._files) > 1:
-            _remove(self._path)
+            remove(self._path)
         if len(self._files) == 1:
             self._files[0].replace(self._path)
             self._temporary.rmdir()
@@ -103,19 +106,12 @@ class _Parquet:
             self._temporary.replace(self._path)
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
 class RunWriter:
     """Writes a run's tables as rows come; `finish` gives the files their names, `run.json` last."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._info = temporary_of(folder / "run.json")
+    def __init__(self, out: RunFolder) -> None:
+        self._out = out
+        self._info = out.work / "run.json"
         self._tables: dict[str, list[_Csv | _Parquet]] = {}
 
     def __enter__(self) -> RunWriter:
@@ -126,18 +122,15 @@ class RunWriter:
             for file in chain.from_iterable(self._tables.values()):
                 file.abandon()
             self._info.unlink(missing_ok=True)
-            if not any(self.folder.iterdir()):
-                self.folder.rmdir()
 
     def _open(self) -> None:
         """Make the files when the first row comes: a bench that fails before that leaves nothing behind."""
         if self._tables:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
         for name, (row, csv_too) in TABLES.items():
             files = self._tables[name] = []
             for form in (_Parquet, _Csv) if csv_too else (_Parquet,):
-                files.append(form(self.folder, name, row))
+                files.append(form(self._out, name, row))
 
     def write(self, tables: Tables) -> None:
         """Append the rows of one transcript under all policies."""
@@ -147,7 +140,7 @@ class RunWriter:
                 file.write(getattr(tables, name))
 
     def finish(self, info: RunInfo) -> None:
-        """Complete the run: first everything is on disk, then names change, `run.json` last.
+        """Complete the run: first everything is on the disk itself, then names change, `run.json` last.
 
         A full disk leaves the run that was there before; killed among the names, it leaves no run.json, and so no run:
         never tables of two runs.
@@ -158,9 +151,12 @@ class RunWriter:
             file.close()
         described = {name: columns(row) for name, (row, _) in TABLES.items()}
         text = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(info, columns=described)), indent=2)
-        whole = self.folder / "run.json"
+        whole = self._out.folder / "run.json"
         self._info.write_bytes(text + b"\n")
+        sync(self._info)
         whole.unlink(missing_ok=True)
         for file in files:
             file.rename()
+        sync(self._out.folder)
         self._info.replace(whole)
+        sync(self._out.folder)

@@ -124,7 +124,7 @@ def test_a_full_disk_loses_nothing_that_was_done(logs: Path, tmp_path: Path, mon
         write_part(path, rows)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr("ctxsim.bench.conduct.write_part", full)
+        patched.setattr("ctxsim.bench.workers.write_part", full)
         with pytest.raises(CtxsimError, match="No space left on device; what is finished is kept, make room and go on"):
             bench(setting, tmp_path / "out", paths=[str(logs)])
     parts = [file for file in (tmp_path / "out" / FOLDER).iterdir() if file.name.isdigit()]

@@ -13,7 +13,7 @@ from ctxsim.cli.terminal import safe
 
 
 def test_no_control_character_reaches_the_terminal(tmp_path: Path) -> None:
-    assert safe("a\x1b[31mb\tc\n\u202ed\x9b") == "a\\x1b[31mb\tc\n\\u202ed\\x9b"
+    assert safe("a\x1b[31mb\tc\n\u202ed\x9b\U000e0041") == "a\\x1b[31mb\tc\n\\u202ed\\u009b\\udb40\\udc41"
     assert safe("plain ünïcode 漢字 🙂") == "plain ünïcode 漢字 🙂"
     evil = conversation("zebra_one \x1b]0;owned\x07 " * 20, "ok", name="n\x1b[2Jame")
     write(tmp_path, evil, "evil")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-import msgspec
-
 from ctxsim.errors import InputError
 from ctxsim.readers.source.source import Source
-from ctxsim.readers.source.values import json_values, with_lone_surrogates
+from ctxsim.readers.source.values import json_document, json_values
 
 SAMPLE_RECORDS = 40
 SAMPLE_BYTES = 1 << 20
@@ -75,19 +72,7 @@ class Sample:
         start = data.lstrip()[:1]
         if start not in (b"{", b"["):
             return None
-        try:
-            return msgspec.json.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            try:
-                return with_lone_surrogates(data.decode("utf-8"))
-            except (json.JSONDecodeError, RecursionError):
-                pass
-            except UnicodeDecodeError as bad:
-                line = data.count(b"\n", 0, bad.start) + 1
-                raise InputError(f"{self.source.name}:{line}", f"invalid UTF-8 at byte {bad.start}") from None
-            raise InputError(self.source.name, f"is not complete JSON: {error}") from None
-        except RecursionError:
-            raise InputError(self.source.name, "is nested too deeply to be a transcript") from None
+        return json_document(data, self.source.name)
 
     @cached_property
     def records(self) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -16,6 +17,17 @@ T = TypeVar("T")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+MOST_DIGITS = 4_000
+"""Python reads no longer integers. The first so many are kept of one: still more than anything counts."""
+
+
+def _int(digits: str) -> int:
+    return int(digits[:MOST_DIGITS])
+
+
+_DECODER = json.JSONDecoder(parse_int=_int)
+
+
 def json_values(line: bytes) -> list[Any]:
     """Return the JSON values on one line. Raises ValueError with the reason, and the byte of invalid UTF-8."""
     try:
@@ -27,22 +39,35 @@ def json_values(line: bytes) -> list[Any]:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ValueError(f"invalid UTF-8 at byte {error.start}") from None
-        decoder = json.JSONDecoder()
         values, position = [], 0
         try:
             while position < len(text):
-                value, position = decoder.raw_decode(text, position)
+                value, position = _DECODER.raw_decode(text, position)
                 values.append(_clean(value))
                 while position < len(text) and text[position].isspace():
                     position += 1
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             raise ValueError(str(first)) from None
         return values
 
 
-def with_lone_surrogates(text: str) -> Any:
-    """Decode JSON that holds half an emoji: such text is recorded, and no tokenizer can read it."""
-    return _clean(json.loads(text))
+def json_document(data: bytes, where: str) -> Any:
+    """Return a whole file's JSON value. Raises InputError if it is cut, nested too deeply or no UTF-8.
+
+    JSON that holds half an emoji is read too: such text is recorded, and no tokenizer can read it.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as first:
+        try:
+            return _clean(_DECODER.decode(data.decode("utf-8")))
+        except UnicodeDecodeError as bad:
+            line = data.count(b"\n", 0, bad.start) + 1
+            raise InputError(f"{where}:{line}", f"invalid UTF-8 at byte {bad.start}") from None
+        except (ValueError, RecursionError):
+            raise InputError(where, f"is not complete JSON: {first}") from None
+    except RecursionError:
+        raise InputError(where, "is nested too deeply to be a transcript") from None
 
 
 def _clean(value: Any) -> Any:
@@ -65,17 +90,20 @@ def convert(value: Any, kind: type[T], where: str) -> T:
 def time_s(value: Any) -> float | None:
     """Return an ISO 8601 time, or milliseconds since 1970, as epoch seconds; None if it is neither.
 
-    A time without a zone is taken as UTC: it must not mean another time on another machine.
+    A time without a zone is taken as UTC: it must not mean another time on another machine. What is beyond all dates is
+    infinite, so that it is noted.
     """
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value / 1000
-    if not isinstance(value, str):
-        return None
     try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value / 1000
+        if not isinstance(value, str):
+            return None
         time = datetime.fromisoformat(value)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except ValueError:
         return None
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except OverflowError:
+        return math.inf
 
 
 def compact_json(value: Any) -> str:

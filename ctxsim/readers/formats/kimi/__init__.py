@@ -92,9 +92,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         return
     state = convert(json_file(sample.folder / STATE_FILE), State, str(sample.folder / STATE_FILE))
     names = {agent: source.name if agent == "main" else f"{source.name}#{agent}" for agent in state.agents}
+    # Looked up among the folders that are there: an agent's name is anybody's text, and no path.
+    kept = {path.name: path for path in (sample.folder / "agents").iterdir()}
     for agent in sorted(names, key=lambda agent: (agent != "main", agent)):
-        path = sample.folder / "agents" / agent / WIRE_FILE
-        if path.is_file():
+        if agent in kept and (path := kept[agent] / WIRE_FILE).is_file():
             parent = names.get(state.agents[agent].parent_agent_id or "")
             yield _Reading(Source(names[agent], path), parent).transcript()
 

@@ -82,10 +82,12 @@ def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
     for path in sorted(folder.glob("part/**/*.json")):
         part = convert(json_file(path), Part, str(path))
         parts[part.message_id or path.parent.name].append(part)
+    # Looked up among the folders that are there: an id is anybody's text, and no path.
+    kept = {path.name: path for path in (folder / "message").iterdir()}
     names = {session.id: f"{source.name}#{session.id}" for session in sessions}
     for session in sessions:
         messages = []
-        for path in sorted((folder / "message" / session.id).glob("*.json")):
+        for path in sorted(kept[session.id].glob("*.json")) if session.id in kept else ():
             info = convert(json_file(path), Info, str(path))
             messages.append(Message(info, parts.get(info.id, [])))
         messages.sort(key=lambda message: message.info.created_ms)

@@ -1,0 +1,160 @@
+"""Where tasks are done: in this process, in processes of this machine, or on a cluster; each writes a part.
+
+A worker that dies takes no more than its task with it, workers end with their parent, and every worker runs the same
+code: numbers under one version come from one version.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from multiprocessing import get_context
+from typing import Any
+
+from ctxsim.bench.identity import own_code
+from ctxsim.bench.parts import Parts, write_part
+from ctxsim.bench.task import Done, Rows, lost
+from ctxsim.errors import CtxsimError
+
+Task = tuple[Callable[..., Iterator[Rows | Done]], tuple[Any, ...]]
+
+CLUSTER_S = 30.0
+"""How long a cluster may take to answer, and to have a worker."""
+
+_PARENT_ASKED_S = 1.0
+
+
+def do(task: Task, path: Any, code: str) -> None:
+    """Run one task and write its part, in this process or in another. Raises CtxsimError if the code is another."""
+    if own_code() != code:
+        raise CtxsimError(
+            f"a worker has {own_code()}, this process {code}: numbers of two versions would mix; install the same"
+        )
+    function, arguments = task
+    write_part(path, function(*arguments))
+
+
+class Workers:
+    """Does tasks, so many at once. `cluster` is a dask scheduler's address. Leave it to end what it started."""
+
+    def __init__(self, jobs: int, cluster: str | None) -> None:
+        self._stack = ExitStack()
+        self._jobs = jobs
+        self._local = cluster is None
+        self._executor: Executor | None = None
+        if cluster is not None:
+            self._executor, self._jobs = _cluster(cluster, self._stack)
+        elif jobs > 1:
+            self._executor = _pool(jobs)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.stop()
+        self._stack.close()
+
+    def stop(self) -> None:
+        """Finish what is under way and begin nothing more."""
+        if self._executor is not None and self._local:
+            self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def finished(self, tasks: Sequence[Task], parts: Parts) -> Iterator[int]:
+        """Yield the numbers of tasks in order, each as soon as its part is there."""
+        under_way: dict[int, Future[None]] = {}
+        next_number = 0
+        for number in range(len(tasks)):
+            while self._executor is not None and next_number < len(tasks) and len(under_way) < 2 * self._jobs:
+                if not parts.done(next_number):
+                    under_way[next_number] = self._submit(tasks[next_number], parts, next_number)
+                next_number += 1
+            if number in under_way:
+                try:
+                    self._wait(under_way.pop(number))
+                except BrokenProcessPool:
+                    self._one_by_one({number, *under_way}, tasks, parts)
+                    under_way.clear()
+            elif not parts.done(number) and not parts.path(number).is_file():
+                do(tasks[number], parts.path(number), own_code())
+            yield number
+
+    def _submit(self, task: Task, parts: Parts, number: int) -> Future[None]:
+        assert self._executor is not None
+        try:
+            return self._executor.submit(do, task, parts.path(number), own_code())
+        except BrokenProcessPool as error:
+            # Told when the task's turn comes, with those that were under way.
+            failed: Future[None] = Future()
+            failed.set_exception(error)
+            return failed
+
+    def _wait(self, future: Future[None]) -> None:
+        if self._local:
+            return future.result()
+        try:
+            return future.result()
+        except (CtxsimError, OSError) as error:
+            if type(error).__module__.partition(".")[0] in ("distributed", "dask"):
+                raise CtxsimError(f"the cluster is lost: {_said(error)}; go on with --resume") from error
+            raise
+        # Whatever a cluster raises, of whichever version, is no mistake in a transcript.
+        except Exception as error:
+            raise CtxsimError(f"the cluster failed: {_said(error)}; go on with --resume") from error
+
+    def _one_by_one(self, numbers: set[int], tasks: Sequence[Task], parts: Parts) -> None:
+        """After a worker has died nobody knows over which task: each is done in a process of its own, or given up."""
+        for number in sorted(numbers):
+            if parts.path(number).is_file():
+                continue
+            with _pool(1) as alone:
+                try:
+                    alone.submit(do, tasks[number], parts.path(number), own_code()).result()
+                except BrokenProcessPool:
+                    write_part(parts.path(number), [lost(tasks[number][1][0])])
+        self._executor = _pool(self._jobs)
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    """Processes that leave Ctrl-C to the one that started them, and end when it does.
+
+    Spawned, not forked: a fork of a process with the tokenizer's threads can hang.
+    """
+    return ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (os.getpid(),))
+
+
+def _begin(parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """A killed parent tells nobody: its children are given to another."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_ASKED_S)
+    os._exit(1)
+
+
+def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
+    """A dask scheduler's workers, which must see the same files. Raises CtxsimError if there is none."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise CtxsimError("--cluster needs dask: pip install 'ctxsim[cluster]'") from None
+    try:
+        client = stack.enter_context(Client(address, timeout=CLUSTER_S))
+        client.wait_for_workers(1, timeout=CLUSTER_S)
+    except TimeoutError as error:
+        raise CtxsimError(f"the scheduler at {address} had no worker for {CLUSTER_S:.0f} s: {error}") from None
+    except (OSError, ValueError, ImportError) as error:
+        raise CtxsimError(f"no dask scheduler at {address}: {error}") from None
+    return client.get_executor(pure=False), max(1, len(client.scheduler_info()["workers"]))

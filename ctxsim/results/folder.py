@@ -1,0 +1,149 @@
+"""A run's folder while somebody writes into it: locked, and nothing in it removed that ctxsim didn't make.
+
+What is unfinished lies in one folder inside, which holds a marker. Only that folder, and the tables of a finished run
+of ours, are ever removed or replaced; anything else under their names is a refusal.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from ctxsim.errors import InputError
+from ctxsim.results.run import TABLES
+
+WORK = "parts"
+MARKER = "ctxsim-unfinished-run.txt"
+LOCK = ".ctxsim.lock"
+
+PICTURES = ("token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png", "report.html")
+"""What commands draw of a run into its folder, whatever stood there."""
+
+_MARKED = "ctxsim keeps here what an unfinished run has done, and removes this folder when it is complete.\n"
+_TABLE_FILE = re.compile(r"part-\d{5,}\.parquet")
+
+
+class _Ours(msgspec.Struct):
+    """What any run.json of ours has."""
+
+    ctxsim: str
+    schema: int
+    policies: list[str]
+
+
+class RunFolder:
+    """Holds a folder for one run at a time: enter it to lock it.
+
+    Raises InputError if another run holds it, or if what would be replaced in it isn't ctxsim's.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.work = folder / WORK
+        self._made = False
+        self._stack = ExitStack()
+
+    def __enter__(self) -> RunFolder:
+        self._made = not self.folder.exists()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._stack:
+            self._lock()
+            self._refuse_foreign()
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._stack.close()
+
+    def _lock(self) -> None:
+        path = self.folder / LOCK
+        lock = FileLock(path, blocking=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise InputError(
+                self.folder, f"is being written by {_holder(path)}; wait for it, or choose another folder with --out"
+            ) from None
+        self._stack.callback(self._leave, lock, path)
+        with suppress(OSError):
+            path.write_text(f"process {os.getpid()} on {socket.gethostname()}\n")
+
+    def _leave(self, lock: FileLock, path: Path) -> None:
+        # Removed while it is held: who opened it before sees that it is gone and opens another.
+        with suppress(OSError):
+            path.unlink()
+        lock.release()
+        if self._made and self.folder.is_dir() and not any(self.folder.iterdir()):
+            with suppress(OSError):
+                self.folder.rmdir()
+
+    def _refuse_foreign(self) -> None:
+        if self.work.is_symlink() or (self.work.exists() and not self.marked):
+            raise self._foreign(WORK)
+        ours = self.marked or _is_run(self.folder / "run.json")
+        tables = (f"{table}{form}" for table in TABLES for form in (".csv", ".parquet"))
+        for name in ("run.json", *tables, *PICTURES):
+            path = self.folder / name
+            if path.is_dir():
+                whose = [one for one in path.iterdir() if not _TABLE_FILE.fullmatch(one.name)]
+                if not name.endswith(".parquet") or path.is_symlink() or whose or not ours:
+                    raise self._foreign(name)
+            elif not ours and path.exists():
+                raise self._foreign(name)
+
+    def _foreign(self, name: str) -> InputError:
+        return InputError(self.folder, f"holds {name}, which no run of ctxsim wrote; choose another folder with --out")
+
+    @property
+    def marked(self) -> bool:
+        """Whether there is an unfinished run of ours in the folder."""
+        try:
+            return (self.work / MARKER).read_text() == _MARKED
+        except (OSError, UnicodeDecodeError):
+            return False
+
+    def begin(self) -> None:
+        """Make the folder of unfinished work anew."""
+        self.clear()
+        self.work.mkdir()
+        (self.work / MARKER).write_text(_MARKED)
+
+    def clear(self) -> None:
+        """Remove the folder of unfinished work, if it is ours; its marker goes last: till then it stays ours."""
+        if not self.marked:
+            return
+        for entry in self.work.iterdir():
+            if entry.name != MARKER:
+                remove(entry)
+        remove(self.work)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _is_run(path: Path) -> bool:
+    try:
+        msgspec.json.decode(path.read_bytes(), type=_Ours)
+    except (OSError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _holder(path: Path) -> str:
+    """Who wrote into a lock file that he is at work."""
+    try:
+        return path.read_text().strip()[:200] or "another ctxsim"
+    except (OSError, UnicodeDecodeError):
+        return "another ctxsim"

@@ -1,0 +1,118 @@
+"""One bad recording or policy takes nothing else with it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from bench_runs import write
+from command_line import ctxsim
+from samples import ASK, TASK, chat
+
+from ctxsim.bench import bench
+from ctxsim.bench.task import Setting
+from ctxsim.results import read_run
+
+BEGINNING = """import os, sys, time
+from dataclasses import dataclass
+from ctxsim.policies import Policy, Stop
+
+@dataclass
+class Bad(Policy):
+"""
+
+BAD = {
+    "raises": "    def before_call(self, view): raise KeyError('no')",
+    "raises much": "    def before_call(self, view): raise ValueError('no\\n' * 9000)",
+    "start": "    def start(self): raise ValueError('no')",
+    "result": "    def on_tool_result(self, item): return {}['x']",
+    "threshold": "    def threshold(self): raise ValueError('no')",
+    "threshold text": "    def threshold(self): return 'many'",
+    "after": "    def after_call(self, view, usage): return 1 / 0",
+    "exit": "    def before_call(self, view): sys.exit(3)",
+    "quit in result": "    def on_tool_result(self, item): raise SystemExit",
+    "stop none": "    def before_call(self, view): return Stop(None)",
+    "stop what": "    def before_call(self, view): return Stop(7)",
+    "stop at overflow": "    def after_call(self, view, usage): return Stop('now')",
+    "recursion": "    def before_call(self, view): return self.before_call(view)",
+    "loop": "    def before_call(self, view):\n        while True: pass",
+    "stubborn": "    def before_call(self, view):\n        while True:\n            try: time.sleep(9)\n"
+                "            except Exception: pass",
+    "nothing": "    def before_call(self, view): return None",
+    "text": "    def on_tool_result(self, item): return item.with_text(7)",
+}  # fmt: skip
+
+
+def two(folder: Path) -> list[str]:
+    made = chat(TASK, ASK, ("tool_result", "zebra_one " * 50), ("assistant", "zebra_one"))
+    write(folder, made, "a")
+    write(folder, made, "b")
+    return [str(folder)]
+
+
+@pytest.mark.parametrize("how", BAD)
+def test_the_others_finish(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.3")
+    (tmp_path / "bad.py").write_text(BEGINNING + BAD[how] + "\n")
+    began = time.monotonic()
+    done = ctxsim(
+        "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "keep-all", "--policy", "bad.py:Bad",
+        "--policy", "drop-all", cwd=tmp_path,
+    )  # fmt: skip
+    assert time.monotonic() - began < 30
+    assert done.returncode == 1
+    told = [line for line in done.stderr.splitlines() if "no rows of" in line]
+    assert len(told) == 2 and all("bad.py" in line and len(line) < 2000 for line in told), done.stderr
+    run = read_run(tmp_path / "out")
+    assert run.labels == ["keep-all", "drop-all"] and len(run.summary) == 4
+    assert all(len(one.failures) == 1 for one in run.info.inputs) and run.info.complete
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["    x: int = 1\n    def __post_init__(self): raise RuntimeError('no')",
+     "    def __post_init__(self): sys.exit(0)", "    pass\nsys.exit(0)", "    pass\n1/0"],
+)  # fmt: skip
+def test_a_policy_that_can_not_be_made_is_a_line(body: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(BEGINNING + body + "\n")
+    done = ctxsim("bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "bad.py:Bad", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "bad.py" in done.stderr, done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_policy_that_kills_its_worker_takes_only_its_sources(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(
+        BEGINNING + "    def before_call(self, view):\n"
+        "        if any('poison' in item.text for item in view): os._exit(9)\n        return view\n"
+    )
+    paths = two(tmp_path / "logs")
+    write(tmp_path / "logs", chat(("user", "poison"), ("assistant", "b")), "c")
+    for resume in (False, True):
+        info = bench(
+            Setting("a", "a", ("keep-all", f"{tmp_path}/bad.py:Bad")), tmp_path / "out", paths=paths, jobs=2,
+            resume=resume,
+        )  # fmt: skip
+        assert [bool(one.error) for one in info.inputs] == [False, False, True]
+        assert "c.jsonl: the process that replayed it was killed" in str(info.inputs[2].error)
+        assert len(read_run(tmp_path / "out").summary) == 4
+
+
+def test_a_mistake_in_a_reader_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ctxsim.readers.formats import ctxsim_jsonl
+
+    paths = two(tmp_path / "logs")
+    real = ctxsim_jsonl.read
+
+    def stumbling(source, sample):  # type: ignore[no-untyped-def]
+        if source.name.endswith("a.jsonl"):
+            raise KeyError("role")
+        return real(source, sample)
+
+    monkeypatch.setattr(ctxsim_jsonl, "read", stumbling)
+    done = ctxsim("bench", *paths, "--out", "out", cwd=tmp_path)
+    assert done.returncode == 1 and "by a mistake of ctxsim's reader: KeyError: 'role' (" in done.stderr
+    assert read_run(tmp_path / "out").transcripts == 1
+    done = ctxsim("transcripts", "check", *paths, cwd=tmp_path)
+    assert done.returncode == 1 and "a mistake of ctxsim's reader" in done.stderr and "b:" in done.stdout
