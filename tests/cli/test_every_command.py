@@ -26,6 +26,7 @@ ANSWERS = {
     "losses a --by tool": r"by tool[\s\S]*Bash[\s\S]*search",
     "report a --out page.html": r"^page\.html \(\d\.\d MB\)$",
     "plot a --out charts --format svg": r"charts/token-growth\.svg\n[\s\S]*charts/survival-age\.svg",
+    "compactions logs --out c": r"^0 recorded compactions in 6 transcripts",
     "claims --seed 000": r"000  [\s\S]*\d+ claims: .*reproduced",
     "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: predicted without",
     "accuracy logs --estimator chars --estimator words": r"words +o200k_base +requests +36 [\s\S]*written: results/acc",
