@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import groupby
 
 import click
 
 from ctxsim.cli import options
+from ctxsim.cli.output import tell
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.terminal import safe
+from ctxsim.errors import InputError
+from ctxsim.report.recall import LEGEND, recall_lines
+from ctxsim.results.recall import Predicted
+from ctxsim.studies.recall import predict, read_questions
 from ctxsim.studies.validation import Compared, Score, compare, score
 
 HEADER = (
@@ -19,13 +25,20 @@ WIDTHS = (18, 26, 6, 7, 6, 5, 7, 6, 6, 6, 8, 6, 6)
 
 @click.command("validate")
 @options.some_paths
-@click.option("--worst", default=5, metavar="N", help="How many of the calls that disagree most to print.")
-def command(paths: tuple[str, ...], worst: int) -> None:
+@click.option("--worst", default=5, metavar="N", help="How many that disagree most to print.")
+@click.option("--recall", is_flag=True, help="Paths are graded answers of a live model: was what was kept recalled?")
+@click.option("--policy", default="recorded", metavar="LABEL", help="With --recall: whose requests the model was asked "
+              "after; default: those in the recording.")  # fmt: skip
+def command(paths: tuple[str, ...], worst: int, recall: bool, policy: str) -> None:
     """Compare modelled input tokens, cache reads and dollars with what was recorded, per format and model.
 
     The size of what a log doesn't hold is fitted to each recording; `unseen` says how well a call is told from the
-    first one and from other recordings alone.
+    first one and from other recordings alone. With --recall: tables of graded answers (CSV or JSONL with the columns
+    transcript, call, question, expected, answer, correct), or folders of trials.
     """
+    if recall:
+        _recall(paths, policy, worst)
+        return
     reading = Reading(paths)
     calls: list[Compared] = []
     for transcript in reading:
@@ -47,6 +60,28 @@ def command(paths: tuple[str, ...], worst: int) -> None:
     if not calls:
         reading.errors.append("no call with recorded usage; validate needs recordings that hold what the provider said")
     reading.finish()
+
+
+def _recall(paths: tuple[str, ...], policy: str, worst: int) -> None:
+    left_out: list[str] = []
+    errors: list[str] = []
+    found: list[Predicted] = []
+    for path in paths:
+        try:
+            found += [one for asked in read_questions(path, left_out) for one in predict(asked, policy)]
+        except InputError as error:
+            errors.append(str(error))
+    for line in recall_lines(found, worst):
+        click.echo(safe(line))
+    if found:
+        click.echo(LEGEND)
+    elif not errors:
+        errors.append("no graded answers there: a table, or a folder with fixtures.json and trials.jsonl")
+    for line in left_out:
+        click.echo(f"left out: {safe(line)}", err=True)
+    for line in errors:
+        tell(line)
+    sys.exit(1 if errors else 0)
 
 
 def _cells(found: Score) -> tuple[str, ...]:

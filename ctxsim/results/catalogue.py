@@ -7,6 +7,7 @@ import typing
 
 import msgspec
 
+from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.run import TABLES
 
 INTRODUCTION = """# Columns
@@ -27,6 +28,12 @@ A column with a `?` may be missing: not known, or never. Missing is not zero. Ea
 [references.md](references.md) says what needs, detectors and survival are.
 """
 
+OF_COMPACTIONS = """
+# Columns of `ctxsim compactions`
+
+Each of these tables is written as CSV and as Parquet.
+"""
+
 HEADING = "| column | type | kind | unit | meaning |\n|---|---|---|---|---|\n"
 
 
@@ -35,11 +42,16 @@ def markdown() -> str:
     csv = [f"`{name}`" for name, (_, csv_too) in TABLES.items() if csv_too]
     parts = [INTRODUCTION.format(csv=f"{', '.join(csv[:-1])} and {csv[-1]}")]
     for name, (row, _) in TABLES.items():
-        parts.append(
-            f"\n## {name}\n\n{_about(row)}\n\n| column | type | kind | unit | meaning |\n|---|---|---|---|---|\n"
-        )
-        parts.extend(_lines(row))
+        parts.extend(_table(name, row))
+    parts.append(OF_COMPACTIONS)
+    for name, row in COMPACTION_TABLES.items():
+        parts.extend(_table(name, row))
     return "".join(parts)
+
+
+def _table(name: str, row: type[msgspec.Struct]) -> typing.Iterator[str]:
+    yield f"\n## {name}\n\n{_about(row)}\n\n{HEADING}"
+    yield from _lines(row)
 
 
 def _about(row: type[msgspec.Struct]) -> str:

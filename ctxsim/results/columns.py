@@ -12,7 +12,8 @@ from typing import Annotated
 import msgspec
 
 
-def _column(kind: str, unit: str) -> msgspec.Meta:
+def column(kind: str, unit: str) -> msgspec.Meta:
+    """Return what a column says of itself: what kind of number it is, and its unit."""
     return msgspec.Meta(extra_json_schema={"kind": kind, "unit": unit})
 
 
@@ -22,27 +23,27 @@ class Shown(msgspec.Struct, frozen=True):
     heading: str
 
 
-Fact = _column("fact", "")
-Number = _column("fact", "count")
-Recorded = _column("recorded", "tokens")
-Counted = _column("counted", "tokens")
-Estimated = _column("estimated", "tokens")
-Modelled = _column("modelled", "count")
-ModelledTokens = _column("modelled", "tokens")
-Seconds = _column("modelled", "seconds")
-Found = _column("counted", "references")
-SurvivalShare = _column("counted", "share of references")
-Dollars = _column("modelled", "USD")
-Ratio = _column("modelled", "ratio")
-RecordedDollars = _column("recorded", "USD")
-Fitted = _column("fitted", "tokens")
-FittedRatio = _column("fitted", "ratio")
-Calls = _column("fact", "calls")
-ModelledCalls = _column("modelled", "calls")
-Error = _column("estimated", "fraction of counted")
-Growth = _column("counted", "tokens per call")
-Quota = _column("modelled", "tokens per minute")
-Index = _column("fact", "index into run.json providers")
+Fact = column("fact", "")
+Number = column("fact", "count")
+Recorded = column("recorded", "tokens")
+Counted = column("counted", "tokens")
+Estimated = column("estimated", "tokens")
+Modelled = column("modelled", "count")
+ModelledTokens = column("modelled", "tokens")
+Seconds = column("modelled", "seconds")
+Found = column("counted", "references")
+SurvivalShare = column("counted", "share of references")
+Dollars = column("modelled", "USD")
+Ratio = column("modelled", "ratio")
+RecordedDollars = column("recorded", "USD")
+Fitted = column("fitted", "tokens")
+FittedRatio = column("fitted", "ratio")
+Calls = column("fact", "calls")
+ModelledCalls = column("modelled", "calls")
+Error = column("estimated", "fraction of counted")
+Growth = column("counted", "tokens per call")
+Quota = column("modelled", "tokens per minute")
+Index = column("fact", "index into run.json providers")
 
 
 class CallRow(msgspec.Struct, frozen=True, array_like=True):

@@ -28,6 +28,7 @@ ANSWERS = {
     "plot a --out charts --format svg": r"charts/token-growth\.svg\n[\s\S]*charts/survival-age\.svg",
     "doctor --policy mask:keep=1 --defect task-lost": r"task-lost[\s\S]*mask:keep=1: 0 of 1 known defects",
     "doctor --policies papers --defect task-lost --format md": r"^1\. task-lost: [\s\S]*^\| mask +\| +0 \| +· \|$",
+    "compactions logs --out c": r"^0 recorded compactions in 6 transcripts",
     "claims --seed 000": r"000  [\s\S]*\d+ claims: .*reproduced",
     "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: predicted without",
     "accuracy logs --estimator chars --estimator words": r"words +o200k_base +requests +36 [\s\S]*written: results/acc",

@@ -1,0 +1,110 @@
+"""`ctxsim compactions`: what recorded compactions kept and lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ctxsim.cli import options
+from ctxsim.cli.output import tell_written
+from ctxsim.cli.reading import Reading
+from ctxsim.cli.terminal import safe
+from ctxsim.errors import CtxsimError
+from ctxsim.readers import read
+from ctxsim.report.compactions import LEGEND, agent_lines, beside_lines, compaction_lines, kind_lines
+from ctxsim.results.compactions import COMPACTION_TABLES
+from ctxsim.results.table import write_table
+from ctxsim.studies.compactions import Scored, SummaryScore, score, score_summary
+
+
+class _PathsOrScore(click.Group):
+    """`ctxsim compactions PATH...`, and `ctxsim compactions score SUMMARY`."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *self.get_help_option_names(context)):
+            args = ["of", *args]
+        return super().parse_args(context, args)
+
+
+@click.group("compactions", cls=_PathsOrScore, no_args_is_help=True)
+def command() -> None:
+    """What did recorded compactions keep and lose? `ctxsim compactions PATH...`: those in these recordings."""
+
+
+@command.command("of")
+@options.some_paths
+@click.option("--alone", is_flag=True, help="Leave out what policies would have kept: most of the time goes there.")
+@click.option("--out", type=options.PATH, default=Path("results/compactions"), metavar="DIR", help="Folder.")
+def of_command(paths: tuple[str, ...], alone: bool, out: Path) -> None:
+    """Score recorded compactions with their own summaries: kept, lost, asked again, paid.
+
+    Beside them what policies would have kept with as many tokens left, and the same at calls without a compaction.
+    Writes compactions.csv and more tables, all of them as Parquet too.
+    """
+    reading = Reading(paths)
+    scored = Scored()
+    transcripts = unreadable = 0
+    for transcript in reading:
+        transcripts += 1
+        scored.add(score(transcript, beside=not alone))
+        unreadable += sum(not one.summary for one in transcript.compactions)
+    rows = scored.compactions
+    click.echo(
+        f"{len(rows)} recorded compactions in {transcripts} transcripts; {unreadable} without a readable summary\n"
+    )
+    if rows:
+        for line in (*compaction_lines(rows), LEGEND, "", *agent_lines(rows), *kind_lines(scored.kinds), ""):
+            click.echo(safe(line))
+        for line in beside_lines(scored.beside):
+            click.echo(safe(line))
+        tell_written(_write(scored, out))
+    reading.finish()
+
+
+def _write(scored: Scored, out: Path) -> list[Path]:
+    tables: dict[str, list[Any]] = {
+        "compactions": scored.compactions,
+        "compactions-beside": scored.beside,
+        "compactions-needs": scored.needs,
+        "compactions-kinds": scored.kinds,
+    }
+    return [path for name, rows in tables.items() for path in write_table(out, name, COMPACTION_TABLES[name], rows)]
+
+
+@command.command("score")
+@click.argument("summary", type=click.File("r", encoding="utf-8"))
+@click.option("--against", type=click.Path(), required=True, metavar="TRANSCRIPT", help="The history it stands for.")
+@click.option("--call", type=click.IntRange(min=2), metavar="N", help="The first call without that history; default: "
+              "the last recorded compaction's, or all of it.")  # fmt: skip
+@click.option("--lost", default=20, metavar="N", help="How many of the things it lost to print.")
+def score_command(summary: Any, against: str, call: int | None, lost: int) -> None:
+    """Score a saved summary against the recording that it is of: what of the history it holds, and what calls used."""
+    transcript = next(iter(read(against)), None)
+    if transcript is None:
+        raise CtxsimError(f"{against}: no transcript in it")
+    try:
+        found = score_summary(summary.read(), transcript, call)
+    except ValueError as error:
+        raise CtxsimError(f"{against}: {error}") from None
+    for line in _lines(found, lost):
+        click.echo(safe(line))
+
+
+def _lines(found: SummaryScore, lost: int) -> list[str]:
+    share = f" ({found.identifiers_kept / found.identifiers:.1%})" if found.identifiers else ""
+    lines = [
+        f"{found.transcript}: in place of what came before call {found.call}",
+        f"  {found.tokens:,} tokens for {found.tokens_history:,}",
+        f"  holds {found.identifiers_kept:,} of {found.identifiers:,} identifiers{share}",
+    ]
+    if not any(found.needed.values()):
+        return [*lines, "  no later call used anything that only this history had"]
+    lines += [f"  {name} that later calls used: {found.kept[name]} of {n} kept" for name, n in found.needed.items()]
+    if found.lost[:lost]:
+        lines.append("  lost:")
+        lines += [f"    {kind}: {atom}" for kind, atom in found.lost[:lost]]
+        if len(found.lost) > lost:
+            lines.append(f"    ... and {len(found.lost) - lost} more")
+    return lines

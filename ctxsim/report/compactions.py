@@ -1,0 +1,165 @@
+"""Recorded compactions as text: one line each, means with intervals by session, and policies beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+from ctxsim.report.intervals import Interval, bootstrap_mean
+from ctxsim.report.tables import compact
+from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionRow
+
+Row = CompactionRow | BesideRow
+
+SOON = 10
+"""Calls that must follow a compaction to be compared with its controls."""
+
+HEADER = (
+    "session", "agent", "by", "call", "filled", "before", "after", "summary", "strict", "loose", "carried", "reread",
+    "USD", "pays at", "calls",
+)  # fmt: skip
+WIDTHS = (26, 12, 6, 5, 6, 6, 6, 7, 7, 7, 8, 10, 6, 7, 5)
+
+LEGEND = (
+    "filled: share of the window; before, after: recorded input. strict, loose, carried: of what calls after it used\n"
+    "and only the history before it had, kept/used: identifiers, quotations, identifiers that the agent had repeated.\n"
+    "An agent hardly uses what it has forgotten: see what it got again, below. reread: tool calls within ten calls\n"
+    "that repeat one from before (mean at calls without a compaction). USD: summary and broken cache, modelled.\n"
+    "pays at: calls until that is saved; calls: so many followed."
+)
+
+
+def compaction_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
+    """Yield the table: a header, and a line for each compaction."""
+    yield _line(HEADER)
+    for row in rows:
+        control = "-" if row.control_reread_calls is None else f"{row.control_reread_calls:.1f}"
+        usd = None if row.cost_summary_usd is None else row.cost_summary_usd + (row.cost_cache_usd or 0.0)
+        yield _line(
+            (
+                _end(f"{row.transcript} {row.compaction}", WIDTHS[0]), row.agent, row.started_by or "?", str(row.call),
+                _percent(row.share), _tokens(row.tokens_before), _tokens(row.tokens_after), _tokens(row.tokens_summary),
+                _of(row.kept_strict, row.needed_strict), _of(row.kept_loose, row.needed_loose),
+                _of(row.kept_carried, row.needed_carried), f"{row.reread_calls} ({control})",
+                "-" if usd is None else f"{usd:.2f}",
+                "-" if row.payback_calls is None else f"{row.payback_calls:.1f}", str(row.calls_after),
+            )
+        )  # fmt: skip
+
+
+SHARES: tuple[tuple[str, str, str], ...] = (
+    ("identifiers used, kept", "kept_strict", "needed_strict"),
+    ("quotations used, kept", "kept_loose", "needed_loose"),
+    ("identifiers used, own repeats too, kept", "kept_carried", "needed_carried"),
+    ("identifiers used after getting them again, kept all the same", "used_again_kept", "used_again"),
+    ("all identifiers of the request before, kept", "identifiers_kept", "identifiers_before"),
+)
+
+
+def agent_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
+    """Yield, for each agent, means over compactions with 95 % intervals, resampled by session."""
+    for agent, group in groupby(sorted(rows, key=lambda row: row.agent), key=lambda row: row.agent):
+        members = list(group)
+        sessions = len({row.root for row in members})
+        yield f"{agent}: {len(members)} compactions in {sessions} sessions"
+        for name, kept, needed in SHARES:
+            found = shares(members, kept, needed)
+            if found:
+                pooled = sum(getattr(row, kept) for row, _ in found), sum(getattr(row, needed) for row, _ in found)
+                yield f"  {name}: {_interval(found)} of {len(found)} with any; {pooled[0]:,} of {pooled[1]:,} in all"
+        # Ten calls against ten calls.
+        compared = [row for row in members if row.control_reread_calls is not None and row.calls_after >= SOON]
+        if compared:
+            yield (
+                f"  repeated tool calls within ten calls: {_mean(compared, lambda r: r.reread_calls)}; without a "
+                f"compaction {_mean(compared, lambda r: r.control_reread_calls or 0.0)}; difference "
+                f"{_mean(compared, lambda r: r.reread_calls - (r.control_reread_calls or 0.0))}"
+            )
+            yield (
+                f"  old identifiers used within ten calls: {_mean(compared, lambda r: r.needed_strict_soon)}; without "
+                f"a compaction {_mean(compared, lambda r: r.control_needed_strict or 0.0)}"
+            )
+
+
+def kind_lines(rows: Iterable[CompactionKindRow]) -> Iterator[str]:
+    """Yield what share of the identifiers of each kind was kept, all compactions together."""
+    known = sorted((row for row in rows if row.kept is not None), key=lambda row: row.kind)
+    parts = []
+    for kind, group in groupby(known, key=lambda row: row.kind):
+        before, kept = map(sum, zip(*((row.before, row.kept or 0) for row in group), strict=True))
+        if before:
+            parts.append(f"{kind} {kept / before:.1%} of {before:,}")
+    if parts:
+        yield f"identifiers kept by kind: {', '.join(parts)}"
+
+
+def beside_lines(rows: Sequence[BesideRow]) -> Iterator[str]:
+    """Yield what each policy would have kept with as many tokens left, at compactions and at their controls."""
+    if not rows:
+        return
+    yield "With as many tokens left, kept of what the next ten calls used (mean, 95 % by session):"
+    names = tuple(dict.fromkeys(row.name for row in rows))
+    yield f"{'':<18} {'tokens left':>11} {'over':>5} {'identifiers':>22} {'own repeats too':>22} {'of all':>7}"
+    for at in ("compaction", "control"):
+        yield f"at {at}s" + (
+            ": the agent went on with everything" if at == "control" else ": it went on from a summary"
+        )
+        for name in names:
+            members = [row for row in rows if row.name == name and row.at == at]
+            if not members:
+                continue
+            left = sorted(row.tokens_left for row in members)[len(members) // 2]
+            over = sum(row.tokens_left > row.tokens_allowed for row in members) / len(members)
+            cells = [_interval(shares(members, f"kept_{kind}", f"needed_{kind}")) for kind in ("strict", "carried")]
+            everything = _interval(shares(members, "identifiers_kept", "identifiers_before")).partition(" ")[0]
+            yield f"  {name:<16} {left:>11,} {over:>5.0%} {cells[0]:>22} {cells[1]:>22} {everything:>7}"
+    yield (
+        "over: share that couldn't leave so few tokens. of all: of every identifier in the request. "
+        "clairvoyant: what a summary keeps that knows\nwhat will be used; recorded: the agent's own."
+    )
+
+
+def shares(rows: Iterable[Row], kept: str, needed: str) -> list[tuple[Row, float]]:
+    """Return kept / needed of each row that knows the first and has any of the second."""
+    return [
+        (row, getattr(row, kept) / getattr(row, needed))
+        for row in rows
+        if getattr(row, kept) is not None and getattr(row, needed)
+    ]
+
+
+def _interval(found: Sequence[tuple[Row, float]]) -> str:
+    interval = bootstrap_mean([share for _, share in found], [row.root for row, _ in found]) if found else None
+    return _told(interval, percent=True) if interval else (f"{found[0][1]:.0%}" if len(found) == 1 else "-")
+
+
+def _mean(rows: Sequence[CompactionRow], value: Callable[[CompactionRow], float]) -> str:
+    values = [float(value(row)) for row in rows]
+    interval = bootstrap_mean(values, [row.root for row in rows])
+    return _told(interval, percent=False) if interval else f"{sum(values) / len(values):.2f}"
+
+
+def _told(interval: Interval, percent: bool) -> str:
+    mean, low, high = (f"{value:.1%}" if percent else f"{value:.2f}" for value in interval)
+    return f"{mean} ({low}..{high})"
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    padded = [f"{cell[:width]:<{width}}" for cell, width in zip(cells[:3], WIDTHS, strict=False)]
+    return " ".join([*padded, *(f"{cell:>{width}}" for cell, width in zip(cells[3:], WIDTHS[3:], strict=True))])
+
+
+def _end(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"…{text[-chars + 1 :]}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"
+
+
+def _tokens(value: int | None) -> str:
+    return "-" if value is None else compact(value)
+
+
+def _of(kept: int | None, needed: int) -> str:
+    return f"{'?' if kept is None else kept}/{needed}" if needed else "-"
