@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ctxsim.bench import PRESETS
 from ctxsim.cli import options
 from ctxsim.cli.output import console, tell_old_names, tell_results, tell_what_was_left_out
 from ctxsim.cli.running import Where, folder_of, run, runs_of
@@ -18,12 +19,14 @@ from ctxsim.report.tables import SORTS, formatted, print_run
 @click.command("bench")
 @options.paths
 @click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Run these policies instead of the default.")
+@click.option("--policies", "presets", metavar="LIST", help=f"Run whole families of them: {','.join(PRESETS)}.")
 @click.option("--sort", type=click.Choice(list(SORTS)), default="run", help="Best first by this; run: as given.")
 @click.option("--format", "form", type=click.Choice(("table", "csv", "json", "markdown")), default="table")
 @options.run_options
 def command(
     paths: tuple[str, ...],
     policies: tuple[str, ...],
+    presets: str | None,
     sort: str,
     form: str,
     out: Path | None,
@@ -37,7 +40,7 @@ def command(
     Without arguments both scenarios run. Prints one table per run and writes run.json, calls, events, summary and
     pictures to results/<name>.
     """
-    runs = runs_of(paths, policies, **given)
+    runs = runs_of(paths, policies, presets=presets, **given)
     tell_old_names(label for asked in runs for label in asked.setting.policies)
     bad = 0
     for asked in runs:

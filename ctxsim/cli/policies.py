@@ -5,14 +5,27 @@ from __future__ import annotations
 import click
 
 from ctxsim.cli.output import print_catalogue
-from ctxsim.policies import broken_policies, registered_policies
+from ctxsim.cli.terminal import safe
+from ctxsim.policies import Policy, broken_policies, registered_policies
 
 
 @click.command("policies")
-def command() -> None:
+@click.option("--source", "sources", is_flag=True, help="Print preset, source, version and date of each, one a line.")
+def command(sources: bool) -> None:
     """List the policies with their parameters.
 
     Chain them with +, as in head-tail+summary; add estimator=LABEL as the last parameter to change what one decides by.
     Your own: --policy path/to/file.py:Class
     """
-    print_catalogue(registered_policies(), broken_policies(), lambda cls: "   (bound)" if cls.bound else "")
+    if not sources:
+        print_catalogue(registered_policies(), broken_policies(), _mark)
+        return
+    for name, cls in sorted(registered_policies().items(), key=lambda one: (one[1].family, one[0])):
+        said = (name, cls.family or ("bound" if cls.bound else ""), cls.source, cls.version, cls.read_on)
+        click.echo("\t".join(safe(part) or "-" for part in said))
+    for name, error in sorted(broken_policies().items()):
+        click.echo(f"{safe(name)}   (can't be used)\t{safe(error)}")
+
+
+def _mark(cls: type[Policy]) -> str:
+    return "   (bound)" if cls.bound else ""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from ctxsim.bench import DEFAULT_POLICIES, bench
+from ctxsim.bench import DEFAULT_POLICIES, bench, preset_policies
 from ctxsim.bench.task import Setting
 from ctxsim.cli.output import progress, tell_providers, tell_recorded
 from ctxsim.errors import CtxsimError
@@ -48,12 +48,16 @@ def runs_of(
     no_text: bool,
     head: HeadMode = "fitted",
     across: bool = False,
+    presets: str | None = None,
     **overrides: object,
 ) -> list[Asked]:
     """Return the runs that a command line asks for: each scenario, and the recorded transcripts together.
 
-    With neither, both default scenarios. Raises UnknownName or InputError.
+    With neither, both default scenarios. `presets` are families of policies, which run beside the bounds and
+    `policies`. Raises UnknownName or InputError.
     """
+    if presets is not None:
+        policies = (*(("recorded",) if across else ()), *preset_policies(presets), *policies)
     given = {key: value for key, value in overrides.items() if value is not None}
     entries = read_overrides(models_file) if models_file else ()
     runs: list[Asked] = []

@@ -37,6 +37,9 @@ class CharBudget(Policy):
     provider would take the rest.
     """
 
+    family = "seeds"
+    source = "document 002, agentLoop.ts"
+
     chars: Positive = 180_000
     keep_tools: Count = 10
     snippet: Count = 4_000

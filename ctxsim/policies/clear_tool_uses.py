@@ -17,6 +17,11 @@ class ClearToolUses(Policy):
     without it every request is decided anew. The estimator stands for the vendor's own count.
     """
 
+    family = "agents"
+    source = "Anthropic API, context editing"
+    version = "clear_tool_uses_20250919"
+    read_on = "2026-11"
+
     trigger: Count = 100_000
     keep: Count = 3
     clear_at_least: Count = 0

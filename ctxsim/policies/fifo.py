@@ -13,6 +13,9 @@ class Fifo(Policy):
     Document 003, rejected option 1, with pairs kept whole. User texts and the newest exchange stay.
     """
 
+    family = "seeds"
+    source = "document 003, rejected option 1"
+
     budget: Count
 
     def threshold(self) -> float:

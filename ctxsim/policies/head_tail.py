@@ -69,6 +69,9 @@ class HeadTail(Policy):
     Both limits hold: its pseudo-code forgets the byte limit that its own test demands.
     """
 
+    family = "seeds"
+    source = "document 003, layer 1"
+
     lines: Positive = 128
     bytes: Count = 10_240
 

@@ -25,6 +25,9 @@ class JsonAware(Policy):
     strings get a mark; errors keep their beginning. Document 002, phase 2, which forgets the limit for arrays.
     """
 
+    family = "seeds"
+    source = "document 002, phase 2"
+
     chars: Positive = 4_000
 
     def on_tool_result(self, item: Item) -> Item:

@@ -16,6 +16,9 @@ class Mask(Policy):
     SWE-agent/SWE-agent, sweagent/agent/history_processors.py (LastNObservations); batches as in arXiv 2508.21433.
     """
 
+    family = "papers"
+    source = "arXiv 2508.21433"
+
     keep: Count = 10
     batch: Positive = 1
 

@@ -13,6 +13,9 @@ class MaxMessages(Policy):
     It drops "indiscriminately": the user's task too, and a call whose result stays behind as an orphan.
     """
 
+    family = "seeds"
+    source = "document 000, MaxConversationMessages"
+
     n: Positive
 
     def before_call(self, view: View) -> View:

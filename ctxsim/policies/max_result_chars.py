@@ -10,6 +10,9 @@ from ctxsim.transcript import Item
 class MaxResultChars(Policy):
     """Cut each tool result to `chars` characters at ingestion. Document 000, `MaxToolResultChars`, without marker."""
 
+    family = "seeds"
+    source = "document 000, MaxToolResultChars"
+
     chars: Count
 
     def on_tool_result(self, item: Item) -> Item:

@@ -22,6 +22,9 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 """A share of the window."""
 
+Family = Literal["agents", "frameworks", "seeds", "papers", ""]
+"""Where a policy comes from: coding agents and vendors, frameworks, the five documents, papers."""
+
 
 class Stop(msgspec.Struct, frozen=True):
     """Returned by `before_call`: the agent gives up instead of sending the request."""
@@ -88,6 +91,14 @@ class Policy:
     """What parameters are called today, by the names that older labels have for them."""
     bound: ClassVar[bool] = False
     """True: marks a floor or a ceiling rather than something to use."""
+    family: ClassVar[Family] = ""
+    """The preset that it runs with: `ctxsim bench --policies agents`."""
+    source: ClassVar[str] = ""
+    """Whose rule it is: a repository, a vendor's interface, a document, a paper."""
+    version: ClassVar[str] = ""
+    """The release or the commit that the rule was read in or seen in."""
+    read_on: ClassVar[str] = ""
+    """The date of what was read, as 2026-08-22."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)

@@ -13,6 +13,9 @@ class Retry(Policy):
     Document 004, "What Codex Does Differently" and option B; openai/codex, core/src/compact.rs (remove_first).
     """
 
+    family = "seeds"
+    source = "document 004, option B"
+
     attempts: Count = 10
 
     @property

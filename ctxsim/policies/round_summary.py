@@ -14,6 +14,9 @@ class RoundSummary(Policy):
     request itself is refused, nothing changes.
     """
 
+    family = "seeds"
+    source = "document 002, phase 3"
+
     every: Positive = 5
     max_tokens: Positive = 500
 

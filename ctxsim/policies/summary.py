@@ -35,6 +35,9 @@ class Summary(Policy):
     One billed summary call of at most `max_tokens` output; if that request itself is refused, nothing changes.
     """
 
+    family = "seeds"
+    source = "document 003, layer 3"
+
     at: Share = 0.7
     keep_last: Positive = 10
     max_tokens: Positive = 500

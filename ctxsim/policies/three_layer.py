@@ -18,6 +18,9 @@ class ThreeLayer(Policy):
     `max_tokens` (2 or 3 sentences); compaction is done before the next request instead of beside it.
     """
 
+    family = "seeds"
+    source = "document 003"
+
     at: Share = 0.7
     stop: Share = 0.95
     keep_last: Positive = 10

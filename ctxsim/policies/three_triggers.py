@@ -20,6 +20,9 @@ class ThreeTriggers(Policy):
     `tools_by_messages` is its option D. `reducer`: drop what is old, or put a billed summary in its place.
     """
 
+    family = "seeds"
+    source = "document 004"
+
     decides_by: ClassVar[str] = "output-only"
     renamed: ClassVar[Mapping[str, str]] = {"trigger": "at"}
 

@@ -16,6 +16,9 @@ class TokenApproxBudget(Policy):
     Document 002, phase 1: 32,000 unless the active model's window is known.
     """
 
+    family = "seeds"
+    source = "document 002, phase 1"
+
     decides_by: ClassVar[str] = "chars:ratio=3,unit=utf16"
     renamed: ClassVar[Mapping[str, str]] = {"tokens": "budget"}
 

@@ -17,6 +17,9 @@ class TokenBudget(Policy):
     that has already been answered, so it always acts one call late.
     """
 
+    family = "seeds"
+    source = "documents 000 and 001"
+
     budget: Count = 40_000
     retain: Count = 500
 

@@ -12,6 +12,9 @@ from ctxsim.view import View
 class TruncateAfterUse(Policy):
     """Cut every tool result to `retain` characters as soon as a response has seen it. Document 001, approach 1."""
 
+    family = "seeds"
+    source = "document 001, approach 1"
+
     retain: Count = 500
 
     def after_call(self, view: View, usage: Usage) -> View:

@@ -24,3 +24,11 @@ def test_tokenizers_verify(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     found = re.findall(r": splintr, tiktoken, transformers on (\d+) texts: 0 disagreements", done.stdout)
     assert len(found) == 2 and min(map(int, found)) > 100
+
+
+def test_sources_are_one_line_each_with_preset_version_and_date(tmp_path: Path) -> None:
+    lines = ctxsim("policies", "--source", cwd=tmp_path).stdout.splitlines()
+    said = {line.split("\t")[0]: line.split("\t")[1:] for line in lines}
+    assert said["clear-tool-uses"][:3] == ["agents", "Anthropic API, context editing", "clear_tool_uses_20250919"]
+    assert said["keep-all"] == ["bound", "-", "-", "-"]
+    assert {len(columns) for columns in said.values()} == {4}
