@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -57,6 +57,14 @@ class Estimator:
         """Estimated tokens of one item. Non-text content counts as the vendor's rule says."""
         total = sum(map(self.text, item.texts))
         return total + sum(media.tokens for media in item.media) if item.media else total
+
+    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
+        """Estimated tokens of whole messages, after a system prompt if one is given: the sum of their items.
+
+        A family whose source frames or rounds by the message, or over all of them, says so here.
+        """
+        counted = sum(self.item(item) for message in messages for item in message)
+        return counted + self.text(system) if system else counted
 
     def head(self, head: Head) -> int:
         """Estimated tokens of the system prompt and the tool schemas; a hidden head is known by its size alone."""

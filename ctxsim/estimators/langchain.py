@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -45,6 +46,33 @@ class Langchain(Estimator):
         extra = 0 if item.kind == "tool_call" else 3
         return divided(chars, self.ratio, "ceil") + extra + 85 * len(item.media)
 
+    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
+        counted = self._framed(len(system) + len("system")) if system else 0
+        return counted + sum(map(self._message, messages))
+
+    def _message(self, items: Sequence[Item]) -> int:
+        """One message as LangChain rounds it: a response's calls are one list, with their arguments parsed."""
+        calls = [
+            {"name": item.tool, "args": _arguments(item.text), "id": item.call_id, "type": "tool_call"}
+            for item in items
+            if item.kind == "tool_call"
+        ]
+        chars = len(repr(calls)) if calls else 0
+        role, images = "user", 0
+        for item in items:
+            images += len(item.media)
+            if item.kind == "tool_result":
+                role = "tool"
+                chars += len(item.call_id) + len(item.tool)
+            elif item.kind in ("assistant", "tool_call", "reasoning"):
+                role = "assistant"
+            if item.kind not in ("tool_call", "reasoning"):
+                chars += len(item.text)
+        return self._framed(chars + len(role) + int(85 * self.ratio) * images)
+
+    def _framed(self, chars: int) -> int:
+        return divided(chars, self.ratio, "ceil") + 3
+
     def head(self, head: Head) -> int:
         return 0
 
@@ -54,3 +82,12 @@ class Langchain(Estimator):
             return size
         factor = (usage.input_tokens + (usage.output_tokens or 0)) / reported.size
         return -int(-size * min(1.25, max(1.0, factor)) // 1)
+
+
+def _arguments(text: str) -> object:
+    """A call's arguments as the framework holds them: parsed, where they are an object."""
+    try:
+        parsed = json.loads(text)
+    except ValueError:
+        return text
+    return parsed if isinstance(parsed, dict) else text

@@ -1,0 +1,165 @@
+"""What a policy sends of a conversation, beside what the framework's own code sent: the same rows for both."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from ctxsim.policies import Overflow, Surroundings, open_policy
+from ctxsim.policies.frameworks.messages import Message, messages
+from ctxsim.replay.moments import Moments
+from ctxsim.transcript import Call, Head, Item, Transcript, Usage
+from ctxsim.view import View
+
+Row = list[Any]
+"""Role, characters, the first 8 of sha256 of the content, and a response's call ids or the id that a result answers."""
+
+STUB = "SUMMARY"
+"""What every summarizer says, upstream's and ours."""
+
+
+def digest(text: str) -> str:
+    """The first 8 hexadecimal digits of a text's sha256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def transcript_of(conversation: dict[str, Any]) -> Transcript:
+    """A conversation of OpenAI messages, with how many of them each call's request holds, as a transcript."""
+    items: list[Item] = []
+    starts: list[int] = []
+    asked: dict[str, Item] = {}
+    message = 0
+    for number, one in enumerate(conversation["messages"]):
+        starts.append(len(items))
+        before = conversation["messages"][number - 1]["role"] if number else ""
+        message += not (one["role"] == before == "tool")
+        content = one.get("content") or ""
+        if one["role"] == "tool":
+            call = asked[one["tool_call_id"]]
+            items.append(Item("tool_result", len(items), message, content, call.tool, call.place, one["tool_call_id"]))
+        elif content or one["role"] == "user":
+            items.append(Item(one["role"], len(items), message, content))
+        for call in one.get("tool_calls") or ():
+            function = call["function"]
+            items.append(
+                Item("tool_call", len(items), message, function["arguments"], function["name"], None, call["id"])
+            )
+            asked[call["id"]] = items[-1]
+    starts.append(len(items))
+    sizes = [call["n"] for call in conversation["calls"]]
+    calls = []
+    for call, size in zip(conversation["calls"], sizes, strict=True):
+        end = size
+        while end < len(conversation["messages"]) and conversation["messages"][end]["role"] == "assistant":
+            end += 1
+        tokens = call.get("input_tokens")
+        usage = Usage(tokens, call.get("output_tokens")) if tokens is not None else None
+        calls.append(Call(starts[size], starts[end], usage))
+    tools = tuple(json.dumps(tool) for tool in conversation["tools"])
+    return Transcript(conversation["name"], Head(conversation["system"], tools), tuple(items), tuple(calls))
+
+
+def in_a_row(found: Iterable[Message]) -> list[Message]:
+    """Messages with users' that follow each other as one, as some frameworks send them."""
+    joined: list[Message] = []
+    for message in found:
+        if joined and message.role == joined[-1].role == "user":
+            joined[-1] = Message(joined[-1].items + message.items)
+        else:
+            joined.append(message)
+    return joined
+
+
+def row(message: Message) -> Row:
+    """One message as upstream's output has it."""
+    found: Row = [message.role, len(message.text), digest(message.text)]
+    if message.role == "tool":
+        return [*found, message.items[0].call_id]
+    return [*found, [call.call_id for call in message.calls]] if message.calls else found
+
+
+def sent(
+    label: str,
+    transcript: Transcript,
+    window: int = 12_000,
+    usage: Callable[[View, Call], Usage] | None = None,
+    limit: Callable[[View], bool] | None = None,
+    merged: bool = False,
+) -> Iterator[list[Row] | None]:
+    """What a policy sends at each call, a row for each message; None where it stops, or is refused for good.
+
+    `usage`: what the provider reports of an answered request. `limit`: whether it refuses a request.
+    `merged`: users' messages in a row are one.
+    """
+    spec = open_policy(label)
+    asked: list[Sequence[Item]] = []
+
+    def summarize(items: Iterable[Item], max_tokens: int) -> str:
+        asked.append(list(items))
+        return STUB
+
+    sees = Surroundings(window=window, head=transcript.head, estimator=spec.estimator, summarize=summarize)
+    moments = Moments(spec, sees)
+    joined = 0
+    for call in transcript.calls:
+        for item in transcript.items[joined : call.start]:
+            moments.add(item)
+        request = moments.before_call()
+        view, attempts = request.view, 0
+        while request.stop is None and limit is not None and limit(view) and attempts < 50:
+            smaller = next(iter(moments.on_overflow(view, Overflow("too long", window))), None)
+            if smaller is None:
+                break
+            view, attempts = smaller, attempts + 1
+            if request.lasting:
+                moments.view = view
+        refused = limit is not None and limit(view)
+        shown = in_a_row(messages(view)) if merged else messages(view)
+        yield None if request.stop or refused else [row(message) for message in shown]
+        response = transcript.items[call.start : call.end]
+        for item in response:
+            moments.add(item)
+        if usage:
+            moments.after_call(usage(view, call), response)
+        joined = call.end
+
+
+def plain(rows: Iterable[Row], system: str) -> list[Row]:
+    """Upstream's rows as ours can be: without the system prompt."""
+    return [one for one in rows if not (one[0] == "system" and one[1:3] == [len(system), digest(system)])]
+
+
+def difference(ours: list[Row] | None, theirs: Sequence[Row], whole: Sequence[Row], exact: bool = True) -> str:
+    """Return where two requests differ, '' if they are equal. Who gives up is expected to have sent the whole.
+
+    Roles of synthetic messages don't count, and with `exact` off nor do their texts: they name files, or counts.
+    """
+    ours = list(whole) if ours is None else ours
+    known = {json.dumps(one[1:]) for one in whole}
+    ids = {json.dumps(one[3]) for one in whole if len(one) > 3}
+    for n in range(max(len(ours), len(theirs))):
+        if n >= len(ours) or n >= len(theirs):
+            return f"message {n}: {len(ours)} messages, upstream {len(theirs)}"
+        mine, other = ours[n], theirs[n]
+        made = json.dumps(other[1:]) not in known and not (len(other) > 3 and json.dumps(other[3]) in ids)
+        if made and not exact and json.dumps(mine[1:]) not in known:
+            continue
+        if mine[1:] != other[1:] or (not made and mine[0] != other[0]):
+            return f"message {n}: {mine}, upstream {other}"
+    return ""
+
+
+def read_lines(file: Path) -> list[dict[str, Any]]:
+    """The records of a gzipped file of JSON lines."""
+    with gzip.open(file, "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def by_conversation(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Records of calls in order, by conversation."""
+    return {name: list(group) for name, group in groupby(records, key=lambda one: one["conversation"])}
