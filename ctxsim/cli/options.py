@@ -33,6 +33,9 @@ estimator = click.option(
 tokenizer = click.option("--tokenizer", metavar="NAME", help="What the provider counts by. See: ctxsim tokenizers")
 model = click.option("--model", metavar="ID", help="Window, prices, cache, tokenizer of a model. See: ctxsim models")
 window = click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
+cache = click.option(
+    "--cache", type=click.Choice(CACHES), help="Whose prompt cache rules hold; none: the bill without."
+)
 models_file = click.option("--models", "models_file", type=PATH, metavar="FILE", help="Your own models and prices.")
 
 
@@ -71,7 +74,7 @@ RUN_OPTIONS = (
     model,
     models_file,
     click.option("--summaries", type=click.Choice(get_args(SummaryMode)), help="What summary calls answer."),
-    click.option("--cache", type=click.Choice(CACHES), help="Whose prompt cache rules hold; none: the bill without."),
+    cache,
     click.option("--breakpoints", type=click.Choice(get_args(Breakpoints)), help="Where the agent marks its cache."),
     window,
     head,
@@ -92,5 +95,31 @@ def counted_by(default: str) -> Callable[[Command], Command]:
 def run_options(command: Command) -> Command:
     """Give a command the options that say what is replayed, against which provider, and where results go."""
     for option in reversed(RUN_OPTIONS):
+        command = option(command)
+    return command
+
+
+PLAYED = (
+    click.option("--scenario", metavar="NAME", help="Play this scenario. See: ctxsim scenarios"),
+    click.option("--transcript", metavar="FILE", help="Play this recording."),
+    click.option("--number", type=click.IntRange(min=1), default=1, metavar="N", help="Which transcript of FILE."),
+    window,
+    model,
+    tokenizer,
+    cache,
+)
+
+faults = click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="FAULT",
+    help="429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR or none, slow=SECONDS; may be repeated.",
+)
+
+
+def played(command: Command) -> Command:
+    """Give a command the options that say which conversation is played, and which provider's rules hold."""
+    for option in reversed(PLAYED):
         command = option(command)
     return command

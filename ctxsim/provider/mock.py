@@ -17,7 +17,6 @@ from ctxsim.provider.summaries import MODES, PROMPT
 from ctxsim.provider.vendor import load_vendor
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Head, Item
-from ctxsim.view import View
 
 PROMPT_PLACE = -(1 << 40)
 """Place and message of the summary prompt: no item's of any view."""
@@ -100,11 +99,11 @@ class MockLLM:
         self.head = head
         self.rendering.with_head(head)
 
-    def ask(self, view: View, changed_from: int) -> int:
+    def ask(self, view: Sequence[Item], changed_from: int) -> int:
         """Take a request and return its tokens. Items before `changed_from` are those of the request before."""
         return self.rendering.follow(view, changed_from)
 
-    def judge(self, view: View, tokens: int, changed_from: int) -> Verdict:
+    def judge(self, view: Sequence[Item], tokens: int, changed_from: int) -> Verdict:
         """Return the verdict on the request asked last: pairs first, then the window, then the rate limit.
 
         Items before position `changed_from` are those of the request judged before.

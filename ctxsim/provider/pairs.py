@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ctxsim.transcript import Item
-from ctxsim.view import View
 
 
 class PairCheck:
@@ -13,7 +14,7 @@ class PairCheck:
         self._checked = 0
         self._open: dict[int, Item] = {}
 
-    def errors(self, view: View, changed_from: int = 0) -> list[str]:
+    def errors(self, view: Sequence[Item], changed_from: int = 0) -> list[str]:
         """Return what a provider would refuse in a request that holds these items; empty if it's valid.
 
         Items before position `changed_from` are those of the last view. Rule: Anthropic Messages API and OpenAI Chat
@@ -45,7 +46,7 @@ class PairCheck:
             self._checked, self._open = 0, {}
 
     @staticmethod
-    def _start_of_message(view: View, position: int) -> int:
+    def _start_of_message(view: Sequence[Item], position: int) -> int:
         """The beginning of the message at a position, or of the one whose calls it answers: nothing is open there."""
         while position > 0 and (
             view[position].kind == "tool_result" or view[position - 1].message == view[position].message

@@ -39,6 +39,7 @@ ANSWERS = {
     "models claude-sonnet-4-5": r"anthropic/claude-sonnet-4-5 +\d[\d,]+ +3",
     "policies": r"keep-all   \(bound\)\n[\s\S]*token-budget:budget=40000,retain=500\n",
     "check-policy mask:keep=2": r"^mask:keep=2,batch=1: keeps the contract$",
+    "serve --help": r"Play a conversation's responses to any client",
     "estimators": r"calibrated:file=<str>[\s\S]*chars:ratio=4,rounding=ceil,unit=points\n",
     "check-estimator chars/3": r"^chars:ratio=3: keeps the contract$",
     "scenarios": r"documented-53k: The documented failure",

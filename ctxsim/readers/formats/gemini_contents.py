@@ -12,21 +12,15 @@ Documentation: https://ai.google.dev/api/caching#Content; Gemini CLI saves them 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.conversations import conversations
-from ctxsim.readers.assembly.gemini_parts import (
-    ApiPart,
-    api_parts,
-    compaction_notes,
-    response_parts,
-    result,
-    user_parts,
-)
-from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.readers.assembly.gemini_parts import compaction_notes
+from ctxsim.readers.assembly.gemini_request import add_contents, add_head
+from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
 NAME = "gemini-contents"
@@ -37,22 +31,6 @@ READS = "Contents with all their parts, the system instruction, and function dec
 NOT_READ = "Thought signatures, generation settings, and the screen history of checkpoints."
 
 HOLDERS = ("contents", "clientHistory", "history")
-HEAD_CAMEL = {"system_instruction": "systemInstruction"}
-
-
-class Content(msgspec.Struct):
-    """One turn. Results stand in a `user` turn, in older clients in a `function` turn."""
-
-    role: Literal["user", "model", "function"] | None = None
-    parts: Any = None
-
-
-class Request(msgspec.Struct, rename="camel"):
-    """What stands around the contents of a request."""
-
-    system_instruction: Any = None
-    tools: list[Any] | None = None
-    config: Any = None
 
 
 def matches(sample: Sample) -> bool:
@@ -87,47 +65,8 @@ def _one(name: str, where: str, value: Any, notes: list[str]) -> Transcript:
     assembly = Assembly(name, NAME)
     assembly.notes += notes
     if isinstance(value, dict):
-        _add_head(assembly, value, where)
-    made: list[Part] | None = None
-    for number, entry in enumerate(_contents(value) or [value]):
-        place = f"{where} content {number}"
-        content = convert(entry, Content, place)
-        parts = api_parts(content.parts, place)
-        if content.role == "model":
-            # Streamed pieces of one response can be turns of their own.
-            made = [*(made or []), *response_parts(parts)]
-            continue
-        if made is not None:
-            assembly.response(made)
-            made = None
-        _add_user(assembly, parts, place)
-    if made is not None:
-        assembly.response(made)
+        add_head(assembly, value, where)
+    add_contents(assembly, _contents(value) or [value], where)
     assembly.head_recorded = bool(assembly.system)
     transcript = assembly.transcript()
     return msgspec.structs.replace(transcript, notes=(*transcript.notes, *compaction_notes(transcript)))
-
-
-def _add_head(assembly: Assembly, value: dict[str, Any], where: str) -> None:
-    request = convert({HEAD_CAMEL.get(key, key): field for key, field in value.items()}, Request, where)
-    # The Python library keeps both in its config.
-    if isinstance(request.config, dict):
-        _add_head(assembly, request.config, where)
-    system = request.system_instruction
-    if system:
-        parts = api_parts(system["parts"] if isinstance(system, dict) and "parts" in system else system, where)
-        assembly.system.append("\n".join(part.text for part in parts if part.text))
-    for tool in request.tools or []:
-        declared = (
-            tool.get("functionDeclarations", tool.get("function_declarations")) if isinstance(tool, dict) else None
-        )
-        assembly.tools += map(compact_json, declared if isinstance(declared, list) else [tool])
-
-
-def _add_user(assembly: Assembly, parts: list[ApiPart], where: str) -> None:
-    for part in parts:
-        if part.function_response:
-            answer = part.function_response
-            text, media = result(answer, where)
-            assembly.result(text, answer.id or "", answer.name, media)
-    assembly.user(*user_parts([part for part in parts if not part.function_response]))

@@ -14,14 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from ctxsim.readers.assembly import Assembly
-from ctxsim.readers.assembly.blocks import text_and_media
 from ctxsim.readers.assembly.conversations import conversations
+from ctxsim.readers.assembly.responses_body import Document, add_request
 from ctxsim.readers.assembly.responses_items import Exchanges, is_known
-from ctxsim.readers.source import Sample, Source, compact_json, convert
-from ctxsim.transcript import Transcript, Usage
+from ctxsim.readers.source import Sample, Source, convert
+from ctxsim.transcript import Transcript
 
 NAME = "openai-responses"
 TITLE = "OpenAI Responses API items"
@@ -29,46 +27,6 @@ DOCS = "https://platform.openai.com/docs/api-reference/responses"
 VERSIONS = "Responses API of 2025 and 2026; openai-agents to_input_list()"
 READS = "Messages, reasoning, tool calls of every kind and their outputs, instructions, tools, usage of a response."
 NOT_READ = "Reasoning summaries (the model is not sent them), item references, and what hosted tools read."
-
-
-class TokenDetails(msgspec.Struct):
-    """Parts of the input or of the output."""
-
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
-
-
-class ApiUsage(msgspec.Struct):
-    """Usage of a response; `input_tokens` is the whole prompt."""
-
-    input_tokens: int
-    output_tokens: int | None = None
-    input_tokens_details: TokenDetails | None = None
-    output_tokens_details: TokenDetails | None = None
-
-    def whole(self) -> Usage:
-        """The same in our words."""
-        cached, reasoning = self.input_tokens_details, self.output_tokens_details
-        return Usage(
-            self.input_tokens,
-            self.output_tokens,
-            cached.cached_tokens if cached else None,
-            None,
-            reasoning.reasoning_tokens if reasoning else None,
-        )
-
-
-class Document(msgspec.Struct):
-    """A request (`input`), a response (`output`), both, or items kept by some client."""
-
-    input: str | list[Any] | None = None
-    items: list[Any] | None = None
-    output: list[Any] | None = None
-    instructions: str | list[Any] | None = None
-    tools: list[Any] | None = None
-    model: str | None = None
-    usage: ApiUsage | None = None
-    created_at: float | None = None
 
 
 def matches(sample: Sample) -> bool:
@@ -128,14 +86,8 @@ def _one(name: str, where: str, value: Any, notes: list[str]) -> Transcript:
     held = Document(items=value) if isinstance(value, list) else convert(value, Document, where)
     assembly = Assembly(name, NAME)
     assembly.notes += notes
-    assembly.tools += map(compact_json, held.tools or [])
-    if held.instructions:
-        assembly.system.append(text_and_media(held.instructions, 0)[0])
     exchanges = Exchanges(assembly)
-    exchanges.model = held.model or ""
-    given = [{"role": "user", "content": held.input}] if isinstance(held.input, str) else held.input or []
-    for number, item in enumerate([*given, *(held.items or [])]):
-        exchanges.add(item, f"{where} item {number}")
+    add_request(exchanges, held, where)
     if held.output:
         exchanges.close()
     for number, item in enumerate(held.output or []):

@@ -1,9 +1,11 @@
 """Logs of requests and responses, as proxies, client wrappers and SWE-agent write them; each request is a full copy.
 
-Pairs `{"request": …, "response": …}` of chat completions or Anthropic messages, one a line, in a list, or alone, also
-with the two under `body`; or SWE-agent's lines of `type` request and response.
+Pairs `{"request": …, "response": …}` of chat completions, the Responses API, Anthropic messages or Gemini's
+generateContent, one a line, in a list, or alone, also with the two under `body`; or SWE-agent's lines of `type` request
+and response. `ctxsim serve` writes such pairs.
 
-Documentation: https://platform.openai.com/docs/api-reference/chat, https://docs.anthropic.com/en/api/messages
+Documentation: https://platform.openai.com/docs/api-reference/chat, https://docs.anthropic.com/en/api/messages,
+https://platform.openai.com/docs/api-reference/responses, https://ai.google.dev/api/generate-content
 
     {"request": {"model": "m", "system": "Be brief.", "messages": [{"role": "user", "content": "Any mail?"}]},
      "response": {"model": "m", "content": [{"type": "text", "text": "Two."}],
@@ -21,21 +23,18 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly import Assembly
-from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_user_content
-from ctxsim.readers.assembly.anthropic_content import Message as AnthropicMessage
-from ctxsim.readers.assembly.anthropic_content import response_parts as anthropic_parts
-from ctxsim.readers.assembly.blocks import text_and_media
-from ctxsim.readers.assembly.chat_response import ChatResponse, add_chat_message, epoch_s
-from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
-from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.readers.assembly.chat_response import epoch_s
+from ctxsim.readers.assembly.requests import Logged, transcripts
+from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
+from ctxsim.readers.source import Sample, Source, convert
 from ctxsim.transcript import Transcript
 
 NAME = "request-log"
-TITLE = "Request and response log (OpenAI chat, Anthropic messages, SWE-agent)"
+TITLE = "Request and response log (OpenAI, Anthropic, Gemini, SWE-agent, `ctxsim serve`)"
 DOCS = "https://docs.anthropic.com/en/api/messages"
-VERSIONS = "SWE-agent 1.1 `llm_interactions`; not tried on real ones: pairs of chat completions or Anthropic messages"
+VERSIONS = "SWE-agent 1.1 `llm_interactions`; `ctxsim serve`; not tried on real ones: logs of other proxies"
 READS = "Requests with system prompt and tools, responses, provider usage and times; one transcript a conversation."
-NOT_READ = "Streamed responses (server-sent events), the Responses API, SWE-agent's own estimate of usage, headers."
+NOT_READ = "Streamed responses (server-sent events), SWE-agent's own estimate of usage, headers."
 
 
 class Moment(msgspec.Struct):
@@ -44,31 +43,21 @@ class Moment(msgspec.Struct):
     timestamp: str | float | None = None
 
 
-class Request(msgspec.Struct):
-    """The body of a request in either style; `system` stands beside the messages in Anthropic's."""
-
-    messages: list[Any]
-    system: Any = None
-    tools: list[Any] | None = None
-    model: str | None = None
-
-
-class AnthropicResponse(msgspec.Struct):
-    """A response of the Messages API."""
-
-    content: list[Any]
-    usage: BilledUsage | None = None
-    model: str | None = None
-
-
 class Pair(msgspec.Struct):
-    """One entry of a log. The time is that of the request where the log tells it."""
+    """One entry of a log. The time is that of the request where the log tells it.
+
+    `session`, `kind` and `compacted` are what `ctxsim serve` writes: whose request it is, whether it is one of the
+    conversation, and whether the history before it was shortened.
+    """
 
     request: dict[str, Any]
     response: Any = None
     timestamp: str | float | None = None
     start_time: str | float | None = None
     created_at: str | float | None = None
+    session: str = ""
+    kind: str = "main"
+    compacted: bool = False
 
 
 class Line(msgspec.Struct):
@@ -92,11 +81,11 @@ def _flat(values: list[Any]) -> list[Any]:
 def _is_line(value: Any) -> bool:
     if not isinstance(value, dict) or value.get("type") != "request":
         return False
-    return "messages" in _body(value.get("request_params"))
+    return looks_like_request(_body(value.get("request_params")))
 
 
 def _is_pair(value: Any) -> bool:
-    return isinstance(value, dict) and "response" in value and "messages" in _body(value.get("request"))
+    return isinstance(value, dict) and "response" in value and looks_like_request(_body(value.get("request")))
 
 
 def _body(value: Any) -> dict[str, Any]:
@@ -142,8 +131,10 @@ def _logs(entries: Iterator[tuple[str, Any]], left_out: Frequencies[str]) -> Ite
             inside = convert(pair.request, Moment, f"{where} request").timestamp
             times = (pair.start_time, inside, pair.timestamp, pair.created_at)
             time_s = epoch_s(next((time for time in times if time is not None), None))
-            if logged := _logged(where, _body(pair.request), _body(pair.response), time_s):
-                yield logged
+            if pair.kind != "main":
+                left_out[f"request(s) that are not the conversation left out: {pair.kind}"] += 1
+            elif logged := _logged(where, _body(pair.request), _body(pair.response), time_s):
+                yield msgspec.structs.replace(logged, context=pair.session, compacted=pair.compacted)
             else:
                 left_out["request(s) without a recorded response left out"] += 1
         elif _is_line(value):
@@ -165,37 +156,10 @@ def _logs(entries: Iterator[tuple[str, Any]], left_out: Frequencies[str]) -> Ite
 
 def _logged(where: str, request: dict[str, Any], response: dict[str, Any], time_s: float | None) -> Logged | None:
     """Return a pair in the style of its response; None if there is no answer in it."""
-    sent = convert(request, Request, f"{where} request")
-    caught = Caught()
-    caught.tools += [compact_json(tool) for tool in sent.tools or []]
-    if isinstance(response.get("choices"), list):
-        chat = convert(response, ChatResponse, f"{where} response")
-        _add_chat(caught, sent, where)
-        # The model of the response: behind a proxy it can be another one than was asked for.
-        return Logged(where, caught, tuple(chat.parts()), chat.whole_usage(), time_s or chat.created, chat.model or "")
-    if isinstance(response.get("content"), list):
-        message = convert(response, AnthropicResponse, f"{where} response")
-        _add_anthropic(caught, sent, where)
-        parts = tuple(anthropic_parts(message.content, f"{where} response"))
-        usage = message.usage.whole() if message.usage else None
-        return Logged(where, caught, parts, usage, time_s, message.model or "")
-    return None
-
-
-def _add_chat(caught: Caught, request: Request, where: str) -> None:
-    for number, value in enumerate(request.messages):
-        add_chat_message(caught, value, f"{where} message {number}", first=not caught.said)
-
-
-def _add_anthropic(caught: Caught, request: Request, where: str) -> None:
-    if request.system:
-        caught.system.append(text_and_media(request.system, 0)[0])
-    for number, value in enumerate(request.messages):
-        place = f"{where} message {number}"
-        message = convert(value, AnthropicMessage, place)
-        if message.role == "assistant":
-            caught.response(anthropic_parts(message.content, place))
-        elif message.role == "system":
-            caught.system.append(text_and_media(message.content, 0)[0])
-        else:
-            add_user_content(caught, message.content, place)
+    api = api_of(response)
+    if api is None:
+        return None
+    # The model of the response: behind a proxy it can be another one than was asked for.
+    said = answer(api, response, f"{where} response")
+    sent = caught(api, request, where)
+    return Logged(where, sent, said.parts, said.usage, time_s or said.time_s, said.model)

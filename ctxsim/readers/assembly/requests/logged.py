@@ -57,6 +57,11 @@ class Caught(Assembly):
         super().__init__("")
         self.said: list[Said] = []
 
+    @property
+    def calls(self) -> int:
+        """Number of responses so far."""
+        return sum(said.response for said in self.said)
+
     def user(self, *parts: Part | str) -> None:
         """A user message."""
         self.said.append(Said(tuple(Part("user", part) if isinstance(part, str) else part for part in parts)))
@@ -78,7 +83,10 @@ class Caught(Assembly):
 
 
 class Logged(msgspec.Struct):
-    """One request with its response. `where` is for people: a file, or a line."""
+    """One request with its response. `where` is for people: a file, or a line.
+
+    `context` tells sessions apart, where the log does; `compacted`: the log says that the history was shortened here.
+    """
 
     where: str
     request: Caught
@@ -86,6 +94,8 @@ class Logged(msgspec.Struct):
     usage: Usage | None = None
     time_s: float | None = None
     model: str = ""
+    context: str = ""
+    compacted: bool = False
 
     @property
     def head(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -122,7 +132,8 @@ def _request(logged: Logged) -> Request:
     said = logged.request.said
     places: dict[Hashable, int] = {mark: n for n, one in enumerate(said) if one.response for mark in _marks(one.parts)}
     reply = hash(Said(logged.reply, response=True))
-    return Request([hash(one) for one in said], reply, places, _marks(logged.reply), head=logged.head)
+    keys = [hash(one) for one in said]
+    return Request(keys, reply, places, _marks(logged.reply), logged.context, logged.head, logged.compacted)
 
 
 class LoggedCall(msgspec.Struct):
@@ -134,6 +145,8 @@ class LoggedCall(msgspec.Struct):
     whole: bool
     shorter: bool = False
     asked_again: bool = False
+    replaced: int = 0
+    """Leading messages of the request that a compaction put in the place of the history, if none of it is a reply."""
 
 
 def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: Sequence[Logged]) -> Transcript:
@@ -147,12 +160,13 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
     whole = True
     for call in calls:
         logged = call.logged
+        replaced = call.replaced and _compacted(assembly, logged.request.said[: call.replaced])
         for said in call.new:
             counts[ONLY_REPEATED] += said.response
             _add_said(assembly, said)
         if not call.whole:
             # Where no message is missing, old ones were shortened where they stood: no summary replaced them.
-            compacted = call.shorter and _compacted(assembly, logged)
+            compacted = replaced or (call.shorter and _compacted(assembly, logged.request.said))
             if whole or compacted:
                 assembly.notes.append(
                     f"recorded compaction before call {assembly.calls + 1} ({_short(logged.where)} leaves out or "
@@ -192,14 +206,19 @@ def _calls(thread: Thread, logs: Sequence[Logged], counts: Frequencies[str]) -> 
                 call.whole = True
                 calls = [*calls[: -1 - len(failed)], last]
             call.shorter = length < len(sent)
+            if logged.compacted and not said[length].response:
+                # No reply is left of the history: what follows the messages that are known is the summary.
+                call.replaced, call.new = step.known + 1, call.new[1:]
+                calls.append(call)
+                continue
             last.reply = _as_repeated(last.logged.reply, said[length])
         calls.append(call)
     return calls
 
 
-def _compacted(assembly: Assembly, logged: Logged) -> bool:
-    """Take a request whose history is a shorter one with texts that nobody had said: a summary. False if it isn't."""
-    kept, new = kept_and_new(assembly.items, _kinds_and_texts(logged.request.said))
+def _compacted(assembly: Assembly, history: Iterable[Said]) -> bool:
+    """Take a request's messages, a shorter history with texts that nobody had said: a summary. False if it isn't."""
+    kept, new = kept_and_new(assembly.items, _kinds_and_texts(history))
     if any(new):
         assembly.compacted("", new, kept)
     return any(new)

@@ -1,0 +1,158 @@
+"""Bodies of four APIs: what a request sends, message by message, and what a response answers.
+
+Documentation: https://platform.openai.com/docs/api-reference/chat,
+https://platform.openai.com/docs/api-reference/responses, https://docs.anthropic.com/en/api/messages,
+https://ai.google.dev/api/generate-content
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_user_content
+from ctxsim.readers.assembly.anthropic_content import Message as AnthropicMessage
+from ctxsim.readers.assembly.anthropic_content import response_parts as anthropic_parts
+from ctxsim.readers.assembly.assembly import Part
+from ctxsim.readers.assembly.blocks import text_and_media
+from ctxsim.readers.assembly.chat_response import ChatResponse, add_chat_message
+from ctxsim.readers.assembly.gemini_parts import api_parts
+from ctxsim.readers.assembly.gemini_parts import response_parts as gemini_parts
+from ctxsim.readers.assembly.gemini_request import add_contents, add_head
+from ctxsim.readers.assembly.requests.logged import Caught
+from ctxsim.readers.assembly.responses_body import ApiUsage, Document, add_request
+from ctxsim.readers.assembly.responses_items import Exchanges
+from ctxsim.readers.source import compact_json, convert
+from ctxsim.transcript import Usage
+
+Api = Literal["chat", "responses", "messages", "gemini"]
+
+HOLDS: Mapping[Api, str] = {"chat": "choices", "messages": "content", "responses": "output", "gemini": "candidates"}
+"""By API, the field of a response that is a list of what was answered."""
+
+
+class Answer(NamedTuple):
+    """What a response says, with the provider's usage, the model that answered and when, in epoch seconds."""
+
+    parts: tuple[Part, ...]
+    usage: Usage | None
+    model: str
+    time_s: float | None = None
+
+
+class _Messages(msgspec.Struct):
+    messages: list[Any]
+    system: Any = None
+    tools: list[Any] | None = None
+
+
+class _AnthropicResponse(msgspec.Struct):
+    content: list[Any]
+    usage: BilledUsage | None = None
+    model: str | None = None
+
+
+class _GeminiUsage(msgspec.Struct, rename="camel"):
+    prompt_token_count: int | None = None
+    candidates_token_count: int | None = None
+    cached_content_token_count: int | None = None
+    thoughts_token_count: int | None = None
+
+    def whole(self) -> Usage | None:
+        if self.prompt_token_count is None:
+            return None
+        thoughts = self.thoughts_token_count
+        made = None if self.candidates_token_count is None else self.candidates_token_count + (thoughts or 0)
+        return Usage(self.prompt_token_count, made, self.cached_content_token_count, None, thoughts)
+
+
+class _Candidate(msgspec.Struct):
+    content: dict[str, Any] | None = None
+
+
+class _GeminiResponse(msgspec.Struct, rename="camel"):
+    candidates: list[_Candidate]
+    usage_metadata: _GeminiUsage | None = None
+    model_version: str | None = None
+
+
+def api_of(response: Mapping[str, Any]) -> Api | None:
+    """Return the API that a response is of, told from its fields; None if there is no answer in it."""
+    return next((api for api, field in HOLDS.items() if isinstance(response.get(field), list)), None)
+
+
+def looks_like_request(body: Mapping[str, Any]) -> bool:
+    """Whether a body is a request of one of the APIs."""
+    return any(isinstance(body.get(field), list) for field in ("messages", "contents")) or (
+        isinstance(body.get("input"), str | list) and "model" in body
+    )
+
+
+def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
+    """Return what a request sends: its head, and what each message says. Raises InputError if it doesn't fit."""
+    made = Caught()
+    if api == "gemini":
+        add_head(made, body, where)
+        contents = body.get("contents")
+        add_contents(made, contents if isinstance(contents, list) else [contents] if contents else [], where)
+    elif api == "responses":
+        exchanges = Exchanges(made)
+        add_request(exchanges, convert(body, Document, f"{where} request"), where)
+        exchanges.finish()
+    else:
+        _add_messages(made, api, convert(body, _Messages, f"{where} request"), where)
+    return made
+
+
+def _add_messages(made: Caught, api: Api, sent: _Messages, where: str) -> None:
+    made.tools += [compact_json(tool) for tool in sent.tools or []]
+    if api == "messages" and sent.system:
+        made.system.append(text_and_media(sent.system, 0)[0])
+    for number, value in enumerate(sent.messages):
+        place = f"{where} message {number}"
+        if api == "chat":
+            add_chat_message(made, value, place, first=not made.said)
+            continue
+        message = convert(value, AnthropicMessage, place)
+        if message.role == "assistant":
+            made.response(anthropic_parts(message.content, place))
+        elif message.role == "system":
+            made.system.append(text_and_media(message.content, 0)[0])
+        else:
+            add_user_content(made, message.content, place)
+
+
+def answer(api: Api, response: dict[str, Any], where: str) -> Answer:
+    """Return what a response of that API says. Raises InputError if it doesn't fit."""
+    match api:
+        case "chat":
+            chat = convert(response, ChatResponse, where)
+            return Answer(tuple(chat.parts()), chat.whole_usage(), chat.model or "", chat.created)
+        case "messages":
+            message = convert(response, _AnthropicResponse, where)
+            usage = message.usage.whole() if message.usage else None
+            return Answer(tuple(anthropic_parts(message.content, where)), usage, message.model or "")
+        case "responses":
+            return _of_responses(response, where)
+        case "gemini":
+            found = convert(response, _GeminiResponse, where)
+            content = found.candidates[0].content if found.candidates else None
+            parts = tuple(gemini_parts(api_parts((content or {}).get("parts"), where)))
+            counted = found.usage_metadata.whole() if found.usage_metadata else None
+            return Answer(parts, counted, found.model_version or "")
+
+
+def _of_responses(response: dict[str, Any], where: str) -> Answer:
+    held = convert(response, Document, where)
+    made = Caught()
+    exchanges = Exchanges(made)
+    for number, item in enumerate(held.output or []):
+        exchanges.add(item, f"{where} output {number}")
+    usage = held.usage.whole() if isinstance(held.usage, ApiUsage) else None
+    if usage:
+        exchanges.usage(usage)
+    exchanges.close()
+    parts = tuple(part for said in made.said if said.response for part in said.parts)
+    return Answer(parts, usage, held.model or "", held.created_at)

@@ -1,0 +1,1 @@
+"""A mock endpoint that speaks four vendors' APIs, and real agents driven against it."""

@@ -1,0 +1,115 @@
+"""What all four APIs have in common: a request that was asked, a reply, and a refusal."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import msgspec
+
+from ctxsim.readers.assembly.requests import Caught
+from ctxsim.readers.assembly.requests.bodies import Api
+from ctxsim.transcript import Head, Item
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool that a request offers; `parameters` are the properties of its JSON schema."""
+
+    name: str
+    parameters: dict[str, Any]
+    required: tuple[str, ...] = ()
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One request as the provider sees it. `text` is the last message's, what helper requests are told by."""
+
+    api: Api
+    model: str
+    stream: bool
+    head: Head
+    items: list[Item]
+    tools: tuple[Tool, ...]
+    text: str
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A tool call of a reply; `arguments` is a JSON object."""
+
+    id: str
+    name: str
+    arguments: str
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """The arguments, decoded; under one name where they are no object."""
+        try:
+            value = json.loads(self.arguments or "{}")
+        except ValueError:
+            value = self.arguments
+        return value if isinstance(value, dict) else {"input": value}
+
+
+class Used(msgspec.Struct, frozen=True):
+    """Tokens that a reply reports: the whole prompt, of that read from and written to the cache, and the output."""
+
+    input: int
+    output: int
+    read: int = 0
+    write: int = 0
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """An answer. Without `used` it reports no usage. `broken`: a stream ends with an error in its middle."""
+
+    id: str
+    model: str
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    used: Used | None = None
+    broken: bool = False
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A request that is not answered: why, in the vendor's words; `retry_after_s` for a rate limit."""
+
+    reason: Literal["overflow", "rate_limited", "invalid"]
+    message: str
+    retry_after_s: float = 0.0
+
+
+def head_of(caught: Caught) -> Head:
+    """Return the system prompt and the tool schemas of a request."""
+    return Head("\n\n".join(caught.system), tuple(caught.tools))
+
+
+def items_of(caught: Caught) -> list[Item]:
+    """Return a request's items with their places in it. A result without its call answers nothing."""
+    items: list[Item] = []
+    unanswered: list[Item] = []
+    message = 0
+    for said in caught.said:
+        if said.answer is None:
+            message += 1
+            items += [
+                Item(part.kind, len(items) + n, message, part.text, part.tool, None, part.call_id, part.media)
+                for n, part in enumerate(said.parts)
+            ]
+            if said.response:
+                unanswered = [item for item in items[len(items) - len(said.parts) :] if item.kind == "tool_call"]
+            continue
+        given = said.answer
+        call = _answered(unanswered, given.call_id, given.tool)
+        if not items or items[-1].kind != "tool_result":
+            message += 1
+        tool, answers = (call.tool, call.place) if call else (given.tool, None)
+        items.append(Item("tool_result", len(items), message, given.text, tool, answers, given.call_id, given.media))
+    return items
+
+
+def _answered(unanswered: list[Item], call_id: str, tool: str) -> Item | None:
+    """Take the call that a result answers: by id, or where there is none by the tool's name, in order."""
+    for call in unanswered:
+        if (call_id and call.call_id == call_id) or (not (call_id and call.call_id) and tool == call.tool):
+            unanswered.remove(call)
+            return call
+    return None

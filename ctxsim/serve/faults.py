@@ -1,0 +1,74 @@
+"""What can be made to go wrong: refusals for rate, errors inside a stream, wrong usage, slow answers."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from ctxsim.errors import LabelError
+
+FORMS = "429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR|none, slow=SECONDS"
+
+
+class Limited(msgspec.Struct, frozen=True):
+    """How often a step is refused for rate, and after how many seconds the client may ask again."""
+
+    times: int = 1
+    retry_after_s: float = 3.0
+
+
+class Faults(msgspec.Struct, frozen=True):
+    """Steps count from 1. `usage` multiplies what is reported; None reports nothing."""
+
+    limited: dict[int, Limited] = {}
+    broken: frozenset[int] = frozenset()
+    usage: float | None = 1.0
+    slow_s: float = 0.0
+
+
+def parse_faults(values: tuple[str, ...]) -> Faults:
+    """Return the faults that these texts name, each in one of the forms of FORMS. Raises LabelError for another."""
+    limited: dict[int, Limited] = {}
+    broken: set[int] = set()
+    usage: float | None = 1.0
+    slow_s = 0.0
+    for value in values:
+        head, _, options = value.partition(":")
+        name, at, step = head.partition("@")
+        key, _, amount = head.partition("=")
+        try:
+            if name == "429" and at:
+                limited[_step(step)] = _limited(options)
+            elif name == "stream-error" and at and not options:
+                broken.add(_step(step))
+            elif key == "usage" and not options:
+                usage = None if amount == "none" else _positive(amount)
+            elif key == "slow" and not options:
+                slow_s = _positive(amount)
+            else:
+                raise ValueError
+        except ValueError:
+            raise LabelError(f"fault '{value}' is none of: {FORMS}") from None
+    return Faults(limited, frozenset(broken), usage, slow_s)
+
+
+def _limited(options: str) -> Limited:
+    given = dict(option.split("=") for option in options.split(",")) if options else {}
+    if not given.keys() <= {"retry", "times"}:
+        raise ValueError
+    return Limited(_step(given.get("times", "1")), _positive(given.get("retry", "3")))
+
+
+def _step(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _positive(text: str) -> float:
+    number = float(text)
+    if number < 0 or not math.isfinite(number):
+        raise ValueError
+    return number

@@ -1,0 +1,150 @@
+"""A request's items against the history, by content: what an agent kept, cut, dropped, inserted or sent twice."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter as Frequencies
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from ctxsim.transcript import Item, Kind
+
+State = Literal["kept", "cut", "inserted", "twice"]
+
+PIECE_CHARS = 200
+"""Lines longer than this are looked for in pieces."""
+
+SURE_CHARS = 12
+"""A line of at least this length tells a result by itself."""
+
+AROUND_CHARS = 400
+"""So much an agent may write around a prompt."""
+
+_NUMBERED = re.compile(r"^\s*\d+\s*[|:→\t]\s?")
+
+
+class Known(msgspec.Struct, frozen=True):
+    """One item of the history: what the endpoint said, a result that it asked for, or a prompt."""
+
+    place: int
+    kind: Kind
+    text: str
+    tool: str = ""
+    call_id: str = ""
+
+
+class Match(msgspec.Struct, frozen=True):
+    """What one item of a request is: the place that it stands for, or None for what the agent inserted.
+
+    `held` is the share of the result's lines that it still holds.
+    """
+
+    place: int | None
+    state: State
+    held: float = 1.0
+
+
+class Matched(msgspec.Struct, frozen=True):
+    """A request item by item, and the places of the history that are not in it."""
+
+    matches: tuple[Match, ...]
+    dropped: tuple[int, ...]
+
+
+class Matcher:
+    """Knows the history as it grows."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Known] = {}
+        self._by_id: dict[tuple[str, str], int] = {}
+        self._by_line: dict[str, int] = {}
+        self._results: dict[tuple[int, str], float] = {}
+
+    def learn(self, known: Iterable[Known]) -> None:
+        """The history grows."""
+        for one in known:
+            self._known[one.place] = one
+            if one.call_id:
+                self._by_id[one.kind, one.call_id] = one.place
+            if one.kind == "tool_result":
+                for line in _lines(one.text):
+                    # A line that two results share tells neither.
+                    self._by_line[line] = -1 if self._by_line.get(line, one.place) != one.place else one.place
+
+    def match(self, items: Sequence[Item]) -> Matched:
+        """Return what each item is, and which places are missing."""
+        used: set[int] = set()
+        matches: list[Match] = []
+        after = -1
+        for item in items:
+            found = self._of(item, used, after)
+            place = found.place
+            if place is not None:
+                if place in used:
+                    found = msgspec.structs.replace(found, state="twice")
+                used.add(place)
+                after = max(after, place)
+            matches.append(found)
+        return Matched(tuple(matches), tuple(place for place in sorted(self._known) if place not in used))
+
+    def _of(self, item: Item, used: set[int], after: int) -> Match:
+        if item.kind == "tool_result":
+            return self._result(item)
+        if item.kind == "tool_call" and (place := self._by_id.get(("tool_call", item.call_id))) is not None:
+            return Match(place, "kept")
+        if item.kind == "reasoning":
+            return Match(None, "inserted")
+        alike = [one.place for one in self._known.values() if one.kind == item.kind and _is(one, item)]
+        # Of equal ones the next that isn't there yet; else it is there twice.
+        free = [place for place in alike if place not in used]
+        place = next((one for one in free if one > after), next(iter(free or alike), None))
+        return Match(place, "inserted" if place is None else "kept")
+
+    def _result(self, item: Item) -> Match:
+        place = self._by_id.get(("tool_result", item.call_id)) if item.call_id else None
+        if place is None:
+            place = self._by_content(item.text)
+        if place is None:
+            return Match(None, "inserted")
+        if (place, item.text) not in self._results:
+            self._results[place, item.text] = share_held(self._known[place].text, item.text)
+        held = self._results[place, item.text]
+        return Match(place, "kept" if held == 1 else "cut", held)
+
+    def _by_content(self, text: str) -> int | None:
+        """The result that most lines are of."""
+        votes = Frequencies(
+            place
+            for line in text.splitlines()
+            for form in {line.strip(), _NUMBERED.sub("", line).strip()}
+            if (place := self._by_line.get(form, -1)) >= 0
+        )
+        return votes.most_common(1)[0][0] if votes else None
+
+
+def _is(known: Known, item: Item) -> bool:
+    if known.kind == "tool_call":
+        return (known.tool, known.text) == (item.tool, item.text)
+    said, given = known.text.strip(), item.text.strip()
+    if known.kind == "user" and len(said) >= SURE_CHARS:
+        return said in given and len(given) <= len(said) + AROUND_CHARS
+    return said == given
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (line for raw in text.splitlines() if len(line := raw.strip()) >= SURE_CHARS)
+
+
+def share_held(whole: str, text: str) -> float:
+    """Return the share of a result's lines that a text holds; 1 for one that holds all of it."""
+    if whole.strip() in text:
+        return 1.0
+    pieces = [
+        line[start : start + PIECE_CHARS]
+        for raw in whole.splitlines()
+        if (line := raw.strip())
+        for start in range(0, len(line), PIECE_CHARS)
+    ]
+    return sum(piece in text for piece in pieces) / len(pieces) if pieces else 1.0

@@ -1,0 +1,53 @@
+"""`ctxsim serve` as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from command_line import ctxsim
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+
+def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
+    command = [sys.executable, "-u", "-m", "ctxsim", "serve", "--scenario", "documented-53k", "--port", "0",
+               "--log", str(tmp_path / "log.jsonl"), "--files", str(tmp_path / "files")]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout
+            server.stdout.readline()
+            found = re.search(r"7 steps at (http://127\.0\.0\.1:\d+/v1)", server.stdout.readline())
+            assert found
+            schema = {"type": "object", "properties": {"command": {"type": "string"}}}
+            tools = [{"type": "function", "function": {"name": "bash", "parameters": schema}}]
+            body = {"model": "m", "messages": [{"role": "user", "content": "Go."}], "tools": tools}
+            asked = urllib.request.Request(f"{found[1]}/chat/completions", json.dumps(body).encode())
+            with urllib.request.urlopen(asked) as answer:
+                (call,) = json.load(answer)["choices"][0]["message"]["tool_calls"]
+            file = json.loads(call["function"]["arguments"])["command"].removeprefix("cat ")
+            assert Path(file).read_text()
+            assert server.stdout.readline().startswith("default 1: step 1, ")
+        finally:
+            server.terminate()
+    assert json.loads((tmp_path / "log.jsonl").read_text())["response"]["choices"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "say what to play"),
+        (["--scenario", "documented-53k", "--fault", "fire"], "is none of"),
+        (["--scenario", "documented-53k", "--host", "192.0.2.1"], "can't listen on 192.0.2.1"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(arguments: list[str], told: str, tmp_path: Path) -> None:
+    done = ctxsim("serve", *arguments, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and told in done.stderr
