@@ -14,6 +14,8 @@ from typing import Any, get_type_hints
 import pandas
 import pytest
 
+from benchmarks.agents import equality
+from benchmarks.agents import page as agents_page
 from ctxsim.policies import open_policies, registered_policies
 from ctxsim.results.catalogue import markdown
 from ctxsim.results.run import TABLES, columns
@@ -192,3 +194,14 @@ def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path
     (example,) = (block for block in blocks(ROOT / "README.md") if "ctxsim.measure(" in block)
     assert len(example.splitlines()) <= 6
     run_all([example], monkeypatch, tmp_path)
+
+
+def test_the_page_of_agents_is_current() -> None:
+    assert (DOCS / "agents.md").read_text(encoding="utf-8") == agents_page()
+
+
+def test_equality_is_told_of_policies_that_exist() -> None:
+    known = registered_policies()
+    for name, said in equality().items():
+        assert known[name].family in ("agents", "frameworks")
+        assert all(0 <= pair[0] <= pair[1] for pair in said.values() if isinstance(pair, list))

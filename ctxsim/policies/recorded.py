@@ -34,16 +34,18 @@ class Recorded(Policy):
     def before_call(self, view: View) -> View:
         self._call += 1
         if compaction := self._compactions.get(self._call):
-            view = self._compact(view, compaction)
+            view = compacted(view, compaction)
         gone = [place for place in self._cleared.get(self._call, ()) if view.find(place) is not None]
         return view.rewrite(dict.fromkeys(gone, CLEARED), "cleared by the recorded agent")
 
-    def _compact(self, view: View, compaction: Compaction) -> View:
-        kept = set(compaction.kept)
-        old = {item.place for item in view if item.order < compaction.at and item.place not in kept}
-        reason = f"compacted by the recorded agent{f' ({compaction.started_by})' if compaction.started_by else ''}"
-        view = view.drop(view.partners(old), reason)
-        at = next((item.order for item in view if item.order < compaction.at), compaction.at)
-        for text in compaction.summary:
-            view = view.insert(text, at, reason, kind="summary", sources=[place for place in old if place >= 0])
-        return view
+
+def compacted(view: View, compaction: Compaction) -> View:
+    """Return a view without what the recorded compaction left out, and with the summary that the agent got."""
+    kept = set(compaction.kept)
+    old = {item.place for item in view if item.order < compaction.at and item.place not in kept}
+    reason = f"compacted by the recorded agent{f' ({compaction.started_by})' if compaction.started_by else ''}"
+    view = view.drop(view.partners(old), reason)
+    at = next((item.order for item in view if item.order < compaction.at), compaction.at)
+    for text in compaction.summary:
+        view = view.insert(text, at, reason, kind="summary", sources=[place for place in old if place >= 0])
+    return view

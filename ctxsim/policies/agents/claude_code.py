@@ -23,7 +23,7 @@ class ClaudeCode(Policy):
     """From the window less `reserve` and `buffer` on: one summary, and up to `files` files that were read last.
 
     Closed source. The thresholds are those of 19 automatic compactions in recorded sessions: 167,000 of a window of
-    200,000, and 155,000 in versions up to 2.1.1x that reserved 32,000 (`reserve=32000`). The number compared is the
+    200,000, and 155,000 in versions to 2.1.19, which reserved 32,000 (`reserve=32000`). The number compared is the
     last usage and an estimate of what joined since. Files come again with `file_tokens` each and `file_budget`
     together. `micro`: "time" clears results but the newest `keep_recent` after an idle hour, "size", of versions to
     2.1.2x, the oldest ones over 40,000 tokens of results, but for the newest three, if that frees 20,000; "off"

@@ -1,5 +1,6 @@
 """Cline: a summary and 20,000 tokens of what came last, or the history folded without a model."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,8 +14,9 @@ from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import RESPONSE_KINDS, Item
 from ctxsim.view import View
 
-ASSISTANT_FIELDS, USER_FIELDS = 283, 120
-"""Characters of a message's own fields (id, time, metrics), means of a session in Cline's format."""
+ASSISTANT_FIELDS, RESULT_FIELDS, USER_FIELDS = 283, 207, 120
+"""Characters of a message's own fields (id, time, metrics), means of a session in Cline's format; a result stands in an
+object of its own, of 87 characters as observed."""
 
 LEFT_OF_RESULTS = 16
 """Characters of a result that the summariser gets when much is to be summarised."""
@@ -45,7 +47,8 @@ class Cline(Policy):
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
-        self._cut: dict[int, int] = {}  # characters that a result lost on arrival, by place
+        # By place, the tokens by which a result counts more than its text does: as it is sent, and whole.
+        self._more: dict[int, tuple[int, int]] = {}
         self._compacted = False
         self._recovered = False
         self._frozen: set[int] = set()
@@ -54,15 +57,15 @@ class Cline(Policy):
         return self.threshold_ratio * self.sees.window
 
     def on_tool_result(self, item: Item) -> Item:
-        text = ends_of(item.text, 4_000, 4_000, "\n...[truncated {left} chars]...\n")
-        if text != item.text:
-            self._cut[item.place] = len(item.text) - len(text)
+        text = ends_of(item.text, 3_985, 3_985, "\n...[truncated {left} chars]...\n")
+        plain = len(json.dumps(text))
+        self._more[item.place] = (_in_an_object(text, plain), _in_an_object(item.text, plain))
         return item.with_text(text)
 
     def before_call(self, view: View) -> View:
         if newly_asked(view):
             self._recovered = False
-        used = self.sees.estimate(view) + sum(map(self._fields, view)) + self._whole(view)
+        used = self.sees.estimate(view) + sum(self._fields(item, self._compacted) for item in view)
         if used < self.threshold():
             return view
         reason = f"{used:,} tokens are {self.threshold():,.0f} or more"
@@ -76,18 +79,15 @@ class Cline(Policy):
         self._recovered = True
         return self._basic(view, sum(map(self._size, view)) / 2, "the provider refused: window exceeded")
 
-    def _fields(self, item: Item) -> int:
-        """Tokens of the fields around an item: one message for each response and for each result."""
-        fields = ASSISTANT_FIELDS if item.kind == "tool_call" else USER_FIELDS
-        return -(-fields // 3)
-
-    def _whole(self, view: View) -> int:
-        """Tokens by which results count more than what is sent of them."""
-        return sum(self._cut.get(item.place, 0) for item in view) // 3 if self._compacted else 0
+    def _fields(self, item: Item, whole: bool) -> int:
+        """Tokens of what stands around an item: one message for each response and for each result."""
+        if item.kind == "tool_result":
+            return self._more.get(item.place, (0, 0))[whole]
+        return -(-(ASSISTANT_FIELDS if item.kind == "tool_call" else USER_FIELDS) // 3)
 
     def _size(self, item: Item) -> int:
         """Tokens of an item when it is decided what stays: a result counts whole."""
-        return self.sees.estimator.item(item) + self._fields(item) + self._cut.get(item.place, 0) // 3
+        return self.sees.estimator.item(item) + self._fields(item, whole=True)
 
     def _agentic(self, view: View, reason: str) -> View:
         tokens, start = 0, len(view)
@@ -126,6 +126,11 @@ class Cline(Policy):
         at = next((item.order for item in view if item.place in self._frozen), view[-1].order + 1)
         made = view.drop([item.place for item in old], reason)
         return made.insert(_notice(old), at, reason, sources=[item.place for item in old])
+
+
+def _in_an_object(text: str, plain: int) -> int:
+    """Tokens by which a result counts more than JSON of `plain` characters: it is JSON in JSON, in its message."""
+    return -(-(len(json.dumps(json.dumps(text))) - plain + RESULT_FIELDS) // 3)
 
 
 def _notice(old: Sequence[Item]) -> str:

@@ -15,8 +15,8 @@ class CopilotCli(Policy):
 
     Closed source: as observed. Usage plays no part. What was sent when it began becomes a summary that quotes all
     texts of the user; what came meanwhile stays. Its count was ours, 4 tokens for each message, and `overhead` more
-    for its tools. A result of 28 KB or more becomes a notice with its first five lines and a file's name. A refused
-    request ends the turn.
+    for its tools. A result of `large_output_bytes` or more (19.7 KB stayed, 27.4 KB did not) becomes a notice with
+    its first five lines and a file's name. A refused request ends the turn.
     """
 
     family = "agents"
@@ -26,8 +26,8 @@ class CopilotCli(Policy):
     decides_by: ClassVar[str] = "tokenizer"
 
     at: Share = 0.8
-    overhead: Count = 1_270
-    large_output_bytes: Positive = 28 * 1_024
+    overhead: Count = 1_250
+    large_output_bytes: Positive = 20 * 1_024
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
@@ -49,7 +49,7 @@ class CopilotCli(Policy):
         if self._summarised is not None:
             view = self._swapped(view, *self._summarised)
             self._summarised = None
-        used = self.sees.estimate(view) + 4 * len(view.messages()) + self.overhead
+        used = self.sees.estimate(view) + self.overhead
         if used >= self.threshold() and not all(item.synthetic for item in view):
             text = self.sees.summarize(view, self.summary_tokens)
             asked = [item.text for item in view if item.kind == "user"]

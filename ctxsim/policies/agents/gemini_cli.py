@@ -105,7 +105,8 @@ class GeminiCli(Policy):
         """How many items are old."""
         total, seen, last = sum(len(item.text) for item in history), 0, 0
         for position, item in enumerate(history):
-            if item.kind == "user":
+            # Texts of the user in a row are one message.
+            if item.kind == "user" and (not position or history[position - 1].kind != "user"):
                 last = position
                 if seen >= (1 - self.compression_preserve) * total:
                     return position

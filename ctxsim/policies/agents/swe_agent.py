@@ -1,4 +1,4 @@
-"""SWE-agent: old observations become one line, but for the first."""
+"""SWE-agent: old observations become one line, but for the task."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ LIMIT = 100_000
 
 @dataclass
 class SweAgent(Policy):
-    """Observations become a line that counts their lines, but for the first and at least the last `n`.
+    """Observations become a line that counts their lines, but for the first, the task, and at least the last `n`.
 
     SWE-agent/SWE-agent, sweagent/agent/history_processors.py, last_n_observations; the default configuration of 1.1
     has none. `polling` lets that happen only every so many observations. Decided anew at every request. An
@@ -35,10 +35,10 @@ class SweAgent(Policy):
         return item if len(item.text) <= LIMIT else item.with_text(item.text[:LIMIT])
 
     def before_call(self, view: View) -> View:
-        results = view.results
-        last = max(0, len(results) // self.polling * self.polling - self.n)
+        observations = [item for item in view if item.kind in ("user", "tool_result")]
+        last = max(0, len(observations) // self.polling * self.polling - self.n)
         elided = {
             item.place: f"Old environment output: ({len(item.text.splitlines())} lines omitted)"
-            for item in results[1:last]
+            for item in observations[1:last]
         }
         return view.rewrite(elided, f"older than the newest {self.n} observations")

@@ -1,0 +1,62 @@
+"""Claude Code, by hand."""
+
+from __future__ import annotations
+
+import json
+
+from driven import SUMMARY, Driven
+
+from ctxsim.policies.agents.idle import CLEARED
+
+SMALL = "claude-code:reserve=200,buffer=130"  # 1,000 tokens leave 670
+
+
+def test_the_window_less_what_is_reserved_is_the_threshold() -> None:
+    for used, compacted in ((665, False), (668, True)):
+        driven = Driven(SMALL, 1_000)
+        driven.user("The task.")
+        driven.calls("twelve chars", used=used)  # 12 / 4 = 3 tokens since the usage
+        assert (SUMMARY in driven.sent()) is compacted
+
+
+def test_everything_becomes_a_summary_and_the_files_read_last_come_again() -> None:
+    driven = Driven(f"{SMALL},files=2,file_tokens=3", 1_000)
+    driven.user("The task.")
+    for name in ("a", "b", "c", "b"):
+        path = json.dumps({"file_path": name})
+        driven.calls(f"content of {name}", tool="Read", used=100, arguments=path)
+    driven.calls("out", used=900)
+    # The newest of each file, 3 tokens of 4 characters each, without those before the two newest files.
+    assert driven.sent() == [SUMMARY, "content of b"[:12], "content of c"[:12]]
+
+
+def test_after_an_idle_hour_all_but_the_newest_results_are_cleared() -> None:
+    driven = Driven("claude-code:keep_recent=1", 200_000)
+    driven.user("The task.")
+    driven.calls("one", used=100)
+    assert CLEARED not in driven.sent()
+    driven.calls("plan", tool="mcp__notes__read", used=100)
+    driven.calls("two", used=100)
+    driven.sees.now_s = 3_599
+    assert CLEARED not in driven.sent()
+    driven.calls("three", used=100)
+    driven.sees.now_s = 3_599 + 3_600
+    assert [text for text in driven.sent() if text not in ("The task.", "{}")] == [CLEARED, "plan", CLEARED, "three"]
+
+
+def test_by_size_the_oldest_results_are_cleared_if_that_is_worth_it() -> None:
+    # Results of 15,000 tokens: three are 45,000, but the newest three stay. With five 75,000: two are cleared, which
+    # leaves 45,000; the third may not go. 30,000 freed are over 20,000.
+    driven = Driven("claude-code:micro=size,bash_max_output_length=100000", 1_000_000)
+    driven.user("The task.")
+    for number in range(5):
+        driven.calls(f"{number}" * 60_000, used=100)
+        assert (CLEARED in driven.sent()) is (number == 4)
+    assert [text[:1] for text in driven.sent() if len(text) > 1_000 or text == CLEARED] == ["[", "[", "2", "3", "4"]
+
+
+def test_only_a_shells_output_is_cut() -> None:
+    driven = Driven("claude-code", 200_000)
+    driven.user()
+    shell, read = driven.calls("x" * 40_000), driven.calls("x" * 40_000, tool="Read")
+    assert len(driven.text(shell[0])) < 30_100 and len(driven.text(read[0])) == 40_000

@@ -1,0 +1,24 @@
+"""Kimi CLI, by hand."""
+
+from __future__ import annotations
+
+from driven import SUMMARY, Driven
+
+
+def test_two_messages_stay_with_their_results() -> None:
+    driven = Driven("kimi-cli", 100_000)
+    driven.user("The task.")
+    for number in range(3):
+        driven.calls(f"result {number}", used=49_000)
+        assert SUMMARY not in driven.sent()
+    driven.calls("result 3", used=50_000)  # 50,000 are left of 100,000, long before 85 %
+    assert driven.sent() == [SUMMARY, "{}", "result 2", "{}", "result 3"]
+    assert all(item.kind != "tool_call" for item in driven.asked[0])
+
+
+def test_the_share_is_first_where_the_window_is_large() -> None:
+    driven = Driven("kimi-cli", 1_000_000)
+    driven.user("The task.")
+    for used, compacted in ((100, False), (100, False), (849_000, False), (850_000, True)):
+        driven.calls("r", used=used)
+        assert (SUMMARY in driven.sent()) is compacted

@@ -1,0 +1,70 @@
+"""opencode, by hand."""
+
+from __future__ import annotations
+
+from driven import SUMMARY, Driven
+
+from ctxsim.policies.agents.idle import CLEARED
+from ctxsim.policies.agents.opencode import GO_ON
+
+# 1,000 less 200 of output: 800 usable, of which a quarter, 200 tokens, may stay.
+SMALL = "opencode:output=200"
+
+
+def test_the_usage_of_a_step_decides_and_results_since_do_not_count() -> None:
+    driven = Driven(SMALL, 1_000)
+    driven.user("The task.")
+    driven.calls("x" * 4_000, used=799)
+    assert SUMMARY not in driven.sent()
+    driven.calls("y", used=800)
+    assert SUMMARY in driven.sent()
+    assert SUMMARY not in [text for text in driven.sent() if text != SUMMARY], "once, until usage is told again"
+
+
+def test_summary_then_the_newest_exchanges_then_the_request_to_go_on() -> None:
+    driven = Driven(SMALL, 1_000)
+    driven.user("The task.")
+    for letter in "abc":
+        # 240 characters and the fields of two blocks in JSON: about 60 + 30 tokens. Two fit 200, three don't.
+        driven.calls(letter * 240, used=100)
+    driven.calls("d" * 240, used=800)
+    assert driven.sent() == [SUMMARY, "{}", "c" * 240, "{}", "d" * 240, GO_ON]
+    assert all(len(item.text) <= 2_000 for item in driven.asked[0])
+
+
+def test_where_the_newest_is_too_large_nothing_stays() -> None:
+    driven = Driven(SMALL, 1_000)
+    driven.user("The task.")
+    driven.calls("a", used=100)
+    driven.calls("b" * 4_000, used=800)
+    assert driven.sent() == [SUMMARY, GO_ON]
+    # The summariser gets 2,000 characters of it.
+    assert max(len(item.text) for item in driven.asked[0]) == 2_000
+
+
+def test_a_refused_request_is_compacted_every_time() -> None:
+    driven = Driven(SMALL, 1_000)
+    driven.user("The task.")
+    for _ in range(3):
+        driven.calls("a" * 800, "b" * 800, used=100)
+        answer = driven.refused()
+        assert answer is not None and SUMMARY in [item.text for item in answer]
+
+
+def test_a_window_no_larger_than_the_output_is_never_compacted() -> None:
+    driven = Driven("opencode", 32_000)
+    driven.user("The task.")
+    driven.calls("a", used=31_000)
+    assert SUMMARY not in driven.sent()
+
+
+def test_pruning_clears_what_is_older_than_two_turns_and_much_newer_text() -> None:
+    driven = Driven("opencode:prune=True,max_bytes=100000", 10_000_000)
+    driven.user("one")
+    for _ in range(4):
+        driven.calls("x" * 80_000, used=100)  # 20,000 tokens each: the newest two are 40,000
+    for text in ("two", "three"):
+        assert CLEARED not in driven.sent()
+        driven.says(used=100)
+        driven.user(text)
+    assert [text for text in driven.sent() if text == CLEARED] == [CLEARED, CLEARED]

@@ -1,0 +1,66 @@
+"""pi, by hand."""
+
+from __future__ import annotations
+
+from driven import SUMMARY, Driven
+
+# 1,000 less 400: 600; the tail is 50 tokens, 200 characters.
+SMALL = "pi:reserve_tokens=400,keep_recent_tokens=50"
+
+
+def test_it_looks_only_where_a_run_ends() -> None:
+    driven = Driven(SMALL, 1_000)
+    driven.user("The task.")
+    for _ in range(3):
+        driven.calls("x" * 400, used=900)
+        assert SUMMARY not in driven.sent()
+    driven.says("Done.", used=600)
+    assert SUMMARY not in driven.sent()
+    driven.user("More.")
+    driven.says("Done.", used=601)
+    assert SUMMARY in driven.sent()
+
+
+def test_where_a_result_crosses_the_limit_the_tail_begins_after_it() -> None:
+    driven = Driven(SMALL, 1_000)
+    driven.user("The task.")
+    driven.calls("a" * 400, used=100)  # 100 tokens: the newest exchange and this one cross 50 within this result
+    driven.calls("b" * 100, used=100)  # 25 and 1 and, for the call's name and arguments, 2
+    driven.says("Done.", used=700)  # 2
+    assert driven.sent() == [SUMMARY, "{}", "b" * 100, "Done."]
+
+
+def test_a_turn_that_is_cut_has_a_summary_of_its_own() -> None:
+    driven = Driven(SMALL, 1_000)
+    driven.user("One.")
+    driven.says("Done one.", used=100)
+    driven.user("Two.")
+    driven.calls("a" * 400, used=100)
+    driven.calls("b" * 100, used=100)
+    driven.says("Done two.", used=700)
+    assert driven.sent()[0] == f"{SUMMARY}\n\n{SUMMARY}"
+    assert [[item.text[:8] for item in asked] for asked in driven.asked] == [
+        ["One.", "Done one"],
+        ["Two.", "{}", "aaaaaaaa"],
+    ]
+
+
+def test_a_refusal_is_mended_once_per_run() -> None:
+    driven = Driven(SMALL, 1_000)
+    driven.user("One.")
+    driven.sent()
+    for number in range(2):
+        driven.calls("a" * 400, used=100)
+        driven.calls("b" * 40, used=100)
+        assert (driven.refused() is not None) is (number == 0)
+    driven.says("Done.", used=100)
+    driven.user("Two.")
+    driven.sent()
+    assert driven.refused() is not None
+
+
+def test_a_shell_keeps_its_last_lines_and_a_file_its_first() -> None:
+    driven = Driven("pi:max_lines=2", 200_000)
+    driven.user()
+    (shell,), (read,) = driven.calls("1\n2\n3\n4"), driven.calls("1\n2\n3\n4", tool="read")
+    assert driven.text(shell) == "...2 lines truncated...\n\n3\n4" and driven.text(read).startswith("1\n2\n")

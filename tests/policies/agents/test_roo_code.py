@@ -1,0 +1,48 @@
+"""Roo Code, by hand."""
+
+from __future__ import annotations
+
+from driven import SUMMARY, Driven
+
+
+def test_usage_and_half_as_much_again_as_the_last_message_decide() -> None:
+    # 10,000 less a tenth and less 2,000 of output (a fifth) is 7,000. 100 tokens count 150.
+    for used, compacted in ((6_849, False), (6_851, True)):
+        driven = Driven("roo-code", 10_000)
+        driven.user("The task.")
+        driven.calls("word " * 99 + "word", used=used)
+        assert (SUMMARY in driven.sent()) is compacted
+
+
+def test_results_in_one_message_count_together() -> None:
+    driven = Driven("roo-code", 10_000)
+    driven.user("The task.")
+    driven.calls("word " * 50, "word " * 50, used=6_860)
+    assert driven.sent() == [SUMMARY]
+
+
+def test_where_the_summary_fails_half_of_the_messages_are_hidden() -> None:
+    driven = Driven("roo-code", 10_000, refuses=lambda items: True)
+    driven.user("The task.")
+    for number in range(4):
+        driven.calls(f"result {number}", used=9_000 if number == 3 else 100)
+    # Nine messages: (9 - 1) / 2 = 4 after the first are hidden.
+    note = "[Sliding window truncation: 4 messages hidden to reduce context]"
+    assert driven.sent() == ["The task.", note, "{}", "result 2", "{}", "result 3"]
+
+
+def test_a_refusal_under_both_thresholds_sends_the_same_again() -> None:
+    """Upstream's defect: the request that was refused at 19,474 of 200,000 tokens goes out three more times."""
+    driven = Driven("roo-code", 200_000)
+    driven.user("The task.")
+    driven.calls("r", used=19_474)
+    assert driven.refused() is None and not driven.asked
+    driven.calls("r", used=151_000)
+    assert driven.refused() is not None
+
+
+def test_without_usage_nothing_is_done() -> None:
+    driven = Driven("roo-code", 1_000)
+    driven.user("word " * 5_000)
+    driven.calls("r", used=0)
+    assert SUMMARY not in driven.sent()
