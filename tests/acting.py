@@ -16,6 +16,8 @@ from ctxsim.transcript import Call, Compaction, Head, Item, Media, Transcript, U
 
 ACTING = {
     # Parameters under which a policy edits most of the conversations below. A new policy needs a line here.
+    "adk-compact": "adk-compact:token_threshold=100,event_retention_size=2,summary_tokens=20",
+    "adk-filter": "adk-filter:num_invocations_to_keep=1",
     "af-context-window": "af-context-window:max_context_window_tokens=500,keep_last_tool_call_groups=1",
     "af-selective": "af-selective",
     "af-sliding": "af-sliding:keep_last_groups=2",
@@ -37,6 +39,7 @@ ACTING = {
     "fifo": "fifo:budget=120",
     "gemini-cli": "gemini-cli:compression_threshold=0.1,protect=50,prunable=10,summary_tokens=20",
     "goose": "goose:auto_compact_threshold=0.1,summary_tokens=20",
+    "haystack-sliding": "haystack-sliding:context_window=300,compact_at=0.5,compact_to=0.2",
     "head-tail": "head-tail:lines=3,bytes=60",
     "inspect-edit": "inspect-edit:at=300,keep_tool_uses=1,keep_tool_inputs=False",
     "inspect-trim": "inspect-trim:at=250,preserve=0.4",
@@ -46,10 +49,12 @@ ACTING = {
     "langchain-summarize": "langchain-summarize:trigger=100,keep=2,max_tokens=20",
     "langchain-trim": "langchain-trim:max_tokens=150,start_on=human/ai,allow_partial=True",
     "langmem": "langmem:max_tokens=300,max_tokens_before_summary=100,max_summary_tokens=20",
+    "llamaindex-buffer": "llamaindex-buffer:token_limit=100",
     "mask": "mask:keep=1",
     "max-messages": "max-messages:n=3",
     "max-result-chars": "max-result-chars:chars=20",
     "openai-compact": "openai-compact:compact_threshold=100,summary_tokens=20",
+    "openai-trimmer": "openai-trimmer:recent_turns=1,max_output_chars=100,preview_chars=10",
     "opencode": "opencode:output=4600,tail=100,max_lines=4,summary_tokens=20",
     "openhands": "openhands:max_size=6,keep_first=2,max_tokens=200,summary_tokens=20",
     "openhands-condenser": "openhands-condenser:max_size=6,keep_first=1,max_tokens=300,summary_tokens=20",
@@ -70,6 +75,9 @@ ACTING = {
     "token-budget": "token-budget:budget=50,retain=10",
     "truncate-after-use": "truncate-after-use:retain=5",
 }
+SEVERAL_TURNS = {"adk-filter", "openai-trimmer"}
+"""Policies that never edit a conversation in which the user speaks once."""
+
 CHAINS = (
     "head-tail:lines=2,bytes=50+summary:at=0.1,keep_last=2",
     "mask:keep=1+retry+fifo:budget=100",

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import msgspec
 import pytest
-from acting import CHAINS, PROVIDERS, acting_labels, eventful
+from acting import CHAINS, PROVIDERS, SEVERAL_TURNS, acting_labels, eventful
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from project import ROOT, TESTS
@@ -62,7 +62,9 @@ def acted(label: str, provider: Provider) -> list[bool]:
 def test_every_policy_acts_in_most_cases(label: str) -> None:
     """What never edits keeps any contract. A policy that fails here needs sharper parameters in tests/acting.py."""
     counts = {name: sum(acted(label, provider)) for name, provider in PROVIDERS.items()}
-    assert max(counts.values()) > 0.8 * len(CONVERSATIONS), counts
+    once = [one for one in CONVERSATIONS if sum(item.kind == "user" for item in one.items) == 1]
+    may = len(CONVERSATIONS) - (len(once) if label.partition(":")[0] in SEVERAL_TURNS else 0)
+    assert max(counts.values()) > 0.8 * may, counts
 
 
 # the test of the test: mutants of every policy are caught

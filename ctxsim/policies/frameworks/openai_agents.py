@@ -1,0 +1,47 @@
+"""The OpenAI Agents SDK's trimmer: long results of earlier turns become previews."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.policy import Count, Family, Policy, Positive
+from ctxsim.view import View
+
+
+@dataclass
+class OpenaiTrimmer(Policy):
+    """Before the `recent_turns`-th user text from the end, cut results over `max_output_chars` to a preview.
+
+    openai/openai-agents-python, agents/extensions/tool_output_trimmer.py, ToolOutputTrimmer. Decided anew at each call.
+    With fewer user texts than that nothing is ever cut: not in a run with one task.
+    """
+
+    family: ClassVar[Family] = "frameworks"
+    source: ClassVar[str] = "openai/openai-agents-python"
+    version: ClassVar[str] = "openai-agents 0.24.0"
+    read_on: ClassVar[str] = "2026-11-22"
+
+    recent_turns: Positive = 2
+    max_output_chars: Positive = 500
+    preview_chars: Count = 200
+
+    @property
+    def ephemeral(self) -> bool:
+        return True
+
+    def before_call(self, view: View) -> View:
+        turns = [item.place for item in view if item.kind == "user"]
+        if len(turns) < self.recent_turns:
+            return view
+        first = turns[-self.recent_turns]
+        texts: dict[int, str] = {}
+        for item in view.results:
+            if item.place < first and len(item.text) > self.max_output_chars:
+                cut = (
+                    f"[Trimmed: {item.tool or 'unknown_tool'} output — {len(item.text)} chars → "
+                    f"{self.preview_chars} char preview]\n{item.text[: self.preview_chars]}..."
+                )
+                if len(cut) < len(item.text):
+                    texts[item.place] = cut
+        return view.rewrite(texts, f"before the last {self.recent_turns} turns")
