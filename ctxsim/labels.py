@@ -7,6 +7,7 @@ import re
 import traceback
 from collections.abc import Hashable, Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
@@ -14,6 +15,29 @@ import msgspec
 from ctxsim.errors import LabelError, unknown
 
 T = TypeVar("T")
+
+_PARAMETERS = re.compile(r":(\w+=.*)", re.DOTALL)
+_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+
+
+def unquoted(command: str) -> str:
+    """Return a command line of the same length in which whatever a shell would not look into is blank."""
+    return _QUOTED.sub(lambda found: "\0" * len(found[0]), command)
+
+
+def chain(label: str) -> list[str]:
+    """Return the links of an `a+b` chain. A `+` in a `pipe:` command's quotes belongs to the command."""
+    plain = unquoted(label) if "pipe:" in label else label
+    cuts = [-1, *(place for place, character in enumerate(plain) if character == "+"), len(label)]
+    return [label[start + 1 : end] for start, end in pairwise(cuts)]
+
+
+def named(link: str) -> tuple[str, str]:
+    """Return a link's name and its parameters as they stand: `path.py:Class` and `framework:Class` are names too."""
+    if link.startswith("pipe:"):
+        return link, ""
+    found = _PARAMETERS.search(link)
+    return (link[: found.start()], found[1]) if found else (link, "")
 
 
 def split(label: str) -> tuple[str, dict[str, str]]:

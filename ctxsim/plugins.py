@@ -8,9 +8,11 @@ import importlib.util
 import pkgutil
 import sys
 import traceback
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Generic, TypeVar
 
 from ctxsim import labels
@@ -18,18 +20,29 @@ from ctxsim.errors import LabelError, unknown
 
 T = TypeVar("T")
 
+Form = Callable[[str], tuple[str, type[T], dict[str, str]]]
+"""Opens what follows a prefix in a label: the name with its prefix, a class, and the raw parameters."""
+
 
 class Registry(Generic[T]):
     """All classes of one kind. `package` and its folders hold the built-in ones; its name is the entry-point group too.
-    `kind` is what errors call them; `abstract` are the classes that nobody means by a label.
+    `kind` is what errors call them; `abstract` are the classes that nobody means by a label; `forms` open labels whose
+    prefix is followed by more than parameters, as `pipe:COMMAND`.
     """
 
-    def __init__(self, kind: str, package: str, base: type[T], abstract: tuple[type[T], ...] = ()) -> None:
+    def __init__(
+        self,
+        kind: str,
+        package: str,
+        base: type[T],
+        abstract: tuple[type[T], ...] = (),
+        forms: Mapping[str, Form[T]] | None = None,
+    ) -> None:
         self.kind = kind
+        self.forms = forms or {}
         self._package = package
         self._base = base
         self._abstract = (base, *abstract)
-        self._files: dict[tuple[str, bytes], dict[str, type[T]]] = {}
 
     @cached_property
     def _found(self) -> tuple[dict[str, type[T]], dict[str, str]]:
@@ -81,56 +94,38 @@ class Registry(Generic[T]):
         return cls
 
     def open(self, label: str) -> tuple[str, type[T], dict[str, str]]:
-        """Return the name, the class and the raw parameters of a label, `name:key=value` or `path.py:Class:key=value`.
+        """Return the name, the class and the raw parameters of a label: `name:key=value`, `path.py:Class:key=value`, or
+        one of the forms.
 
         Raises UnknownName or LabelError: a name that nothing has, a class that can't be loaded.
         """
+        prefix, _, rest = label.strip().partition(":")
+        if prefix in self.forms:
+            return self.forms[prefix](rest)
         # What stands behind `estimator=` is another label, whose path isn't this one's.
         before, estimator, rest = label.partition("estimator=")
         path, dot_py, after = before.partition(".py:")
         if dot_py:
             class_name, parameters = labels.split(after + estimator + rest)
             return f"{path}.py:{class_name}", self._from_file(f"{path}.py", class_name), parameters
+        cls = self.named(prefix)
         name, parameters = labels.split(label)
-        return name, self.named(name), parameters
+        return name, cls, parameters
 
     def named(self, name: str) -> type[T]:
         """Return the class of a name. Raises UnknownName, or LabelError with what is wrong with an installed one."""
         if name in self.broken:
             raise LabelError(self.broken[name])
         if name not in self.classes:
-            raise unknown(self.kind, name, self.classes)
+            raise unknown(self.kind, name, [*self.classes, *self.forms])
         return self.classes[name]
 
     def _from_file(self, path: str, class_name: str) -> type[T]:
-        file = Path(path)
-        if not file.is_file():
-            raise LabelError(f"no {self.kind} file {path}")
-        # The same text gives the same classes: two labels of one file name one thing.
-        key = (path, file.read_bytes())
-        if key not in self._files:
-            self._files[key] = self._run_file(*key)
-        classes = self._files[key]
+        module = load_file(self.kind, path)
+        classes = {cls.__name__: cls for cls in self._defined_in(module)}
         if class_name not in classes:
             raise unknown(f"{self.kind} class in {path}", class_name, classes)
         return classes[class_name]
-
-    def _run_file(self, path: str, text: bytes) -> dict[str, type[T]]:
-        # Files of one name in two folders are two modules: a class's annotations are looked up in its own.
-        number = hashlib.sha256(path.encode("utf-8", "surrogateescape") + b"\0" + text).hexdigest()[:16]
-        module_name = f"ctxsim_{self.kind}_{Path(path).stem}_{number}"
-        spec = importlib.util.spec_from_file_location(module_name, path)
-        assert spec and spec.loader  # the name ends in .py
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[module_name] = module
-        try:
-            spec.loader.exec_module(module)
-        # The file is anybody's code: whatever it raises is told in one line, with its place.
-        except (Exception, SystemExit) as error:
-            line = getattr(error, "lineno", None) or _line_in(path, error)
-            told = f"{type(error).__name__}: {_one_line(error)}"
-            raise LabelError(f"{self.kind} file {path}, line {line}: {told}") from error
-        return {cls.__name__: cls for cls in self._defined_in(module)}
 
     def _defined_in(self, module: object) -> list[type[T]]:
         """The module's own classes of this kind, not those it imports."""
@@ -142,6 +137,37 @@ class Registry(Generic[T]):
             and value.__module__ == getattr(module, "__name__", "")
             and value not in self._abstract
         ]
+
+
+def load_file(kind: str, path: str) -> ModuleType:
+    """Return anybody's Python file as a module; `kind` is what errors call it.
+
+    The same text gives the same module: two labels of one file name one thing. Raises LabelError where there is no such
+    file, or where running it fails.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise LabelError(f"no {kind} file {path}")
+    return _run_file(kind, path, file.read_bytes())
+
+
+@cache
+def _run_file(kind: str, path: str, text: bytes) -> ModuleType:
+    # Files of one name in two folders are two modules: a class's annotations are looked up in its own.
+    number = hashlib.sha256(path.encode("utf-8", "surrogateescape") + b"\0" + text).hexdigest()[:16]
+    module_name = f"ctxsim_{kind}_{Path(path).stem}_{number}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    assert spec and spec.loader  # the name ends in .py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    # The file is anybody's code: whatever it raises is told in one line, with its place.
+    except (Exception, SystemExit) as error:
+        line = getattr(error, "lineno", None) or _line_in(path, error)
+        told = f"{type(error).__name__}: {_one_line(error)}"
+        raise LabelError(f"{kind} file {path}, line {line}: {told}") from error
+    return module
 
 
 def _name(cls: type[object]) -> str:

@@ -210,6 +210,10 @@ class View(Sequence[Item]):
         view.lineage = self.lineage
         return view
 
+    def grew_from(self, earlier: View) -> bool:
+        """Whether it is certain, without looking, that the items of an earlier view still stand first in this one."""
+        return self._items is earlier._items and self._length >= earlier._length
+
     # what replay does
 
     def grow(self, item: Item) -> View:

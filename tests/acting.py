@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from hashlib import sha256
+
+from project import ROOT
 
 from ctxsim.policies import open_policy, registered_policies
 from ctxsim.provider import Provider, RateLimit
@@ -85,6 +88,15 @@ CHAINS = (
     "three-triggers:only=tokens,budget=60,buffer=0,target=30,estimator=tool-chars",
     "summary:at=0.05,keep_last=2,estimator=usage-tail",
 )
+EXAMPLES = ROOT / "docs" / "examples"
+FOREIGN = (
+    f"messages:{EXAMPLES / 'messages.py'}:mask:keep=1",
+    f"messages:{EXAMPLES / 'messages.py'}:summary:at=0.1,keep_last=2",
+    f"pipe:'{sys.executable}' '{EXAMPLES / 'mask.py'}' 1",
+    f"pipe:'{sys.executable}' '{EXAMPLES / 'summarize.py'}' 0.1 2",
+    f"head-tail:lines=2,bytes=50+pipe:'{sys.executable}' '{EXAMPLES / 'mask.py'}' 1+fifo:budget=100",
+)
+"""Policies that are other people's code."""
 
 PRICES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
 PROVIDERS = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from itertools import product
+from itertools import pairwise, product
 
+from ctxsim import labels
 from ctxsim.errors import LabelError
 from ctxsim.policies import open_policy
 
@@ -20,8 +21,9 @@ def expand(label: str) -> list[str]:
     `low..high@n` are n evenly spaced values, whole if both ends are; `a|b|c` are these; `+` chains stay chains. Each
     label is opened, so that it is in its full form. Raises LabelError for a range that is none, or for too many.
     """
-    parts = re.split(r"([:,+])", label)
-    choices = [_values(label, part) for part in parts]
+    plain = labels.unquoted(label) if "pipe:" in label else label
+    cuts = [0, *(cut for found in re.finditer("[:,+]", plain) for cut in found.span()), len(label)]
+    choices = [_values(label, label[start:end], plain[start:end]) for start, end in pairwise(cuts)]
     count = 1
     for values in choices:
         count *= len(values)
@@ -30,9 +32,11 @@ def expand(label: str) -> list[str]:
     return list(dict.fromkeys(open_policy("".join(pieces)).label for pieces in product(*choices)))
 
 
-def _values(label: str, part: str) -> list[str]:
+def _values(label: str, part: str, plain: str) -> list[str]:
+    """The choices of one part of a label; `plain` is the same without what stands between a command's quotes."""
     key, equals, value = part.partition("=")
-    if not equals or (".." not in value and "|" not in value):
+    shown = plain[len(key) + 1 :]
+    if not equals or (".." not in shown and "|" not in shown):
         return [part]
     if "|" in value:
         return [f"{key}={one}" for one in value.split("|")]

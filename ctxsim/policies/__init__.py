@@ -11,6 +11,7 @@ from ctxsim import labels
 from ctxsim.errors import LabelError
 from ctxsim.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.plugins import Registry
+from ctxsim.policies.foreign import ABSTRACT, FORMS
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
 __all__ = [
@@ -42,7 +43,7 @@ class Spec(msgspec.Struct, frozen=True):
         return [labels.build("policy", cls, name, parameters) for cls, name, parameters in self.links]
 
 
-_registry: Registry[Policy] = Registry("policy", __name__, Policy, (Oracle,))
+_registry: Registry[Policy] = Registry("policy", __name__, Policy, (Oracle, *ABSTRACT), FORMS)
 
 
 def registered_policies() -> dict[str, type[Policy]]:
@@ -81,7 +82,7 @@ def old_names(label: str) -> list[str]:
 
     Raises UnknownName or LabelError, as `open_policy` does.
     """
-    opened = [_registry.open(link) for link in label.split("+")]
+    opened = [_registry.open(link) for link in labels.chain(label)]
     return [
         f"{name}: {key} is called {cls.renamed[key]} now; the old name still works"
         for name, cls, given in opened
@@ -104,7 +105,7 @@ def open_policy(label: str, estimator: Estimator | None = None) -> Spec:
 
     Raises UnknownName or LabelError with what is wrong in the label.
     """
-    opened = [_open_link(link, estimator) for link in label.split("+")]
+    opened = [_open_link(link, estimator) for link in labels.chain(label)]
     chosen = {own for _, _, _, own in opened if own}
     if len(chosen) > 1:
         raise LabelError(f"'{label}': a chain decides by one estimator, this one names {len(chosen)}")

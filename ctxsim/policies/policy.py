@@ -117,6 +117,9 @@ class Policy:
     def start(self) -> None:
         """Called once per transcript, before the first moment: the place for state that isn't a parameter."""
 
+    def end(self) -> None:
+        """Called once after the last call, if there is one: lets go of what `start` took hold of."""
+
     @property
     def ephemeral(self) -> bool:
         """True: what `before_call` returns is only this request's; the next call starts from the unedited view.

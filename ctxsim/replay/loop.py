@@ -77,7 +77,7 @@ class Replay:
             yield self._call(call)
             joined = call.end
         # The policy's ways to ask and to speak lead back here: cut, or only the garbage collector frees a replay.
-        self._moments.sees.close()
+        self._moments.close()
 
     def _join(self, items: Iterable[Item]) -> None:
         """New items enter the view; whether reasoning goes out again, and until when, is the vendor's rule."""

@@ -137,6 +137,12 @@ class Moments:
         self.changed_from = len(request) if request is self.view else min(self.changed_from, len(request))
         return changed
 
+    def close(self) -> None:
+        """The last call is over."""
+        for link in self.links:
+            link.end()
+        self.sees.close()
+
     def settle(self) -> Tally:
         """Return what was done since the last time this was asked."""
         done, self.tally = self.tally, Tally()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from ctxsim.labels import chain, named
+
 # Okabe and Ito (2008), "Color Universal Design", without yellow, which is too light for lines; then Tol's "muted".
 COLORS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00",
@@ -29,8 +31,8 @@ def second_time(label: str, labels: tuple[str, ...], bounds: tuple[str, ...]) ->
 def short(label: str) -> str:
     """A label without the parameters' names, for use beside a line: `token-budget 40K/500`."""
     parts = []
-    for part in label.split("+"):
-        name, _, parameters = part.partition(":")
+    for part in chain(label):
+        name, parameters = named(part)
         values = [pair.partition("=")[2] for pair in parameters.split(",") if "=" in pair]
         parts.append(f"{name} {'/'.join(_short_number(value) for value in values)}".strip())
     return " + ".join(parts)

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from samples import call_rows, conversation, run
 
+from ctxsim.bench.grid import expand
 from ctxsim.errors import LabelError, UnknownName
+from ctxsim.labels import chain
 from ctxsim.policies import old_names, open_policy, registered_policies
+from ctxsim.report.style import short
 
 
 @pytest.mark.parametrize(
@@ -82,6 +85,31 @@ def test_labels_say_all_and_can_be_pasted_back() -> None:
 def test_bad_labels_say_what_is_wrong(label: str, message: str) -> None:
     with pytest.raises((LabelError, UnknownName), match=message.replace("(", r"\(")):
         open_policy(label)
+
+
+def test_a_misspelt_form_is_told_too() -> None:
+    with pytest.raises(UnknownName, match="did you mean pipe"):
+        open_policy("pip:node policy.js")
+
+
+@pytest.mark.parametrize(
+    ("label", "links", "shown"),
+    [
+        ("mask:keep=3+fifo:budget=40000", 2, "mask 3 + fifo 40K"),
+        ("pipe:sh -c 'a+b' 9+mask", 2, "pipe:sh -c 'a+b' 9 + mask"),
+        ("messages:mine.py:shorten:keep=5,lasting=True", 1, "messages:mine.py:shorten 5/True"),
+    ],
+)
+def test_chains_and_names_of_every_form(label: str, links: int, shown: str) -> None:
+    assert len(chain(label)) == links and "+".join(chain(label)) == label
+    assert short(label) == shown
+
+
+def test_a_sweep_looks_into_a_command_but_not_between_its_quotes() -> None:
+    assert expand("pipe:python ../p.py --keep=1|2+mask:keep=1..2@2") == [
+        f"pipe:python ../p.py --keep={a}+mask:keep={b},batch=1" for a in (1, 2) for b in (1, 2)
+    ]
+    assert expand("pipe:sh -c 'x=1|2'") == ["pipe:sh -c 'x=1|2'"]
 
 
 def test_estimator_decides_and_is_in_the_label() -> None:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import msgspec
 import pytest
-from acting import CHAINS, PROVIDERS, SEVERAL_TURNS, acting_labels, eventful
+from acting import CHAINS, FOREIGN, PROVIDERS, SEVERAL_TURNS, acting_labels, eventful
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from project import ROOT, TESTS
@@ -33,7 +33,7 @@ from ctxsim.view import Edit, View
 CONVERSATIONS = [msgspec.structs.replace(eventful(random.Random(seed)), name=f"eventful {seed}") for seed in range(12)]
 """Always the same ones, for what is counted."""
 
-LABELS = [*filter(None, acting_labels(strict=False).values()), *CHAINS]
+LABELS = [*filter(None, acting_labels(strict=False).values()), *CHAINS, *FOREIGN]
 
 
 @pytest.mark.parametrize("label", LABELS)

@@ -1,0 +1,154 @@
+"""A view as the messages that other people's code works on: one dict per wire message, in OpenAI's form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ctxsim.transcript import RESPONSE_KINDS, Head, Item
+from ctxsim.view import View
+
+Message = dict[str, Any]
+"""A message in OpenAI's form: role, content, tool_calls or tool_call_id and name; and an `id` that stays."""
+
+HEAD = "head"
+"""The id of the system message, which is shown but isn't a policy's to change."""
+
+
+class Group(NamedTuple):
+    """The items of one wire message."""
+
+    id: str
+    items: tuple[Item, ...]
+
+
+@dataclass
+class Conversation:
+    """One transcript's messages. Remembers ids, so that a message has the same ones at every call."""
+
+    _calls: dict[int, str] = field(default_factory=dict)
+    """The id of a tool call, by its place."""
+    _used: set[str] = field(default_factory=set)
+    _made: dict[int, str] = field(default_factory=dict)
+    """What a foreign policy calls the messages that it made itself, by their place."""
+    _groups: list[Group] = field(default_factory=list)
+    _numbers: dict[str, int] = field(default_factory=dict)
+    """Which of the groups has an id."""
+    _seen: View | None = None
+
+    def groups(self, view: View) -> Sequence[Group]:
+        """Return the view's items by wire message: a response is one, every result and every other item is one.
+
+        Good until the next view is asked about.
+        """
+        start = 0
+        if self._seen is not None and view.grew_from(self._seen):
+            # The last message may go on.
+            start = len(self._seen)
+            while self._groups and self._groups[-1].items[-1].kind in RESPONSE_KINDS:
+                group = self._groups.pop()
+                start -= len(group.items)
+                del self._numbers[group.id]
+        else:
+            self._groups, self._numbers = [], {}
+        run: list[Item] = []
+        for item in view[start:]:
+            self._know(item)
+            goes_on = run and item.kind in RESPONSE_KINDS and item.message == run[0].message
+            if run and not (goes_on and run[0].kind in RESPONSE_KINDS):
+                self._close(run)
+                run = []
+            run.append(item)
+        if run:
+            self._close(run)
+        self._seen = view
+        return self._groups
+
+    def _know(self, item: Item) -> None:
+        if item.kind == "tool_call" and item.place not in self._calls:
+            own = item.call_id if item.call_id and item.call_id not in self._used else f"call_{item.place}"
+            self._used.add(own)
+            self._calls[item.place] = own
+
+    def _close(self, run: Sequence[Item]) -> None:
+        name = self._id(run[0])
+        if name in self._numbers:
+            name = f"{name}.{run[0].place}"
+        self._numbers[name] = len(self._groups)
+        self._groups.append(Group(name, tuple(run)))
+
+    def _id(self, item: Item) -> str:
+        if item.synthetic:
+            return self._made.get(item.place, f"s{-item.place}")
+        return f"a{item.message}" if item.kind in RESPONSE_KINDS else f"m{item.place}"
+
+    def messages(self, view: View, head: Head | None = None) -> list[Message]:
+        """Return the view as messages, after the head's system prompt where one is given. All are yours to change."""
+        system = [{"id": HEAD, "role": "system", "content": head.system}] if head and head.system else []
+        return system + [self.message(group) for group in self.groups(view)]
+
+    def message(self, group: Group) -> Message:
+        """Return one group as a message."""
+        first = group.items[0]
+        message: Message = {"id": group.id}
+        if first.kind in RESPONSE_KINDS:
+            message |= {"role": "assistant", "content": text_of(group)}
+            if calls := [self._call(item) for item in group.items if item.kind == "tool_call"]:
+                message["tool_calls"] = calls
+            if reasoning := [item.text for item in group.items if item.kind == "reasoning"]:
+                message["reasoning"] = "\n".join(reasoning)
+        elif first.kind == "tool_result":
+            answered = self._calls.get(-1 if first.answers is None else first.answers, first.call_id)
+            message |= {"role": "tool", "tool_call_id": answered, "name": first.tool, "content": first.text}
+        else:
+            message |= {"role": "user", "content": first.text}
+            if first.synthetic:
+                message["made"] = first.kind
+        if media := [{"kind": one.kind, "tokens": one.tokens} for item in group.items for one in item.media]:
+            message["media"] = media
+        return message
+
+    def _call(self, item: Item) -> Message:
+        function = {"name": item.tool, "arguments": item.text}
+        return {"id": self._calls[item.place], "type": "function", "function": function}
+
+    def call_ids(self, group: Group) -> Iterator[tuple[str, str]]:
+        """Yield by which calls a message can be known: `call` and an id it makes, or `tool` and one that it answers."""
+        for item in group.items:
+            if item.kind == "tool_call":
+                yield "call", self._calls[item.place]
+            elif item.kind == "tool_result":
+                yield "tool", self._calls.get(-1 if item.answers is None else item.answers, item.call_id)
+
+    def call_id(self, item: Item) -> str:
+        """Return the id of a tool call."""
+        return self._calls[item.place]
+
+    def number(self, name: str) -> int | None:
+        """Return which of the groups has an id; None if none has."""
+        return self._numbers.get(name)
+
+    def call_made(self, place: int, name: str) -> None:
+        """Take note of what a foreign policy calls a message that it made."""
+        self._made[place] = name
+
+    def read_on(self, view: View, changed: Sequence[int]) -> None:
+        """Take note of a view with other texts in some of the groups, which isn't to be read anew."""
+        for number in changed:
+            name, items = self._groups[number]
+            self._groups[number] = Group(name, tuple(view[view.position(item.place)] for item in items))
+        self._seen = view
+
+
+def role_of(group: Group) -> str:
+    """Return the role of a message."""
+    kind = group.items[0].kind
+    return "assistant" if kind in RESPONSE_KINDS else "tool" if kind == "tool_result" else "user"
+
+
+def text_of(group: Group) -> str:
+    """Return what a message says: a response's texts, a line each."""
+    if group.items[0].kind in RESPONSE_KINDS:
+        return "\n".join(item.text for item in group.items if item.kind == "assistant")
+    return group.items[0].text

@@ -1,0 +1,272 @@
+"""Messages that came back, as edits of the view.
+
+What came back is matched with what was sent: by id, then by call id, then by equal text in order. Changed is a rewrite,
+missing a drop, unknown an insertion whose sources are what left at that place; another order is an error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from ctxsim.errors import ContractError
+from ctxsim.policies.foreign.conversation import HEAD, Conversation, Group, Message, role_of, text_of
+from ctxsim.transcript import RESPONSE_KINDS, Head, Item
+from ctxsim.view import View
+
+SUMMARY = "{summary}"
+"""Stands, in a message that asks for a summary, for the text that ctxsim's own summarizer writes."""
+
+MAX_TOKENS = 500
+"""Of a summary, where a message that asks for one doesn't say."""
+
+Summarize = Callable[[Iterable[Item], int], str | None]
+
+
+class Gap(NamedTuple):
+    """Unknown messages that came back in one place: before which group they stand, and what left there."""
+
+    before: int
+    messages: tuple[Message, ...]
+    left: tuple[Item, ...]
+
+
+def changed(conversation: Conversation, view: View, change: Mapping[str, Message | None], reason: str) -> View:
+    """Return the view with some messages changed, by id: other fields of theirs, or None for one that leaves.
+
+    Costs what changes, not what is there. Raises ContractError, as `edited` does, and for an unknown id.
+    """
+    groups = conversation.groups(view)
+    texts: dict[int, str] = {}
+    drops: list[int] = []
+    numbers: list[int] = []
+    for name, fields in change.items():
+        number = conversation.number(name)
+        if number is None:
+            raise ContractError(f"changes message {name}, which isn't there")
+        numbers.append(number)
+        group = groups[number]
+        if fields and fields.get("role", role_of(group)) != role_of(group):
+            raise ContractError(f"changes the role of message {name}; make it another message")
+        kept = {} if fields is None else dict(_kept(conversation, group, fields | {"id": name}, True))
+        drops += [item.place for item in group.items if item.place not in kept]
+        texts |= {place: text for place, text in kept.items() if text is not None}
+    edited = view.rewrite(texts, reason)
+    if drops:
+        return edited.drop(drops, reason)
+    conversation.read_on(edited, numbers)
+    return edited
+
+
+def edited(
+    conversation: Conversation,
+    view: View,
+    answer: Sequence[Message],
+    reason: str,
+    summarize: Summarize,
+    head: Head,
+    reasoning: bool = True,
+) -> View:
+    """Return the view as messages that came back say; the view itself where they say nothing new, or where a summary
+    that they ask for is refused.
+
+    `reasoning` says whether whoever answered was shown it: only then does its absence mean that it is dropped.
+    Raises ContractError for messages in another order, doubled, or that change what may not be changed.
+    """
+    groups = conversation.groups(view)
+    answer = [message for message in answer if not _is_head(message, head)]
+    matched = _match(conversation, groups, answer)
+    texts: dict[int, str] = {}
+    drops: set[int] = {item.place for group in groups for item in group.items}
+    for message, found in zip(answer, matched, strict=True):
+        if found is not None:
+            kept = dict(_kept(conversation, groups[found], message, reasoning))
+            drops -= kept.keys()
+            texts |= {place: text for place, text in kept.items() if text is not None}
+    gaps = list(_gaps(groups, answer, matched, drops))
+    written = _write(gaps, groups, drops, summarize)
+    if written is None:
+        return view
+    made = view.rewrite(texts, reason).drop(drops, reason)
+    for gap, inserted in zip(gaps, written, strict=True):
+        at = groups[gap.before].items[0].order if gap.before < len(groups) else view[-1].order + 1 if view else 0
+        sources = [item.place for item in gap.left]
+        for message, text in zip(gap.messages, inserted, strict=True):
+            if name := message.get("id"):
+                conversation.call_made(made.next_place, str(name))
+            made = made.insert(text, at, reason, "summary" if sources else "note", sources)
+    return made
+
+
+def _match(conversation: Conversation, groups: Sequence[Group], answer: Sequence[Message]) -> list[int | None]:
+    """Which group each message that came back is; None for an unknown one."""
+    tables = _Tables(conversation, groups)
+    found: list[int | None] = []
+    taken: set[int] = set()
+    newest = -1
+    for message in answer:
+        role = message.get("role")
+        number = conversation.number(str(message.get("id", "")))
+        if number is None:
+            number = tables.by_call(message)
+        if number is None and not message.get("summarize"):
+            same = tables.by_text.get((str(role), content_of(message)), ())
+            number = next((one for one in same if one > newest and one not in taken), None)
+        if number is not None and role is not None and role != role_of(groups[number]):
+            number = None  # another role is another message
+        if number is not None:
+            _check_order(groups, number, newest, taken)
+            newest = max(newest, number)
+            taken.add(number)
+        found.append(number)
+    return found
+
+
+def _check_order(groups: Sequence[Group], number: int, newest: int, taken: set[int]) -> None:
+    if number in taken:
+        raise ContractError(f"message {groups[number].id} came back twice")
+    if number > newest:
+        return
+    one, other = groups[number].items[0], groups[newest].items[0]
+    # The results of one response are one message, in whatever order a framework packs them.
+    if not (one.kind == other.kind == "tool_result" and one.message == other.message):
+        raise ContractError(
+            f"message {groups[number].id} came back after {groups[newest].id}: what is recorded keeps its order"
+        )
+
+
+def _kept(
+    conversation: Conversation, group: Group, message: Message, reasoning: bool
+) -> Iterator[tuple[int, str | None]]:
+    """The places of a group that stay, with their new text; None where it stays as it is."""
+    if message.keys() == {"id"}:  # as it is
+        yield from ((item.place, None) for item in group.items)
+        return
+    if group.items[0].kind not in RESPONSE_KINDS:
+        text = content_of(message) if "content" in message else group.items[0].text
+        yield group.items[0].place, None if text == group.items[0].text else text
+        return
+    if "role" not in message:  # only what is other
+        message = conversation.message(group) | message
+    said = [item for item in group.items if item.kind == "assistant"]
+    text = content_of(message)
+    if text == text_of(group):
+        yield from ((item.place, None) for item in said)
+    elif text:
+        if not said:
+            raise ContractError(f"message {group.id} has a text that the model didn't say; make it another message")
+        yield said[0].place, text
+    calls = {str(call.get("id", "")): call for call in message.get("tool_calls") or ()}
+    for item in group.items:
+        if item.kind == "tool_call" and (call := calls.pop(conversation.call_id(item), None)) is not None:
+            yield item.place, _arguments(group, item, call)
+        elif item.kind == "reasoning" and (not reasoning or "reasoning" in message):
+            yield item.place, None
+    if calls:
+        raise ContractError(f"message {group.id} has a tool call that the model didn't make: {next(iter(calls))}")
+
+
+class _Tables:
+    """Groups by call id and by text: made only if some message isn't known by its id."""
+
+    def __init__(self, conversation: Conversation, groups: Sequence[Group]) -> None:
+        self._conversation = conversation
+        self._groups = groups
+
+    @cached_property
+    def _calls(self) -> dict[tuple[str, str], int]:
+        return {name: n for n, group in enumerate(self._groups) for name in self._conversation.call_ids(group)}
+
+    def by_call(self, message: Message) -> int | None:
+        """Which group makes the same calls, or answers the same one."""
+        role = message.get("role")
+        asked = [("tool", message.get("tool_call_id"))] if role == "tool" else []
+        asked += [("call", call.get("id")) for call in message.get("tool_calls") or () if role == "assistant"]
+        return next((self._calls[name] for name in asked if name in self._calls), None)
+
+    @cached_property
+    def by_text(self) -> dict[tuple[str, str], list[int]]:
+        """Groups by role and text, in order."""
+        found: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number, group in enumerate(self._groups):
+            found[role_of(group), text_of(group)].append(number)
+        return found
+
+
+def content_of(message: Message) -> str:
+    """Return a message's content as one text: blocks that hold text are joined, no content is ''."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if content is None:
+        return ""
+    if isinstance(content, list | tuple) and all(isinstance(one, str | Mapping) for one in content):
+        return "\n".join(one if isinstance(one, str) else str(one.get("text", "")) for one in content)
+    raise ContractError(f"message {message.get('id', '')}: content is {type(content).__name__}, not text or blocks")
+
+
+def _arguments(group: Group, item: Item, call: Message) -> str | None:
+    """A call's new arguments; None where they are the same, however they are spelt."""
+    function = call.get("function") or {}
+    if function.get("name", item.tool) != item.tool:
+        raise ContractError(f"message {group.id} calls {function['name']}, the model called {item.tool}")
+    arguments = function.get("arguments", item.text)
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return None if text == item.text or _parsed(text) == _parsed(item.text) else text
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _is_head(message: Message, head: Head) -> bool:
+    """Whether a message is the system prompt; raises ContractError for one with another text."""
+    if message.get("id") == HEAD and content_of(message) != head.system:
+        raise ContractError("the system prompt came back with another text: the head isn't a policy's to change")
+    return message.get("id") == HEAD or (message.get("role") == "system" and content_of(message) == head.system)
+
+
+def _gaps(
+    groups: Sequence[Group], answer: Sequence[Message], matched: Sequence[int | None], drops: set[int]
+) -> Iterator[Gap]:
+    """Yield where unknown messages stand, in order, and what left between their neighbours."""
+    after, unknown = 0, []
+    for message, number in [*zip(answer, matched, strict=True), ({}, len(groups))]:
+        if number is None:
+            unknown.append(message)
+            continue
+        if unknown:
+            between = (item for group in groups[after:number] for item in group.items)
+            yield Gap(number, tuple(unknown), tuple(item for item in between if item.place in drops))
+        after, unknown = max(after, number + 1), []
+
+
+def _write(
+    gaps: Sequence[Gap], groups: Sequence[Group], drops: set[int], summarize: Summarize
+) -> list[list[str]] | None:
+    """The texts of all unknown messages, by gap; None if a summary is refused."""
+    known = {group.id: group.items for group in groups}
+    left = [item for group in groups for item in group.items if item.place in drops]
+    texts: list[list[str]] = []
+    for gap in gaps:
+        texts.append([])
+        for message in gap.messages:
+            text = content_of(message)
+            if asked := message.get("summarize"):
+                about: Sequence[Item] = gap.left or left
+                if asked is not True:
+                    if unknown := [name for name in asked if name not in known]:
+                        raise ContractError(f"a summary of message {unknown[0]} is asked for, which isn't there")
+                    about = [item for name in asked for item in known[name]]
+                summary = summarize(about, int(message.get("max_tokens", MAX_TOKENS)))
+                if summary is None:
+                    return None
+                text = text.replace(SUMMARY, summary) if SUMMARY in text else f"{text}{summary}"
+            texts[-1].append(text)
+    return texts

@@ -1,0 +1,84 @@
+"""`messages:FILE.py:function`: anybody's function over OpenAI-style messages as a policy."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Hashable
+from functools import cache, partial
+from typing import Any, get_type_hints
+
+from ctxsim import labels
+from ctxsim.errors import LabelError, unknown
+from ctxsim.plugins import load_file
+from ctxsim.policies.foreign.conversation import Message
+from ctxsim.policies.foreign.shortener import Answer, Context, Parameter, Session, Shorten, shortener
+from ctxsim.policies.policy import Policy
+
+NAME = "messages"
+PATTERN = "messages:FILE.py:function:lasting=True"
+ABOUT = """A function of yours, `def shorten(messages: list[dict]) -> list[dict]`, asked before each call.
+
+The messages are OpenAI's, the system prompt first, each with an `id`. What it returns is the conversation from then
+on; with `lasting=False` it is that request only, and the next one starts from the unedited messages. Its further
+parameters are the label's; one called `context` is told window, usage and estimate. It may return `Stop(reason)`.
+"""
+
+CONTEXT = "context"
+LASTING: Parameter = ("lasting", bool, True)
+
+
+def opened(rest: str) -> tuple[str, type[Policy], dict[str, str]]:
+    """Return what `messages:` is followed by as a policy: its name, class and raw parameters.
+
+    Raises LabelError or UnknownName for a file or a function that can't be used.
+    """
+    path, dot_py, after = rest.partition(".py:")
+    if not dot_py:
+        raise LabelError(f"'{NAME}:{rest}' is not {NAME}:FILE.py:function, as in {NAME}:mine.py:shorten")
+    function_name, given = labels.split(after)
+    path = f"{path}.py"
+    functions = dict(inspect.getmembers(load_file("messages", path), inspect.isfunction))
+    if function_name not in functions:
+        raise unknown(f"function in {path}", function_name, functions)
+    function = functions[function_name]
+    name = f"{NAME}:{path}:{function_name}"
+    doc = inspect.getdoc(function) or f"{function_name} of {path}."
+    return name, shortener(name, doc, _parameters(name, function), _sessions(function), False, True), given
+
+
+def _parameters(name: str, function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """The function's own parameters after the messages, and `lasting`."""
+    own = list(inspect.signature(function).parameters.values())
+    if not own or any(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in own):
+        raise LabelError(f"{name} must take a list of messages, and parameters by name")
+    hints = get_type_hints(function)
+    parameters = []
+    for one in own[1:]:
+        if one.name != CONTEXT:
+            default = dataclasses.MISSING if one.default is one.empty else one.default
+            if not isinstance(default, Hashable):
+                what = type(default).__name__
+                raise LabelError(f"{name}: the default of {one.name} is a {what}; make it a plain value")
+            kind = hints.get(one.name, str if default is dataclasses.MISSING else type(default))
+            parameters.append((one.name, kind, default))
+    return (*parameters, LASTING)
+
+
+@cache
+def _sessions(function: Callable[..., Any]) -> Callable[[Policy], Session]:
+    return partial(_session, function)
+
+
+def _session(function: Callable[..., Any], policy: Policy) -> Session:
+    names = inspect.signature(function).parameters
+    given = {name: getattr(policy, name) for name in list(names)[1:] if name != CONTEXT}
+
+    def shorten(messages: list[Message], context: Context) -> Answer:
+        more = given | ({CONTEXT: context} if CONTEXT in names else {})
+        answer: Answer = function(messages, **more)
+        if answer is None:
+            raise TypeError(f"{policy.name} returned nothing; it must return a list of messages")
+        return answer
+
+    return Shorten(shorten)

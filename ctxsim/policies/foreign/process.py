@@ -1,0 +1,175 @@
+"""Another program, asked and answering in lines: with a time limit, and never left behind."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from typing import IO
+
+from ctxsim.errors import CtxsimError, LabelError
+
+LONGEST = 1 << 28
+"""Bytes of one answer; more is no answer."""
+
+GRACE_S = 0.5
+"""Seconds that a program has to end by itself once its input has ended."""
+
+
+class Process:
+    """A running program. It and all that it started end with `end`, and at the latest with this process."""
+
+    def __init__(self, command: str) -> None:
+        """Start a command line, split as a shell would. Raises LabelError for one that can't be started."""
+        if os.name != "posix":
+            raise LabelError(
+                "pipe: needs Linux, macOS or another POSIX system; in Python, use messages:FILE.py:function"
+            )
+        self.command = command
+        self.asked = 0
+        words = split(command)
+        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
+        try:
+            self._process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, bufsize=0,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            self._said.close()
+            raise LabelError(f"pipe:{command}: {error.strerror or error}: {words[0]}") from None
+        assert self._process.stdin and self._process.stdout
+        self._in, self._out = self._process.stdin, self._process.stdout
+        os.set_blocking(self._in.fileno(), False)
+        os.set_blocking(self._out.fileno(), False)
+        self._rest = b""
+        _running.add(self)
+
+    def ask(self, line: bytes, seconds: float) -> bytes:
+        """Return the line that answers a line, without its end.
+
+        Raises CtxsimError, and ends the process, where it takes longer than that, ends itself, or says too much.
+        """
+        self.asked += 1
+        if self._rest or self._out.read(1):
+            raise self.failed("wrote more than one line for an answer, or something else than answers")
+        due = time.monotonic() + seconds
+        waiting = memoryview(line + b"\n")
+        parts: list[bytes] = []
+        size = 0
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._out, selectors.EVENT_READ)
+            selector.register(self._in, selectors.EVENT_WRITE)
+            while True:
+                left = due - time.monotonic()
+                ready = selector.select(left) if left > 0 else []
+                if not ready:
+                    raise self.failed(f"no answer within {seconds:g} s")
+                for key, _ in ready:
+                    if key.fileobj is self._in:
+                        waiting = waiting[self._write(waiting) :]
+                        if not waiting:
+                            selector.unregister(self._in)
+                        continue
+                    block = self._out.read(1 << 16)
+                    if not block:
+                        raise self.failed("ended without an answer")
+                    before, end, after = block.partition(b"\n")
+                    parts.append(before)
+                    size += len(before)
+                    if size > LONGEST:
+                        raise self.failed(f"an answer of more than {LONGEST:,} bytes")
+                    if end:
+                        self._rest = after
+                        return b"".join(parts)
+
+    def _write(self, waiting: memoryview) -> int:
+        try:
+            return self._in.write(waiting[: 1 << 16]) or 0
+        except BrokenPipeError:
+            raise self.failed("ended without an answer") from None
+
+    def failed(self, what: str) -> CtxsimError:
+        """End the process and return the error that says what it did, at which line."""
+        code = self.end()
+        last = self.last_words
+        told = f"; it ended with status {code}" if what.startswith("ended") and code is not None else ""
+        return CtxsimError(f"pipe:{self.command}: {what}{told} (line {self.asked}){f': {last}' if last else ''}")
+
+    last_words = ""
+    """The last line that it wrote to standard error, once it has ended."""
+
+    def end(self) -> int | None:
+        """End the program and its process group, and return its exit status; None where it had to be killed."""
+        _running.discard(self)
+        for stream in (self._in, self._out):
+            stream.close()
+        code: int | None
+        try:
+            code = self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            code = None
+        # What it started may outlive it: the whole group ends.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        if not self._said.closed:
+            self.last_words = _last_line(self._said)
+            self._said.close()
+        return code
+
+
+def split(command: str) -> list[str]:
+    """Return a command line's words. Raises LabelError for one that has none or leaves a quote open."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise LabelError(f"pipe:{command}: {str(error).lower()}") from None
+    if not words:
+        raise LabelError("pipe: needs a command, as in pipe:node policy.js")
+    return words
+
+
+def _last_line(said: IO[bytes]) -> str:
+    said.seek(max(0, said.seek(0, os.SEEK_END) - 2_000))
+    lines = said.read().decode("utf-8", "replace").split("\n")
+    return next((" ".join(line.split()) for line in reversed(lines) if line.strip()), "")
+
+
+_running: set[Process] = set()
+_idle: dict[str, list[Process]] = {}
+
+
+def borrow(command: str) -> Process:
+    """Return an idle process of that command, or a new one: who returns it lets the next transcript have it."""
+    idle = _idle.get(command)
+    return idle.pop() if idle else Process(command)
+
+
+def give_back(process: Process) -> None:
+    """Let the next transcript have a process; one that has failed has ended already."""
+    if process in _running:
+        _idle.setdefault(process.command, []).append(process)
+
+
+@atexit.register
+def end_all() -> None:
+    """End every process that is still there."""
+    _idle.clear()
+    for process in list(_running):
+        process.end()
+
+
+def _forget() -> None:
+    _idle.clear()
+    _running.clear()
+
+
+# A forked copy must not speak with the programs of the one that it was copied from, nor end them.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,189 @@
+"""Views to messages and back: what an answer means for the items it stands for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from samples import ASK, TASK, chat
+
+from ctxsim.errors import ContractError
+from ctxsim.policies.foreign import mapping
+from ctxsim.policies.foreign.conversation import Conversation, Message
+from ctxsim.transcript import Head, Item
+from ctxsim.view import View
+
+HEAD = Head("You help.")
+PARALLEL = chat(
+    TASK, ("reasoning", "Hm."), ("assistant", "I look."), ("tool_call", '{"a": 1}'), ("tool_call", '{"a": 2}'),
+    ("tool_result", "one"), ("tool_result", "two"), ("assistant", "Next."), ASK, ("tool_result", "three"),
+)  # fmt: skip
+"""Places: 0 user, 1 reasoning, 2 assistant, 3 and 4 calls, 5 and 6 results, 7 assistant, 8 call, 9 result."""
+
+
+def viewed(*items: Item) -> View:
+    view = View(lambda item: len(item.text))
+    for item in items or PARALLEL.items:
+        view = view.grow(item)
+    return view
+
+
+def edited(change: Callable[[list[Message]], Any], reasoning: bool = True, view: View | None = None) -> View:
+    """The view after somebody has changed its messages, in place or by returning others."""
+    view = view or viewed()
+    conversation = Conversation()
+    messages = conversation.messages(view, HEAD)
+    answer = change(messages)
+    answer = messages if answer is None else answer
+    return mapping.edited(
+        conversation, view, answer, "test", lambda items, n: f"sum of {len(list(items))}", HEAD, reasoning
+    )
+
+
+def places(view: View) -> list[int]:
+    return [item.place for item in view]
+
+
+def test_messages_are_openai_messages_with_ids() -> None:
+    messages = Conversation().messages(viewed(), HEAD)
+    assert [message["role"] for message in messages] == [
+        "system", "user", "assistant", "tool", "tool", "assistant", "tool",
+    ]  # fmt: skip
+    assert messages[2] == {
+        "id": "a1", "role": "assistant", "content": "I look.", "reasoning": "Hm.",
+        "tool_calls": [
+            {"id": "call_3", "type": "function", "function": {"name": "read", "arguments": '{"a": 1}'}},
+            {"id": "call_4", "type": "function", "function": {"name": "read", "arguments": '{"a": 2}'}},
+        ],
+    }  # fmt: skip
+    assert messages[4] == {"id": "m6", "role": "tool", "tool_call_id": "call_4", "name": "read", "content": "two"}
+
+
+def test_unchanged_messages_are_no_edit() -> None:
+    view = viewed()
+    assert edited(lambda messages: messages, view=view) is view
+    assert edited(lambda messages: json.loads(json.dumps(messages)), view=view) is view
+    # Arguments spelt otherwise are the same arguments.
+    assert edited(lambda m: m[2]["tool_calls"][0]["function"].update(arguments='{ "a":1 }'), view=view) is view
+    # The system prompt goes out whatever comes back.
+    assert edited(lambda messages: messages[1:], view=view) is view
+
+
+def test_changed_is_a_rewrite_and_missing_a_drop() -> None:
+    view = edited(lambda messages: [*messages[:3], {**messages[4], "content": "2"}, *messages[5:]])
+    assert places(view) == [0, 1, 2, 3, 4, 6, 7, 8, 9]
+    assert [(edit.action, (edit.before or edit.after).place) for edit in view.edits] == [("edited", 6), ("dropped", 5)]  # type: ignore[union-attr]
+    assert view.find(6).text == "2"  # type: ignore[union-attr]
+
+
+def test_only_what_is_named_changes() -> None:
+    view = edited(lambda messages: [{"id": "a1", "content": "I see."}, *({"id": m["id"]} for m in messages[3:])])
+    assert places(view) == [1, 2, 3, 4, 5, 6, 7, 8, 9] and view.find(2).text == "I see."  # type: ignore[union-attr]
+
+
+def test_parts_of_a_response_leave_one_by_one() -> None:
+    assert 3 not in places(edited(lambda m: m[2]["tool_calls"].pop(0) and None))
+    assert 2 not in places(edited(lambda m: m[2].update(content=None)))
+    assert 1 not in places(edited(lambda m: m[2].pop("reasoning") and None))
+    # Who wasn't shown the reasoning doesn't drop it.
+    assert 1 in places(edited(lambda m: m[2].pop("reasoning") and None, reasoning=False))
+    args = edited(lambda m: m[2]["tool_calls"][0]["function"].update(arguments="{}"))
+    assert args.find(3).text == "{}"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "strip",
+    [
+        lambda m: {key: value for key, value in m.items() if key != "id"},
+        lambda m: {**m, "id": f"their own {id(m)}"},
+        lambda m: {**m, "content": [{"type": "text", "text": m["content"]}], "id": None},
+    ],
+    ids=["no id", "another id", "blocks"],
+)
+def test_without_ids_calls_and_texts_are_found_again(strip: Callable[[Message], Message]) -> None:
+    view = viewed()
+    assert edited(lambda messages: [strip(message) for message in messages], reasoning=False, view=view) is view
+    shorter = edited(lambda m: [strip(one) for one in (m[0], m[1], m[5], m[6])], reasoning=False)
+    assert places(shorter) == [0, 7, 8, 9]
+
+
+def test_equal_texts_are_matched_in_order() -> None:
+    view = viewed(*(Item("user", n, n, "again") for n in range(3)))
+    assert places(edited(lambda m: [{"role": "user", "content": "again"}] * 2, view=view)) == [0, 1]
+
+
+def test_the_unknown_is_inserted_where_it_stands_with_what_left_there() -> None:
+    note = {"role": "user", "content": "what was found"}
+    view = edited(lambda messages: [*messages[:2], note, *messages[5:]])
+    assert [item.place for item in view] == [0, -1, 7, 8, 9]
+    assert view[1].kind == "summary" and view[1].sources == (1, 2, 3, 4, 5, 6)
+    kept = edited(lambda messages: [*messages, note])
+    assert kept[-1].kind == "note" and kept[-1].sources == () and len(kept) == len(PARALLEL.items) + 1
+
+
+def test_what_was_inserted_is_known_from_then_on() -> None:
+    conversation, view = Conversation(), viewed()
+    messages = conversation.messages(view)
+    answer = [{"id": "mine", "role": "user", "content": "so far"}, *messages[4:]]
+    view = mapping.edited(conversation, view, answer, "test", lambda items, n: None, HEAD, True).settled()
+    again = conversation.messages(view)
+    assert again[0] == {"id": "mine", "role": "user", "content": "so far", "made": "summary"}
+    assert mapping.edited(conversation, view, again, "test", lambda items, n: None, HEAD, True) is view
+
+
+def test_a_summary_is_written_of_what_left_or_of_what_is_named() -> None:
+    ask = {"role": "user", "content": "So far: {summary}", "summarize": True}
+    assert edited(lambda m: [ask, *m[5:]])[0].text == "So far: sum of 7"
+    named = edited(lambda m: [{**ask, "summarize": ["m5", "m6"]}, *m[5:]])
+    assert named[0].text == "So far: sum of 2"
+    view = viewed()
+    conversation = Conversation()
+    answer = [ask, *conversation.messages(view)[4:]]
+    assert mapping.edited(conversation, view, answer, "test", lambda items, n: None, HEAD, True) is view
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda m: [m[3], m[2]], "came back after"),
+        (lambda m: [m[1], m[1]], "came back twice"),
+        (lambda m: m[0].update(content="You don't."), "the head isn't"),
+        (lambda m: m[5].update(tool_calls=[*m[5]["tool_calls"], {"id": "x"}]), "the model didn't make: x"),
+        (lambda m: m[2]["tool_calls"][0]["function"].update(name="write"), "calls write, the model called read"),
+        (lambda m: m[1].update(content=7), "content is int"),
+        (lambda m: [{"role": "user", "content": "", "summarize": ["m77"]}], "message m77"),
+    ],
+)
+def test_what_breaks_the_contract_is_said(change: Callable[[list[Message]], Any], said: str) -> None:
+    with pytest.raises(ContractError, match=said):
+        edited(change)
+
+
+def test_results_of_one_response_may_come_back_in_another_order() -> None:
+    view = viewed()
+    assert edited(lambda m: [*m[:3], m[4], m[3], *m[5:]], view=view) is view
+
+
+def test_ids_stay_while_the_view_grows_and_whatever_leaves_it() -> None:
+    conversation = Conversation()
+    whole = {message["id"]: message for message in Conversation().messages(viewed())}
+    for size in range(1, len(PARALLEL.items) + 1):
+        view = viewed(*PARALLEL.items[:size])
+        for message in conversation.messages(view):
+            assert whole[message["id"]].items() >= {"role": message["role"]}.items()
+    less = viewed().drop([0, 1, 3, 5], "test")
+    assert [message["id"] for message in conversation.messages(less)] == ["a1", "m6", "a7", "m9"]
+    # The call of a result that stayed may have left: it is still called the same.
+    assert conversation.messages(viewed().drop([8], "test"))[-1]["tool_call_id"] == "call_8"
+
+
+def test_grown_views_are_read_on_as_if_read_anew() -> None:
+    conversation = Conversation()
+    view = View(lambda item: 1)
+    for item in PARALLEL.items:
+        view = view.grow(item)
+        assert conversation.groups(view) == Conversation().groups(view)
+    other = view.drop([5], "test").settled()
+    assert conversation.groups(other) == Conversation().groups(other)
