@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError, unknown
-from ctxsim.synthesis import coding_agent, job_search, needles
+from ctxsim.synthesis import coding_agent, job_search, needles, rounds
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
@@ -41,6 +41,7 @@ GENERATORS: dict[str, Callable[[str, random.Random, Counter, dict[str, Any]], Tr
     "job-search": job_search.generate,
     "coding-agent": coding_agent.generate,
     "needles": needles.generate,
+    "rounds": rounds.generate,
 }
 
 
