@@ -17,6 +17,8 @@ SYNTHETIC_KINDS = frozenset({"summary", "note"})
 NO_RESULT = "[no result recorded]"
 """Stands for the result of a tool call that the recording leaves unanswered."""
 
+NO_HISTORY = "the history before the recorded compaction is missing: starts with its summary"
+"""A note: the recording begins behind a compaction, of which nothing but the summary is known."""
 
 UNLOGGED = "unlogged"
 """Kind of media that stand for tokens which were sent and are in no log: known by their number only."""

@@ -17,6 +17,7 @@ from ctxsim.report.compactions import LEGEND, agent_lines, beside_lines, compact
 from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.table import write_table
 from ctxsim.studies.compactions import Scored, SummaryScore, score, score_summary
+from ctxsim.transcript import NO_HISTORY
 
 
 class _PathsOrScore(click.Group):
@@ -45,15 +46,16 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path) -> None:
     """
     reading = Reading(paths)
     scored = Scored()
-    transcripts = unreadable = 0
+    transcripts = present = unreadable = 0
     for transcript in reading:
         transcripts += 1
         scored.add(score(transcript, beside=not alone))
+        present += len(transcript.compactions) + transcript.notes.count(NO_HISTORY)
         unreadable += sum(not one.summary for one in transcript.compactions)
     rows = scored.compactions
-    click.echo(
-        f"{len(rows)} recorded compactions in {transcripts} transcripts; {unreadable} without a readable summary\n"
-    )
+    without = f"; {present - len(rows)} whose history isn't in the file" if present > len(rows) else ""
+    summaries = f"{unreadable} without a readable summary"
+    click.echo(f"{present} recorded compactions in {transcripts} transcripts; {summaries}{without}\n")
     if rows:
         for line in (*compaction_lines(rows), LEGEND, "", *agent_lines(rows), *kind_lines(scored.kinds), ""):
             click.echo(safe(line))

@@ -11,6 +11,7 @@ import pandas
 from ctxsim.report.figure import new_figure, save
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.plots import estimates, growth, shown_transcript
+from ctxsim.report.rounds import curves, in_rounds
 from ctxsim.report.style import color_of, direct_label, plain_axes, second_time, short, spread
 from ctxsim.report.tables import compact, wrap_label
 from ctxsim.report.tradeoff import priced
@@ -33,6 +34,8 @@ def plot_all(run: Run, folder: Path, formats: Sequence[str]) -> list[Path]:
         charts["dollars"] = dollars
     if run.knows("cache_hit_ratio"):
         charts["cache"] = cache
+    if in_rounds(run) is not None:
+        charts["rounds"] = curves
     return [draw(run, folder / f"{name}.{form}") for name, draw in charts.items() for form in formats]
 
 

@@ -61,7 +61,7 @@ def agent_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     for agent, group in groupby(sorted(rows, key=lambda row: row.agent), key=lambda row: row.agent):
         members = list(group)
         sessions = len({row.root for row in members})
-        yield f"{agent}: {len(members)} compactions in {sessions} sessions"
+        yield f"{agent}: {_number(len(members), 'compaction')} in {_number(sessions, 'session')}"
         for name, kept, needed in SHARES:
             found = shares(members, kept, needed)
             if found:
@@ -114,8 +114,8 @@ def beside_lines(rows: Sequence[BesideRow]) -> Iterator[str]:
             everything = _interval(shares(members, "identifiers_kept", "identifiers_before")).partition(" ")[0]
             yield f"  {name:<16} {left:>11,} {over:>5.0%} {cells[0]:>22} {cells[1]:>22} {everything:>7}"
     yield (
-        "over: share that couldn't leave so few tokens. of all: of every identifier in the request. "
-        "clairvoyant: what a summary keeps that knows\nwhat will be used; recorded: the agent's own."
+        "over: share that couldn't leave so few tokens. of all: of every identifier in the request. clairvoyant: what\n"
+        "a summary keeps that knows what will be used; recorded: the agent's own."
     )
 
 
@@ -129,8 +129,12 @@ def shares(rows: Iterable[Row], kept: str, needed: str) -> list[tuple[Row, float
 
 
 def _interval(found: Sequence[tuple[Row, float]]) -> str:
-    interval = bootstrap_mean([share for _, share in found], [row.root for row, _ in found]) if found else None
-    return _told(interval, percent=True) if interval else (f"{found[0][1]:.0%}" if len(found) == 1 else "-")
+    """The mean and its interval; of one session the mean alone."""
+    if not found:
+        return "-"
+    values = [share for _, share in found]
+    interval = bootstrap_mean(values, [row.root for row, _ in found])
+    return _told(interval, percent=True) if interval else f"{sum(values) / len(values):.1%}"
 
 
 def _mean(rows: Sequence[CompactionRow], value: Callable[[CompactionRow], float]) -> str:
@@ -151,6 +155,10 @@ def _line(cells: tuple[str, ...]) -> str:
 
 def _end(text: str, chars: int) -> str:
     return text if len(text) <= chars else f"…{text[-chars + 1 :]}"
+
+
+def _number(count: int, name: str) -> str:
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
 
 
 def _percent(value: float | None) -> str:

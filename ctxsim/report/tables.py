@@ -11,6 +11,7 @@ from typing import Any
 
 from ctxsim.report.intervals import bootstrap_mean, refused
 from ctxsim.report.losses import basis, kept, needle_rows, percent, survival_rows
+from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
 from ctxsim.report.tradeoff import STABLE, Scope, advise, amount, dominated, points, priced
 from ctxsim.results import Run
 from ctxsim.results.run import shown_columns
@@ -313,7 +314,14 @@ def print_needles(run: Run, write: Callable[[Any], None]) -> None:
     """Give `write` the table of planted facts, if there are any."""
     from rich.text import Text
 
-    if rows := needle_rows(run):
+    looked_for = in_rounds(run)
+    if looked_for is not None:
+        write(Text("\nPlanted facts that were still in view, round after round", style="bold"))
+        for rows in (round_rows(run, looked_for), kind_rows(run, looked_for)):
+            write(rich_table(rows, bad=[False] * len(rows)))
+        write(Text(" told: when all was told, then by part of the telling; rd: after so many rounds; below: by kind, "
+                   "after the last", style="dim"))  # fmt: skip
+    elif rows := needle_rows(run):
         write(Text("\nPlanted facts and rules that were still in view when used", style="bold"))
         write(rich_table(rows, bad=[False] * len(rows)))
         write(Text(" head, middle, tail: where in its result; age: calls between first request and use", style="dim"))

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError, unknown
-from ctxsim.synthesis import coding_agent, job_search, needles, turns
+from ctxsim.synthesis import coding_agent, job_search, needles, rounds, turns
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
@@ -51,6 +51,7 @@ GENERATORS: dict[str, Callable[[str, random.Random, Counter, dict[str, Any]], Tr
     "coding-agent": coding_agent.generate,
     "needles": needles.generate,
     "turns": turns.generate,
+    "rounds": rounds.generate,
 }
 
 

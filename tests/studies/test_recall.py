@@ -8,19 +8,23 @@ from collections import Counter as Frequencies
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from command_line import ctxsim
 from corpus import FOLDER
 
 from ctxsim.errors import InputError
+from ctxsim.policies import open_policy, registered_policies
+from ctxsim.provider import Provider
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.formats import ctxsim_jsonl
+from ctxsim.replay import replay
 from ctxsim.report.recall import recall_lines
 from ctxsim.results.recall import Confusion, Predicted, confusion
 from ctxsim.studies.recall import predict, read_questions
 from ctxsim.studies.recall.compaction_trials import first_kept
 from ctxsim.studies.recall.held import Holds
-from ctxsim.transcript import Item
+from ctxsim.transcript import Call, Item
 
 RECALL = FOLDER.parent / "recall"
 here = pytest.mark.skipif(not RECALL.is_dir(), reason="no graded answers here: a folder recall beside the recordings")
@@ -253,3 +257,19 @@ def _characters(message: dict[str, Any]) -> int:
         else len(block["name"]) + len(json.dumps(block["arguments"], separators=(",", ":")))
         for block in content
     )
+
+
+@here
+@pytest.mark.skipif("pi" not in registered_policies(), reason="no policy pi here")
+def test_the_policy_pi_keeps_from_there_too() -> None:
+    found = [asked for asked in read_questions(str(RECALL), []) if asked.condition == "pi_default"]
+    assert len(found) == 8
+    for asked in found:
+        (recorded,) = asked.transcript.compactions
+        items = asked.transcript.items[: recorded.at]
+        calls = (*(call for call in asked.transcript.calls if call.end <= len(items)), Call(len(items), len(items)))
+        history = msgspec.structs.replace(asked.transcript, items=items, calls=calls, compactions=())
+        # About 50,000 tokens: over the window less what pi reserves when the last run has ended.
+        provider = Provider(window=60_000, summaries="empty")
+        *_, last = replay(history, open_policy("pi"), provider, provider.counter())
+        assert next(item.place for item in last.view if not item.synthetic) == recorded.kept[0]

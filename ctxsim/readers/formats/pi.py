@@ -27,7 +27,7 @@ from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
 from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.assembly.session_tree import ancestors, compaction_notes
 from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s
-from ctxsim.transcript import Transcript, Usage
+from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 NAME = "pi"
 TITLE = "pi and OpenClaw sessions"
@@ -274,7 +274,7 @@ class _Conversation:
     def _compaction(self, entry: Entry) -> None:
         """From here on requests hold the summary and the entries from the first kept one on."""
         if not self.assembly.calls:
-            self.assembly.notes.append("the history before the recorded compaction is missing: starts with its summary")
+            self.assembly.notes.append(NO_HISTORY)
         else:
             said = f"{entry.tokens_before} tokens" if entry.tokens_before else ""
             self.compactions.append((self.assembly.calls + 1, "recorded compaction", said))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 import msgspec
 
 from ctxsim.policies import open_policy
@@ -19,6 +21,9 @@ FITTED = {
     "summary": "summary:at=0.000001,keep_last=1,max_tokens={}",
 }
 """Built-in policies with one number to fit: the larger it is, the more is left."""
+
+MOST = 1 << 24
+"""No number is tried above it."""
 
 DEFAULT_SUMMARY = "summary:at=0.000001,keep_last=1"
 """The summary as it is by default, whatever tokens it leaves."""
@@ -63,15 +68,16 @@ def fitted(
     def at(number: int) -> Left:
         return left_by(pattern.format(number), items, head, provider, counter)
 
-    low = 0 if pattern.startswith(("fifo", "token-budget", "mask", "clear")) else 1
-    high = 1
+    low = 1 if pattern.startswith(("max-messages", "summary")) else 0
     best = at(low)
     if best.tokens > tokens:
         return best
-    while high < 1 << 24 and (more := at(high)).tokens <= tokens:
+    # Most numbers are tokens or fewer than those: what was allowed is a good first guess.
+    high = max(1, tokens)
+    while (more := at(high)).tokens <= tokens:
         best, low, high = more, high, high * 2
-        if len(more.items) == len(items) and all(a.text == b.text for a, b in zip(more.items, items, strict=True)):
-            return more
+        if high > MOST or all(item is kept for item, kept in zip_longest(items, more.items)):
+            return best
     while high - low > max(1, low // 64):
         middle = (low + high) // 2
         tried = at(middle)

@@ -26,7 +26,7 @@ from ctxsim.readers.assembly.session_tree import CHAT, Envelope, beside, compact
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
 from ctxsim.readers.formats.claude_code.tree import Line, Metadata, Repeats, conversation
 from ctxsim.readers.source import Sample, Source, convert, time_s
-from ctxsim.transcript import Media, Transcript
+from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
 NAME = "claude-code"
 TITLE = "Claude Code sessions"
@@ -277,7 +277,7 @@ class _Conversation:
     def _summary(self, line: Line) -> None:
         text = text_and_media(line.message.content if line.message else None, 0)[0]
         if not self.assembly.calls:
-            self.assembly.notes.append("the history before the recorded compaction is missing: starts with its summary")
+            self.assembly.notes.append(NO_HISTORY)
         elif not any(compaction.call == self.assembly.calls + 1 for compaction in self.assembly.compactions):
             self._compaction(Metadata())
         self.assembly.compacted(summary=[text])

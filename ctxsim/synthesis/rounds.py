@@ -1,0 +1,137 @@
+"""Facts of several kinds, told early, in the middle and late, then round after round of other work.
+
+What is told is never said again until the end. It is looked for once when all is told, and once after each round: how
+long it survives one compaction after another is known exactly.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import product
+from typing import Annotated, Any
+
+import msgspec
+
+from ctxsim.synthesis.words import digits, hexadecimal, prose, sentence
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Call, Head, Item, Needle, Transcript
+
+KINDS = ("value", "name", "decision", "constraint", "correction", "negation")
+"""A value and a name stand in tool results, a decision in the agent's own text, the rest in the user's texts."""
+
+PARTS = ("early", "middle", "late")
+"""Thirds of the telling."""
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
+
+
+class Parameters(msgspec.Struct, forbid_unknown_fields=True):
+    """`each` facts of each kind in each part, then `rounds` rounds of `calls_per_round` calls with their results."""
+
+    each: Count = 4
+    rounds: Count = 10
+    calls_per_round: Count = 24
+    result_chars: Annotated[int, msgspec.Meta(ge=100, le=10_000_000)] = 1_500
+    head_words: Count = 400
+
+
+def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
+    """Return the transcript with its needles. Raises msgspec.ValidationError for parameters that don't fit."""
+    wanted = msgspec.convert(parameters, Parameters)
+    told = wanted.each * len(KINDS) * len(PARTS)
+    looked = tuple(told + 1 + wanted.calls_per_round * number for number in range(wanted.rounds + 1))
+    made = _Session(rng, wanted.result_chars, looked)
+    made.user("Keep to what you are told here. I ask for it again at the end.")
+    for part in PARTS:
+        kinds = [kind for kind, _ in product(KINDS, range(wanted.each))]
+        rng.shuffle(kinds)
+        for kind in kinds:
+            made.tell(kind, part)
+    for number in range(wanted.rounds):
+        made.user(f"Now round {number + 1}. {sentence(rng)}")
+        for _ in range(wanted.calls_per_round):
+            made.work()
+    made.answer()
+    head = Head("You keep to what you were told. " + " ".join(prose(rng, wanted.head_words)))
+    return Transcript(name, head, tuple(made.items), tuple(made.calls), format="synthetic", needles=tuple(made.needles))
+
+
+class _Session:
+    def __init__(self, rng: random.Random, result_chars: int, looked: tuple[int, ...]) -> None:
+        self.items: list[Item] = []
+        self.calls: list[Call] = []
+        self.needles: list[Needle] = []
+        self._rng = rng
+        self._chars = result_chars
+        self._looked = looked
+
+    def tell(self, kind: str, part: str) -> None:
+        """One call by which a fact has been told: before it, in its response, or by its result."""
+        code = f"{self._rng.choice(('tk', 'ord', 'ref'))}{digits(self._rng, 2)}{hexadecimal(self._rng, 6)}"
+        match kind:
+            case "value":
+                self._plant(kind, part, code, self._step(f"The token is {code}.", ""))
+            case "name":
+                function = f"settle_{code}"
+                self._plant(kind, part, function, self._step(f"def {function}(order):", ""))
+            case "decision":
+                text = f"we chose the queue {code} over the table"
+                self._plant(kind, part, text, self._step("", f"So {text}.") - 2)
+            case _:
+                self._rule(kind, part, code)
+
+    def _rule(self, kind: str, part: str, code: str) -> None:
+        """A rule of the user, in the midst of other words; a corrected one is told twice, the second holds."""
+        text = {
+            "constraint": f"charge every booking to cost centre {code}",
+            "correction": f"the limit is {code} from now on",
+            "negation": f"never touch the archive node {code}",
+        }[kind]
+        before = f"The limit is {digits(self._rng, 6)}. " if kind == "correction" else ""
+        place = self.user(f"{before}{sentence(self._rng)} Mind: {text}. {sentence(self._rng)}")
+        self._plant(kind, part, text, place)
+        self._step("", "")
+
+    def work(self) -> None:
+        """One call of other work."""
+        self._step("", "")
+
+    def answer(self) -> None:
+        """The last call says all that was told, as if nothing had been forgotten."""
+        text = "What I was told: " + "; ".join(needle.text for needle in self.needles) + "."
+        self.items.append(Item("assistant", len(self.items), self._message(), text))
+        self.calls.append(Call(len(self.items) - 1, len(self.items)))
+
+    def user(self, text: str) -> int:
+        """A text of the user; returns its place."""
+        self.items.append(Item("user", len(self.items), self._message(), text))
+        return len(self.items) - 1
+
+    def _plant(self, kind: str, part: str, text: str, place: int) -> None:
+        self.needles.append(Needle(kind, text, place, part, self._looked))
+
+    def _step(self, line: str, said: str) -> int:
+        """A call with its result, in which a line stands somewhere; returns the result's place."""
+        start, message, call = len(self.items), self._message(), f"call_{len(self.calls) + 1}"
+        text = f"{sentence(self._rng)} {said}".strip()
+        self.items.append(Item("assistant", start, message, text))
+        arguments = json.dumps({"page": self._rng.randrange(9)})
+        self.items.append(Item("tool_call", start + 1, message, arguments, "look", None, call))
+        self.calls.append(Call(start, start + 2))
+        result = self._page(line)
+        self.items.append(Item("tool_result", start + 2, message + 1, result, "look", start + 1, call))
+        return start + 2
+
+    def _page(self, line: str) -> str:
+        lines: list[str] = []
+        length = 0
+        while length < self._chars:
+            lines.append(f"{sentence(self._rng)} It is filed under {hexadecimal(self._rng, 8)}.")
+            length += len(lines[-1]) + 1
+        if line:
+            lines.insert(self._rng.randrange(len(lines) + 1), line)
+        return "\n".join(lines)
+
+    def _message(self) -> int:
+        return self.items[-1].message + 1 if self.items else 1

@@ -1,0 +1,60 @@
+"""Recorded compactions as text: shares with intervals by session, and what isn't known."""
+
+from __future__ import annotations
+
+from ctxsim.report.compactions import agent_lines, compaction_lines, kind_lines, shares
+from ctxsim.results.compactions import CompactionKindRow, CompactionRow
+
+TEXTS = {"transcript", "root", "agent", "model", "started_by"}
+COUNTS = {
+    "calls_after", "call", "compaction", "controls", "identifiers_before", "needed_strict", "needed_strict_soon",
+    "needed_loose", "needed_loose_soon", "needed_carried", "used_again", "reread_calls", "reread_exact",
+}  # fmt: skip
+
+
+def row(root: str, **values: object) -> CompactionRow:
+    """A compaction of which everything is 0, unknown or empty, but what is given."""
+    names = CompactionRow.__struct_fields__
+    plain = {name: "" if name in TEXTS else 0 if name in COUNTS else None for name in names}
+    return CompactionRow(**{**plain, "transcript": root, "root": root, "agent": "a", **values})  # type: ignore[arg-type]
+
+
+def test_a_share_needs_both_numbers() -> None:
+    rows = [
+        row("s1", needed_strict=4, kept_strict=1),
+        row("s2", needed_strict=0, kept_strict=0),
+        row("s3", needed_strict=3),
+    ]
+    # Nothing needed is no share, and neither is a summary that nobody can read.
+    assert [(one.root, share) for one, share in shares(rows, "kept_strict", "needed_strict")] == [("s1", 0.25)]
+
+
+def test_means_have_intervals_by_session_and_one_session_has_none() -> None:
+    rows = [row("s1", needed_strict=4, kept_strict=1), row("s2", needed_strict=4, kept_strict=3)]
+    lines = list(agent_lines(rows))
+    assert lines[0] == "a: 2 compactions in 2 sessions"
+    # Resampled, both may be the one or the other: 25 to 75 %. Pooled: 4 of 8.
+    assert "  identifiers used, kept: 50.0% (25.0%..75.0%) of 2 with any; 4 of 8 in all" in lines
+    assert "  identifiers used, kept: 25.0% of 1 with any; 1 of 4 in all" in list(agent_lines(rows[:1]))
+
+
+def test_repeats_are_compared_where_ten_calls_followed() -> None:
+    rows = [
+        row("s1", calls_after=10, reread_calls=3, control_reread_calls=1.0, control_needed_strict=0.0),
+        row("s2", calls_after=9, reread_calls=0, control_reread_calls=1.0, control_needed_strict=0.0),
+    ]
+    line = next(line for line in agent_lines(rows) if "repeated" in line)
+    assert line == "  repeated tool calls within ten calls: 3.00; without a compaction 1.00; difference 2.00"
+
+
+def test_what_is_not_known_is_shown_so() -> None:
+    header, line = compaction_lines([row("s1", needed_strict=2, tokens_before=150_000, share=0.75)])
+    cells = dict(zip(header.split(), line.split(), strict=False))
+    assert "?/2" in line and "75%" in line and "150.0K" in line
+    assert cells["session"] == "s1"
+
+
+def test_kinds_are_added_up() -> None:
+    found = {"s1": (10, 1), "s2": (30, 3), "s3": (5, None)}
+    rows = [CompactionKindRow(name, 1, "path", *counts) for name, counts in found.items()]
+    assert list(kind_lines(rows)) == ["identifiers kept by kind: path 10.0% of 40"]

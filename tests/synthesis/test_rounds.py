@@ -1,0 +1,108 @@
+"""Rounds: facts are told once and never again, truncation keeps what geometry says, and the tables tell it by round."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from command_line import ctxsim
+
+from ctxsim.policies import open_policy
+from ctxsim.provider import Provider
+from ctxsim.references import Needles
+from ctxsim.references.canonical import canonical
+from ctxsim.replay import replay
+from ctxsim.report.charts import plot_all
+from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
+from ctxsim.results import read_run
+from ctxsim.synthesis.rounds import KINDS, PARTS, generate
+from ctxsim.tokenizers import open_tokenizer
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Transcript, problems
+
+
+def made(**parameters: int) -> Transcript:
+    return generate("rounds", random.Random(3), Counter(open_tokenizer("o200k_base")), parameters)
+
+
+def test_every_fact_is_told_once_and_not_again_before_the_end() -> None:
+    transcript = made(each=2, rounds=3, calls_per_round=4)
+    assert not problems(transcript)
+    # 6 kinds, 3 parts, 2 each: a call each, then 3 rounds of 4, and the answer.
+    assert len(transcript.needles) == 36
+    assert len(transcript.calls) == 36 + 12 + 1
+    assert {(n.kind, n.depth) for n in transcript.needles} == {(kind, part) for kind in KINDS for part in PARTS}
+    for needle in transcript.needles:
+        assert needle.used == (37, 41, 45, 49)
+        holders = [item.place for item in transcript.items if canonical(needle.text) in canonical(item.text)]
+        assert holders == [needle.place, len(transcript.items) - 1]
+    kinds = {n.kind: transcript.items[n.place].kind for n in transcript.needles}
+    assert kinds == {
+        "value": "tool_result", "name": "tool_result", "decision": "assistant",
+        "constraint": "user", "correction": "user", "negation": "user",
+    }  # fmt: skip
+
+
+def told(transcript: Transcript, label: str) -> dict[str, float]:
+    """The share of facts that a policy holds when all is told, by part."""
+    needles = Needles(transcript)
+    first = transcript.needles[0].used[0]
+    provider = Provider(window=1 << 60)
+    sent = next(
+        one for one in replay(transcript, open_policy(label), provider, provider.counter()) if one.call == first
+    )
+    found = [(needle.depth, kept) for _, needle, kept in needles.call(first, sent.view)]
+    return {part: sum(kept for depth, kept in found if depth == part) / (len(found) / 3) for part in PARTS}
+
+
+def test_plain_truncation_keeps_the_end() -> None:
+    transcript = made()
+    first = transcript.needles[0].used[0]
+    messages = len({item.message for item in transcript.items[: transcript.calls[first - 1].start]})
+    # What is left of the last third is three times the share that is left of all: 31 % of all is 93 % of it. Published
+    # of plain truncation: 0, 1 and 93 % of early, middle and late facts.
+    found = told(transcript, f"max-messages:n={round(0.31 * messages)}")
+    assert (found["early"], found["middle"]) == (0, 0)
+    assert found["late"] == pytest.approx(0.93, abs=0.04)
+    for share in (0.1, 0.2, 0.5, 0.8):
+        kept = told(transcript, f"max-messages:n={round(share * messages)}")
+        for number, part in enumerate(reversed(PARTS)):
+            assert kept[part] == pytest.approx(min(1.0, max(0.0, 3 * share - number)), abs=0.1), (share, part)
+    assert told(transcript, "keep-all") == dict.fromkeys(PARTS, 1.0)
+    assert told(transcript, "drop-all")["early"] < 1
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run of rounds, and one of the scenario `needles`."""
+    path: Path = tmp_path_factory.mktemp("rounds")
+    (path / "small.toml").write_text(
+        'title = "Small"\ndescription = "d"\npolicies = ["keep-all", "max-messages:n=12"]\n'
+        '[synthesis]\ngenerator = "rounds"\nseed = 1\n'
+        "[synthesis.parameters]\neach = 1\nrounds = 2\ncalls_per_round = 3\nresult_chars = 200\n"
+        '[provider]\nwindow = 100000\nframing = "none"\ncache = "none"\n'
+    )
+    for scenario in ("small.toml", "needles"):
+        out = scenario.removesuffix(".toml")
+        done = ctxsim("bench", "--scenario", scenario, "--policy", "keep-all", "--policy", "max-messages:n=12", "--out", out, cwd=path)  # fmt: skip # noqa: E501
+        assert done.returncode == 0, done.stderr
+    return path
+
+
+def test_rounds_are_told_by_round_part_and_kind(folder: Path) -> None:
+    run = read_run(folder / "small")
+    needles = in_rounds(run)
+    assert sorted(set(needles["round"])) == [0, 1, 2]
+    everything, truncated = round_rows(run, needles)
+    assert list(everything) == ["policy", "told", "rd 1", "rd 2", "early", "middle", "late"]
+    assert set(everything.values()) == {"keep-all (bound)", "100%"}
+    # Twelve messages are the last four calls of those that told, and in the end none of them.
+    assert (truncated["early"], truncated["middle"], truncated["rd 2"]) == ("0%", "0%", "0%")
+    assert truncated["late"] not in ("0%", "100%")
+    assert all(cell == "0%" for name, cell in kind_rows(run, needles)[1].items() if name != "policy")
+    assert (folder / "charts" / "rounds.svg") in plot_all(run, folder / "charts", ["svg"])
+
+
+def test_facts_that_are_used_once_are_no_rounds(folder: Path) -> None:
+    assert in_rounds(read_run(folder / "needles")) is None
