@@ -10,10 +10,8 @@ from ctxsim.cli import options
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
 from ctxsim.serve.faults import parse_faults
-from ctxsim.serve.played import played
+from ctxsim.serve.played import NEEDS, played
 from ctxsim.serve.script import script_of
-
-NEEDS = "the endpoint needs two more packages: pip install 'ctxsim[serve]'"
 
 
 @click.command("serve")

@@ -129,7 +129,9 @@ def _is(known: Known, item: Item) -> bool:
         return (known.tool, known.text) == (item.tool, item.text)
     said, given = known.text.strip(), item.text.strip()
     if known.kind == "user" and len(said) >= SURE_CHARS:
-        return said in given and len(given) <= len(said) + AROUND_CHARS
+        near = said in given and len(given) <= len(said) + AROUND_CHARS
+        # What an agent says of its surroundings may be long; it stands before the prompt or behind it.
+        return near or given.startswith(said) or given.endswith(said)
     return said == given
 
 
