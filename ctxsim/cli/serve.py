@@ -62,9 +62,14 @@ def command(
         click.echo(safe(f"{entry.session} {entry.number}: {about}, {entry.tokens:,} tokens{lost}{again}, "
                         f"{entry.status}{unused}"))  # fmt: skip
 
+    counter = provider.counter()
+
+    def opened(name: str) -> Session:
+        return Session(script, provider, broken, folder=folder, counter=counter)
+
     bound = listen(host, port)
     with Log(log_path) as log:
-        endpoint = Endpoint(lambda name: Session(script, provider, broken, folder=folder), log, broken.slow_s)
+        endpoint = Endpoint(opened, log, broken.slow_s)
         endpoint.told = told
         shown = f"[{host}]" if ":" in host else host
         click.echo(f"Provider: {provider.describe()}")

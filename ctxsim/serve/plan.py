@@ -9,6 +9,12 @@ from ctxsim.serve.agent import Agent
 from ctxsim.serve.faults import Faults
 from ctxsim.transcript import Transcript
 
+HALF = 0.5
+"""The share of its window at which Gemini CLI compresses, unless told otherwise (its compressionThreshold)."""
+
+GEMINI_WINDOW = 1_048_576
+"""The window that Gemini CLI believes in, whatever the model."""
+
 
 class Plan(msgspec.Struct, frozen=True):
     """One driven run, ready to be made in a process of its own.
@@ -51,7 +57,7 @@ class Plan(msgspec.Struct, frozen=True):
         window = self.provider.window
         values = {
             "url": url, "window": str(window), "output": str(self.output), "home": self.home, "folder": self.project,
-            "share": f"{window / 1_048_576:.6f}", "prompt": prompt,
+            "share": f"{HALF * window / GEMINI_WINDOW:.6f}", "prompt": prompt,
         }  # fmt: skip
         for name, value in values.items():
             text = text.replace(f"{{{name}}}", value)

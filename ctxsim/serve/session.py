@@ -24,6 +24,7 @@ from ctxsim.serve.history import History
 from ctxsim.serve.matching import Matched
 from ctxsim.serve.script import Script
 from ctxsim.serve.tools import tool_call
+from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Item
 
 SHAPES: Mapping[Api, ModuleType] = {"chat": chat, "responses": responses, "messages": messages, "gemini": gemini}
@@ -59,7 +60,10 @@ class Served(msgspec.Struct, frozen=True):
 
 
 class Session:
-    """State: the step, the provider, the history, and the last answers. `folder`: where results lie as files."""
+    """State: the step, the provider, the history, and the last answers.
+
+    `folder`: where results lie as files. `counter`: one that sessions share, so that each text is held once.
+    """
 
     def __init__(
         self,
@@ -68,11 +72,12 @@ class Session:
         faults: Faults = Faults(),  # noqa: B008 - frozen
         agent: Agent = UNNAMED,
         folder: str | None = None,
+        counter: Counter | None = None,
     ) -> None:
         self.step = 0
         self._script, self._provider, self._faults = script, provider, faults
         self._agent, self._folder = agent, folder
-        self._counter = provider.counter()
+        self._counter = counter or provider.counter()
         self._llm: MockLLM | None = None
         self._last: list[Item] = []
         self._answered: deque[tuple[bytes, Served]] = deque(maxlen=REMEMBERED)
@@ -104,7 +109,7 @@ class Session:
             reply, unused = self._reply(asked, self._help(asked, helper.answer if helper else "{summary}")), ""
         served = self._billed(served, reply, unused)
         if served.reply and not served.reply.broken:
-            self._answered.append((digest, served))
+            self._answered.append((digest, msgspec.structs.replace(served, asked=asked.shell())))
             if kind == "main":
                 self._advance(served.reply)
         return served
