@@ -1,95 +1,106 @@
-"""One policy, driven by hand: items join, usage is told, requests are looked at, summary requests are kept."""
+"""Driven runs reduced to sizes: which places each request held, how large, and what was the agent's own.
+
+A fixture is made from a run by `reduced`, and becomes an Observation again by `observation`, with invented words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from ctxsim.policies import Overflow, Stop, Surroundings, open_policy
-from ctxsim.replay.moments import Moments
-from ctxsim.transcript import Head, Item, Usage
-from ctxsim.view import View
+from ctxsim.serve.log import Entry
+from ctxsim.serve.observed import Observation, Shown
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Call, Head, Item, Transcript
 
-SUMMARY = "What was done."
+FOLDER = Path(__file__).parent / "driven"
 
 
-class Driven:
-    """`asked` are the items of each summary request; `refuses` says which of these requests the provider refuses."""
+def reduced(seen: Observation, entries: Sequence[Entry], window: int, counter: Counter) -> dict[str, Any]:
+    """Return a run without its words."""
+    items = seen.transcript.items
+    first: dict[int, str] = {}
+    for tries in seen.attempts:
+        for shown in tries[0]:
+            if shown.place is not None:
+                first.setdefault(shown.place, shown.text)
 
-    def __init__(
-        self, label: str, window: int, refuses: Callable[[Sequence[Item]], bool] = lambda items: False, head: int = 0
-    ) -> None:
-        spec = open_policy(label)
-        self.window = window
-        self.asked: list[list[Item]] = []
-        self._refuses = refuses
-        self.sees = Surroundings(
-            window=window, head=Head(hidden=head), estimator=spec.estimator, summarize=self._summarize
-        )
-        self.moments = Moments(spec, self.sees)
-        self._place = self._message = 0
-
-    def _summarize(self, items: Sequence[Item], max_tokens: int) -> str | None:
-        self.asked.append(list(items))
-        return None if self._refuses(self.asked[-1]) else SUMMARY
-
-    def _join(self, kind: str, text: str, tool: str = "", answers: int | None = None, same: bool = False) -> int:
-        self._message += not same
-        self.moments.add(Item(kind, self._place, self._message, text, tool, answers))  # type: ignore[arg-type]
-        self._place += 1
-        return self._place - 1
-
-    def user(self, text: str = "Go on.") -> int:
-        """The user speaks; returns the place."""
-        return self._join("user", text)
-
-    def says(self, text: str = "Done.", used: int | None = None, written: int = 0) -> int:
-        """A response that calls no tool, and the input that the provider reported."""
-        place = self._join("assistant", text)
-        self._told(used, written)
-        return place
-
-    def calls(
-        self, *results: str, tool: str = "bash", used: int | None = None, written: int = 0, arguments: str = "{}"
-    ) -> list[int]:
-        """A response that calls a tool once for each result, and the results; returns their places."""
-        asked = [self._join("tool_call", arguments, tool, same=bool(n)) for n, _ in enumerate(results)]
-        self._told(used, written)
-        return [
-            self._join("tool_result", text, tool, call, same=bool(n))
-            for n, (call, text) in enumerate(zip(asked, results, strict=True))
+    def request(shown: Sequence[Shown], call: Call) -> dict[str, Any]:
+        held = {one.place: one.text for one in shown if one.place is not None}
+        gone = [place for place in range(call.start) if place not in held]
+        cut = {place: counter.text(text) for place, text in held.items() if text != first[place]}
+        own = [
+            [sum(o.place is not None for o in shown[:n]), counter.text(one.text)]
+            for n, one in enumerate(shown)
+            if one.place is None
         ]
+        return {"gone": _ranges(gone), **({"cut": cut} if cut else {}), **({"own": own} if own else {})}
 
-    def _told(self, used: int | None, written: int) -> None:
-        if used is not None:
-            last = self.view[-1].message
-            response = [item for item in self.view if item.message == last]
-            self.moments.after_call(Usage(used, 0, 0, written), response)
+    return {
+        "label": seen.label,
+        "window": window,
+        "head": sum(map(counter.text, seen.transcript.head.texts)),
+        "items": [
+            [
+                item.kind,
+                item.message,
+                counter.item(item),
+                counter.text(first.get(item.place, item.text)),
+                -1 if item.answers is None else item.answers,
+            ]
+            for item in items
+        ],
+        "calls": [[call.start, call.end] for call in seen.transcript.calls],
+        "attempts": [
+            [request(shown, call) for shown in tries]
+            for tries, call in zip(seen.attempts, seen.transcript.calls, strict=True)
+        ],
+        "requests": [[e.kind, e.step, e.status, e.tokens, e.output] for e in entries if not e.retry],
+    }
 
-    @property
-    def view(self) -> View:
-        """What would be sent now."""
-        return self.moments.view
 
-    def request(self) -> View | Stop:
-        """What the policy sends."""
-        asked = self.moments.before_call()
-        return asked.stop or asked.view
+def _ranges(places: Sequence[int]) -> list[list[int]]:
+    found: list[list[int]] = []
+    for place in places:
+        if found and found[-1][1] == place:
+            found[-1][1] = place + 1
+        else:
+            found.append([place, place + 1])
+    return found
 
-    def sent(self) -> list[str]:
-        """The texts that the policy sends; an AssertionError if it stops."""
-        request = self.request()
-        assert isinstance(request, View), request
-        return [item.text for item in request]
 
-    def refused(self) -> View | None:
-        """The policy's answer to a refusal, which then holds; None where it gives up."""
-        answer = next(iter(self.moments.on_overflow(self.view, Overflow("too large", self.window))), None)
-        if answer is not None:
-            self.moments.view = answer
-        return answer
+def words(tokens: int, mark: str = "") -> str:
+    """Return a text of exactly so many tokens of o200k_base: one each for ` a`."""
+    return " a" * tokens
 
-    def text(self, place: int) -> str:
-        """The text of an item as it stands in the view."""
-        item = self.view.find(place)
-        assert item is not None
-        return item.text
+
+def load(name: str) -> dict[str, Any]:
+    """Return a fixture."""
+    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    return found
+
+
+def observation(run: dict[str, Any]) -> Observation:
+    """Return what a fixture says was observed. Texts have the sizes of the real ones, calls of tools no name."""
+    items = [
+        Item(kind, place, message, words(whole), answers=None if answers < 0 else answers)
+        for place, (kind, message, whole, _, answers) in enumerate(run["items"])
+    ]
+    sent_first = [first if kind != "tool_call" else whole for kind, _, whole, first, _ in run["items"]]
+
+    def request(one: dict[str, Any], start: int) -> tuple[Shown, ...]:
+        gone = {place for low, high in one["gone"] for place in range(low, high)}
+        cut = {int(place): tokens for place, tokens in one.get("cut", {}).items()}
+        shown = [Shown(place, words(cut.get(place, sent_first[place]))) for place in range(start) if place not in gone]
+        for position, tokens in reversed(one.get("own", [])):
+            shown.insert(position, Shown(None, words(tokens)))
+        return tuple(shown)
+
+    calls = tuple(Call(start, end) for start, end in run["calls"])
+    attempts = tuple(
+        tuple(request(one, call.start) for one in tries) for tries, call in zip(run["attempts"], calls, strict=True)
+    )
+    transcript = Transcript("driven", Head(words(run["head"])), tuple(items), calls)
+    return Observation(run["label"], transcript, attempts, {}, {}, ())

@@ -30,6 +30,7 @@ COMMANDS = {
     "accuracy": ("accuracy", "How wrong estimates are on your transcripts, and what that does."),
     "calibrate": ("calibrate", "Fit characters per token to your own transcripts."),
     "serve": ("serve", "A mock endpoint for your own agent: OpenAI, Anthropic and Gemini APIs on this machine."),
+    "drive": ("drive", "Let real agents live through a conversation, offline; what they really send."),
     "models": ("models", "List models: window, prices, cache rules, tokenizer."),
     "policies": ("policies", "List the policies with their parameters."),
     "check-policy": ("check_policy", "Check a policy, yours too, against the contract."),

@@ -114,7 +114,7 @@ faults = click.option(
     "faults",
     multiple=True,
     metavar="FAULT",
-    help="429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR or none, slow=SECONDS; may be repeated.",
+    help="429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR or none, slow=S, unpaired; may be repeated.",
 )
 
 

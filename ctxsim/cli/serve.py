@@ -10,10 +10,8 @@ from ctxsim.cli import options
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
 from ctxsim.serve.faults import parse_faults
-from ctxsim.serve.played import played
+from ctxsim.serve.played import NEEDS, played
 from ctxsim.serve.script import script_of
-
-NEEDS = "the endpoint needs two more packages: pip install 'ctxsim[serve]'"
 
 
 @click.command("serve")
@@ -64,9 +62,14 @@ def command(
         click.echo(safe(f"{entry.session} {entry.number}: {about}, {entry.tokens:,} tokens{lost}{again}, "
                         f"{entry.status}{unused}"))  # fmt: skip
 
+    counter = provider.counter()
+
+    def opened(name: str) -> Session:
+        return Session(script, provider, broken, folder=folder, counter=counter)
+
     bound = listen(host, port)
     with Log(log_path) as log:
-        endpoint = Endpoint(lambda name: Session(script, provider, broken, folder=folder), log, broken.slow_s)
+        endpoint = Endpoint(opened, log, broken.slow_s)
         endpoint.told = told
         shown = f"[{host}]" if ":" in host else host
         click.echo(f"Provider: {provider.describe()}")

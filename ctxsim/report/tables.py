@@ -25,7 +25,9 @@ FAILURES = {
 
 
 def compact(tokens: float) -> str:
-    """A token count in few characters: 950, 45.2K, 1.31M."""
+    """A token count in few characters: 950, 45.2K, 1.31M; - where it isn't known."""
+    if tokens != tokens:
+        return "-"
     for limit, divisor, suffix in ((1e4, 1, ""), (1e6, 1e3, "K"), (1e9, 1e6, "M")):
         if abs(tokens) < limit:
             return (

@@ -31,6 +31,10 @@ class Asked(msgspec.Struct, frozen=True):
     tools: tuple[Tool, ...]
     text: str
 
+    def shell(self) -> Asked:
+        """The same without its content: enough to answer it again."""
+        return Asked(self.api, self.model, self.stream, Head(), [], (), "")
+
 
 class ToolCall(msgspec.Struct, frozen=True):
     """A tool call of a reply; `arguments` is a JSON object."""

@@ -8,7 +8,7 @@ import msgspec
 
 from ctxsim.errors import LabelError
 
-FORMS = "429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR|none, slow=SECONDS"
+FORMS = "429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR|none, slow=SECONDS, unpaired"
 
 
 class Limited(msgspec.Struct, frozen=True):
@@ -19,12 +19,16 @@ class Limited(msgspec.Struct, frozen=True):
 
 
 class Faults(msgspec.Struct, frozen=True):
-    """Steps count from 1. `usage` multiplies what is reported; None reports nothing."""
+    """Steps count from 1. `usage` multiplies what is reported; None reports nothing.
+
+    `unpaired`: requests whose tool calls and results don't pair are answered all the same.
+    """
 
     limited: dict[int, Limited] = {}
     broken: frozenset[int] = frozenset()
     usage: float | None = 1.0
     slow_s: float = 0.0
+    unpaired: bool = False
 
 
 def parse_faults(values: tuple[str, ...]) -> Faults:
@@ -33,6 +37,7 @@ def parse_faults(values: tuple[str, ...]) -> Faults:
     broken: set[int] = set()
     usage: float | None = 1.0
     slow_s = 0.0
+    unpaired = False
     for value in values:
         head, _, options = value.partition(":")
         name, at, step = head.partition("@")
@@ -46,11 +51,13 @@ def parse_faults(values: tuple[str, ...]) -> Faults:
                 usage = None if amount == "none" else _positive(amount)
             elif key == "slow" and not options:
                 slow_s = _positive(amount)
+            elif value == "unpaired":
+                unpaired = True
             else:
                 raise ValueError
         except ValueError:
             raise LabelError(f"fault '{value}' is none of: {FORMS}") from None
-    return Faults(limited, frozenset(broken), usage, slow_s)
+    return Faults(limited, frozenset(broken), usage, slow_s, unpaired)
 
 
 def _limited(options: str) -> Limited:

@@ -58,6 +58,8 @@ class Matcher:
 
     def __init__(self) -> None:
         self._known: dict[int, Known] = {}
+        self._prompts: list[Known] = []
+        self._said: dict[tuple[str, str, str], list[int]] = {}
         self._by_id: dict[tuple[str, str], int] = {}
         self._by_line: dict[str, int] = {}
         self._results: dict[tuple[int, str], float] = {}
@@ -68,10 +70,14 @@ class Matcher:
             self._known[one.place] = one
             if one.call_id:
                 self._by_id[one.kind, one.call_id] = one.place
-            if one.kind == "tool_result":
+            if one.kind == "user":
+                self._prompts.append(one)
+            elif one.kind == "tool_result":
                 for line in _lines(one.text):
                     # A line that two results share tells neither.
                     self._by_line[line] = -1 if self._by_line.get(line, one.place) != one.place else one.place
+            else:
+                self._said.setdefault(_words(one), []).append(one.place)
 
     def match(self, items: Sequence[Item]) -> Matched:
         """Return what each item is, and which places are missing."""
@@ -96,7 +102,10 @@ class Matcher:
             return Match(place, "kept")
         if item.kind == "reasoning":
             return Match(None, "inserted")
-        alike = [one.place for one in self._known.values() if one.kind == item.kind and _is(one, item)]
+        if item.kind == "user":
+            alike = [one.place for one in self._prompts if _is_prompt(one.text.strip(), item.text.strip())]
+        else:
+            alike = self._said.get(_words(item), [])
         # Of equal ones the next that isn't there yet; else it is there twice.
         free = [place for place in alike if place not in used]
         place = next((one for one in free if one > after), next(iter(free or alike), None))
@@ -124,13 +133,17 @@ class Matcher:
         return votes.most_common(1)[0][0] if votes else None
 
 
-def _is(known: Known, item: Item) -> bool:
-    if known.kind == "tool_call":
-        return (known.tool, known.text) == (item.tool, item.text)
-    said, given = known.text.strip(), item.text.strip()
-    if known.kind == "user" and len(said) >= SURE_CHARS:
-        return said in given and len(given) <= len(said) + AROUND_CHARS
-    return said == given
+def _words(one: Known | Item) -> tuple[str, str, str]:
+    return one.kind, one.tool, one.text.strip()
+
+
+def _is_prompt(said: str, given: str) -> bool:
+    """Whether a text is a prompt, with what an agent may write around it."""
+    if len(said) < SURE_CHARS:
+        return said == given
+    near = said in given and len(given) <= len(said) + AROUND_CHARS
+    # What an agent says of its surroundings may be long; it stands before the prompt or behind it.
+    return near or given.startswith(said) or given.endswith(said)
 
 
 def _lines(text: str) -> Iterator[str]:

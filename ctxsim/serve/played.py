@@ -11,6 +11,8 @@ from ctxsim.readers import read
 from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
+NEEDS = "the endpoint needs two more packages: pip install 'ctxsim[serve]'"
+
 
 def played(
     scenario: str | None, path: str | None, number: int, overrides: dict[str, object]

@@ -13,6 +13,9 @@ from ctxsim.transcript import Item, Transcript
 GO_ON = "Continue."
 """What a person says where a recording goes on after an answer without one."""
 
+TURN_ENDS = "I have what I need."
+"""What ends a turn in which somebody spoke while tools ran."""
+
 
 class Wanted(msgspec.Struct, frozen=True):
     """One tool call of a step: what was called, and the result that answers it, with the place of each."""
@@ -82,38 +85,38 @@ def _step(response: Iterable[Item], answers: dict[int | None, Item]) -> Step:
 
 
 def drivable(transcript: Transcript) -> Transcript:
-    """Return the conversation in the form in which an endpoint can play it.
+    """Return the conversation in the form in which an endpoint can play it to an agent.
 
-    One text per response, before its calls; no reasoning, no pictures. A prompt comes where a turn ends: what a person
-    said while tools ran joins the next prompt, and where nobody said anything "Continue." stands.
+    One text per response, before its calls; no reasoning, no pictures. An agent is given a prompt when its turn is
+    over: where somebody spoke while tools ran, an answer ends the turn first, and where an answer follows another one,
+    "Continue." stands between.
     """
     made = Assembly(transcript.name, transcript.format, transcript.parent)
-    items, joined, waiting = transcript.items, 0, []
-    idle, moved = True, 0
+    items, joined, added = transcript.items, 0, 0
+    idle = True
     for call in transcript.calls:
-        results = [item for item in items[joined : call.start] if item.kind == "tool_result"]
-        said = [item.text for item in items[joined : call.start] if item.kind == "user"]
-        for item in results:
-            made.result(item.text, str(item.answers))
-        waiting += said
-        if idle:
-            made.user("\n\n".join(waiting) or GO_ON)
-            waiting = []
-        else:
-            moved += len(said)
+        said = _results_given(made, items[joined : call.start])
+        if said and not idle:
+            made.response([Part("assistant", TURN_ENDS)], None, call.time_s, call.model)
+            added += 1
+        if said or idle:
+            made.user("\n\n".join(said) or GO_ON)
         response = _response(items[call.start : call.end])
         made.response(response, None, call.time_s, call.model)
         idle = not any(part.kind == "tool_call" for part in response)
         joined = call.end
-    for item in items[joined:]:
+    _results_given(made, items[joined:])
+    if added:
+        made.notes.append(f"{added} answer(s) added where somebody spoke while tools ran: an agent's turn ends first")
+    return msgspec.structs.replace(made.transcript(), head=transcript.head)
+
+
+def _results_given(made: Assembly, new: Sequence[Item]) -> list[str]:
+    """Add the results among new items, and return what somebody said."""
+    for item in new:
         if item.kind == "tool_result":
             made.result(item.text, str(item.answers))
-    if moved:
-        made.notes.append(f"{moved} text(s) that came while tools ran join the next prompt")
-    plain = made.transcript()
-    both = zip(plain.calls, transcript.calls, strict=True)
-    calls = [msgspec.structs.replace(new, time_s=old.time_s) for new, old in both]
-    return msgspec.structs.replace(plain, head=transcript.head, calls=tuple(calls))
+    return [item.text for item in new if item.kind == "user" and item.text]
 
 
 def _response(response: Sequence[Item]) -> list[Part]:

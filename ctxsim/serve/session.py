@@ -14,14 +14,17 @@ from ctxsim.errors import InputError
 from ctxsim.provider import MockLLM, Provider
 from ctxsim.provider.summaries import extractive
 from ctxsim.provider.vendor import load_vendor
+from ctxsim.readers.assembly import Part
 from ctxsim.readers.assembly.requests.bodies import Api, caught
 from ctxsim.serve import chat, gemini, messages, responses
 from ctxsim.serve.agent import UNNAMED, Agent
 from ctxsim.serve.exchange import Asked, Refusal, Reply, ToolCall, Used, head_of, items_of
 from ctxsim.serve.faults import Faults
-from ctxsim.serve.matching import Known, Matched, Matcher
+from ctxsim.serve.history import History
+from ctxsim.serve.matching import Matched
 from ctxsim.serve.script import Script
 from ctxsim.serve.tools import tool_call
+from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Item
 
 SHAPES: Mapping[Api, ModuleType] = {"chat": chat, "responses": responses, "messages": messages, "gemini": gemini}
@@ -57,7 +60,10 @@ class Served(msgspec.Struct, frozen=True):
 
 
 class Session:
-    """State: the step, the provider, the history, and the last answers. `folder`: where results lie as files."""
+    """State: the step, the provider, the history, and the last answers.
+
+    `folder`: where results lie as files. `counter`: one that sessions share, so that each text is held once.
+    """
 
     def __init__(
         self,
@@ -66,11 +72,12 @@ class Session:
         faults: Faults = Faults(),  # noqa: B008 - frozen
         agent: Agent = UNNAMED,
         folder: str | None = None,
+        counter: Counter | None = None,
     ) -> None:
         self.step = 0
         self._script, self._provider, self._faults = script, provider, faults
         self._agent, self._folder = agent, folder
-        self._counter = provider.counter()
+        self._counter = counter or provider.counter()
         self._llm: MockLLM | None = None
         self._last: list[Item] = []
         self._answered: deque[tuple[bytes, Served]] = deque(maxlen=REMEMBERED)
@@ -78,7 +85,7 @@ class Session:
         self._limited: dict[int, int] = {}
         self._broken: set[int] = set()
         self._served = 0
-        self._matcher = Matcher()
+        self._history = History(script)
 
     def answer(self, api: Api, body: dict[str, Any], model: str, stream: bool, headers: Mapping[str, str]) -> Served:
         """Return what a request comes to. Raises InputError for a body that isn't one of that API."""
@@ -91,7 +98,7 @@ class Session:
         kind = helper.kind if helper else self._kind(asked)
         step = self.step + 1 if kind == "main" else 0
         self._served += 1
-        matched = self._match(asked) if kind == "main" else None
+        matched = self._history.match(asked.items, step) if kind == "main" else None
         tokens, refusal = self._judge(asked, digest, step)
         served = Served(kind, step, asked, tokens, None, refusal, matched)
         if refusal is not None:
@@ -102,7 +109,7 @@ class Session:
             reply, unused = self._reply(asked, self._help(asked, helper.answer if helper else "{summary}")), ""
         served = self._billed(served, reply, unused)
         if served.reply and not served.reply.broken:
-            self._answered.append((digest, served))
+            self._answered.append((digest, msgspec.structs.replace(served, asked=asked.shell())))
             if kind == "main":
                 self._advance(served.reply)
         return served
@@ -150,7 +157,7 @@ class Session:
             return tokens, Refusal("overflow", wording.format(tokens=size, window=window))
         if verdict.status == "rate_limited":
             return tokens, _rate_limit(FOREVER_S)
-        if verdict.status != "ok":
+        if verdict.status != "ok" and not self._faults.unpaired:
             return tokens, Refusal("invalid", f"Invalid request: {verdict.reason}")
         if verdict.wait_s:
             self._admitted.add(digest)
@@ -194,33 +201,14 @@ class Session:
     def _help(self, asked: Asked, template: str) -> str:
         if "{summary}" not in template:
             return template
-        return template.replace("{summary}", extractive(asked.items, SUMMARY_TOKENS, self._counter.text))
-
-    # the history
-
-    def _match(self, asked: Asked) -> Matched:
-        """Map the request to the history, to which its prompt belongs."""
-        items = self._script.transcript.items
-        start = self._start(self.step)
-        self._matcher.learn(Known(item.place, "user", item.text) for item in items[:start] if item.kind == "user")
-        return self._matcher.match(asked.items)
-
-    def _start(self, step: int) -> int:
-        calls = self._script.transcript.calls
-        return calls[min(step, len(calls) - 1)].start
+        # What asks for the summary isn't part of it, unless the whole conversation stands in one message.
+        items = asked.items[:-1] if len(asked.items) > 2 else asked.items
+        return template.replace("{summary}", extractive(items, SUMMARY_TOKENS, self._counter.text))
 
     def _advance(self, reply: Reply) -> None:
-        """The step is answered: its response and the results that it asked for are history."""
-        if self.step < len(self._script.steps):
-            call = self._script.transcript.calls[self.step]
-            step = self._script.steps[self.step]
-            response = self._script.transcript.items[call.start : call.end]
-            self._matcher.learn(Known(one.place, "assistant", one.text) for one in response if one.kind == "assistant")
-            for made, wanted in zip(reply.calls, step.wanted if reply.calls else (), strict=True):
-                self._matcher.learn([Known(wanted.place, "tool_call", made.arguments, made.name, made.id)])
-                if wanted.answer is not None:
-                    self._matcher.learn([Known(wanted.answer, "tool_result", wanted.result, made.name, made.id)])
+        """The step is answered."""
         self.step += 1
+        self._history.answered(self.step, [Part("tool_call", one.arguments, one.name, one.id) for one in reply.calls])
 
 
 def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:

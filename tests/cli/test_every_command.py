@@ -40,6 +40,7 @@ ANSWERS = {
     "policies": r"keep-all   \(bound\)\n[\s\S]*token-budget:budget=40000,retain=500\n",
     "check-policy mask:keep=2": r"^mask:keep=2,batch=1: keeps the contract$",
     "serve --help": r"Play a conversation's responses to any client",
+    "drive --list": r"codex +@openai/codex@[\d.]+ \(npm\)",
     "estimators": r"calibrated:file=<str>[\s\S]*chars:ratio=4,rounding=ceil,unit=points\n",
     "check-estimator chars/3": r"^chars:ratio=3: keeps the contract$",
     "scenarios": r"documented-53k: The documented failure",

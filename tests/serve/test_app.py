@@ -114,6 +114,16 @@ def test_a_call_without_its_result_is_refused(api: str) -> None:
 
 
 @every_api
+def test_a_call_without_its_result_is_answered_where_that_is_asked_for(api: str) -> None:
+    with client(faults=("unpaired",)) as http:
+        spoken = Spoken(http, api)
+        spoken.user("Do the task.")
+        spoken.ask()
+        spoken.user("What now?")
+        assert spoken.ask().status == 200
+
+
+@every_api
 def test_a_broken_stream_is_played_again(api: str) -> None:
     with client(faults=("stream-error@1",)) as http:
         spoken = Spoken(http, api, stream=True)

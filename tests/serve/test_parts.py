@@ -14,7 +14,7 @@ from ctxsim.errors import CtxsimError, LabelError
 from ctxsim.serve.exchange import Tool
 from ctxsim.serve.faults import Faults, Limited, parse_faults
 from ctxsim.serve.matching import Known, Matcher, share_held
-from ctxsim.serve.script import GO_ON, Wanted, drivable, script_of
+from ctxsim.serve.script import GO_ON, TURN_ENDS, Wanted, drivable, script_of
 from ctxsim.serve.tools import tool_call
 from ctxsim.transcript import Head, Item, Transcript, problems
 
@@ -43,10 +43,19 @@ def test_a_recording_is_put_into_a_form_that_can_be_played() -> None:
     )
     plain = drivable(recorded)
     assert not problems(plain)
-    assert len(plain.calls) == len(recorded.calls)
-    assert [item.text for item in plain.items if item.kind == "user"] == ["First.", "Hurry!\n\nThanks."]
-    assert "reasoning" not in {item.kind for item in plain.items}
-    assert plain.notes == ("1 text(s) that came while tools ran join the next prompt",)
+    assert [(item.kind, item.text) for item in plain.items] == [
+        ("user", "First."),
+        ("assistant", "I look."),
+        ("tool_call", "{}"),
+        ("tool_result", "found"),
+        ("assistant", TURN_ENDS),
+        ("user", "Hurry!"),
+        ("assistant", "Here."),
+        ("user", "Thanks."),
+        ("assistant", "Welcome."),
+    ]
+    assert [text for text, _ in script_of(recorded).prompts] == ["First.", "Hurry!", "Thanks."]
+    assert plain.notes == ("1 answer(s) added where somebody spoke while tools ran: an agent's turn ends first",)
 
 
 def test_where_nobody_spoke_between_two_answers_somebody_says_go_on() -> None:
@@ -94,6 +103,7 @@ def test_faults_are_parsed() -> None:
     given = parse_faults(("429@2:retry=7,times=3", "429@4", "stream-error@5", "usage=0.5", "slow=0.1"))
     assert given == Faults({2: Limited(3, 7.0), 4: Limited()}, frozenset({5}), 0.5, 0.1)
     assert parse_faults(("usage=none",)).usage is None
+    assert parse_faults(("unpaired",)).unpaired
 
 
 @pytest.mark.parametrize(

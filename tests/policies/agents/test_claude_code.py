@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from driven import SUMMARY, Driven
+from by_hand import SUMMARY, Driven
 
 from ctxsim.policies.agents.idle import CLEARED
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driven import SUMMARY, Driven
+from by_hand import SUMMARY, Driven
 
 
 def loop(driven: Driven, count: int, size: int = 3_000) -> list[str]:

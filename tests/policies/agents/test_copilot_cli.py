@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driven import SUMMARY, Driven
+from by_hand import SUMMARY, Driven
 
 
 def test_a_summary_is_asked_for_beside_a_request_and_stands_in_the_next() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driven import SUMMARY, Driven
+from by_hand import SUMMARY, Driven
 
 
 def test_a_fifth_of_a_small_window_is_left_at_most() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driven import SUMMARY, Driven
+from by_hand import SUMMARY, Driven
 
 from ctxsim.policies.agents.openhands import events
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driven import SUMMARY, Driven
+from by_hand import SUMMARY, Driven
 
 # 1,000 less 400: 600; the tail is 50 tokens, 200 characters.
 SMALL = "pi:reserve_tokens=400,keep_recent_tokens=50"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driven import SUMMARY, Driven
+from by_hand import SUMMARY, Driven
 
 
 def test_usage_and_half_as_much_again_as_the_last_message_decide() -> None:

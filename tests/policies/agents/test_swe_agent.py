@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driven import Driven
+from by_hand import Driven
 
 LINE = "Old environment output: (2 lines omitted)"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from corpus import FOLDER
-from driven import SUMMARY
+from by_hand import SUMMARY
 
 from benchmarks.agents import equality
 from ctxsim.policies import Surroundings, open_policy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from driven import SUMMARY, Driven
+from by_hand import SUMMARY, Driven
 
 
 @pytest.mark.parametrize("label", ["anthropic-compact:trigger=100", "openai-compact:compact_threshold=100"])

@@ -1,0 +1,158 @@
+"""`ctxsim drive`: real agents against the mock endpoint, beside built-in policies."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections import Counter as Frequencies
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxsim.cli import options
+from ctxsim.cli.output import console, tell, tell_results
+from ctxsim.cli.terminal import safe
+from ctxsim.errors import CtxsimError
+from ctxsim.serve.agent import Agent, agent_names, load_agent
+from ctxsim.serve.faults import parse_faults
+from ctxsim.serve.played import NEEDS, played
+
+if TYPE_CHECKING:
+    from ctxsim.provider import Provider
+    from ctxsim.serve.drive import Driven
+    from ctxsim.serve.observed import Observation
+
+BESIDE = ("keep-all", "token-budget", "head-tail")
+"""The policies that stand beside an agent unless others are named."""
+
+
+@click.command("drive")
+@click.argument("agents", nargs=-1, metavar="AGENT...")
+@options.played
+@options.faults
+@click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Beside these policies, not the default.")
+@click.option("--compare", metavar="LABEL", help="Where this policy first sends something else than the agent.")
+@click.option("--install", is_flag=True, help="Install the pinned version into a cache folder if it isn't there.")
+@click.option("--command", "own", metavar="COMMAND", help="Your own agent; its endpoint is in $CTXSIM_URL.")
+@click.option("--limit", type=click.FloatRange(min=1), default=300, help="Seconds for each agent.", show_default=True)
+@click.option("--out", type=options.PATH, metavar="DIR", help="Result folder, not results/NAME-driven.")
+@click.option("--list", "listed", is_flag=True, help="List the agents that are known.")
+def command(
+    agents: tuple[str, ...],
+    scenario: str | None,
+    transcript: str | None,
+    number: int,
+    faults: tuple[str, ...],
+    policies: tuple[str, ...],
+    compare: str | None,
+    install: bool,
+    own: str | None,
+    limit: float,
+    out: Path | None,
+    listed: bool,
+    **overrides: object,
+) -> None:
+    """Let real agents live through a conversation, offline, and show what they really send.
+
+    The conversation's responses are played, its results lie in files. Each agent works in a folder and a home of its
+    own, with a clean environment and dummy keys, without any network but loopback where the system allows. Writes a
+    run like bench, with a row observed:AGENT@VERSION for each.
+    """
+    if listed:
+        for name in agent_names():
+            known = load_agent(name)
+            click.echo(f"{name:<12} {known.package}@{known.version} ({known.installer})")
+        return
+    if bool(agents) == bool(own):
+        raise CtxsimError(f"name an agent ({', '.join(agent_names())}), or give your own as --command")
+    try:
+        from ctxsim.serve.drive import drive
+    except ImportError:
+        raise CtxsimError(NEEDS) from None
+    from ctxsim.bench.observed import write_observed
+    from ctxsim.policies import open_policies
+    from ctxsim.report.plots import plot_run
+    from ctxsim.report.tables import print_run
+    from ctxsim.results import read_run
+    from ctxsim.serve.install import located
+    from ctxsim.serve.observed import observe
+    from ctxsim.serve.script import script_of
+
+    conversation, provider = played(scenario, transcript, number, overrides)
+    open_policies((*policies, *([compare] if compare else [])))
+    broken = parse_faults(faults)
+    chosen = [located(load_agent(name), install) for name in agents] if not own else [_own(own)]
+    folder = out or Path("results") / f"{safe(conversation.name)}-driven"
+    click.echo(f"Provider: {provider.describe()}")
+    observations = []
+    for agent, programs in chosen:
+        done = drive(agent, conversation, provider, programs, broken, limit)
+        observation = observe(agent.label, done.script, done.entries)
+        observations.append((observation, done.entries))
+        _tell(done, observation.notes)
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(done.work / "requests.jsonl", folder / f"requests-{agent.name}.jsonl")
+        if compare:
+            _compare(observation, compare, provider)
+    script = script_of(conversation)
+    title = f"{conversation.name}, as {', '.join(agent.name for agent, _ in chosen)} lived it"
+    write_observed(folder, title, script.transcript, provider, policies or BESIDE, observations)
+    made = read_run(folder)
+    print_run(made, console().print, "run")
+    tell_results(made, plot_run(made))
+
+
+def _own(command: str) -> tuple[Agent, str]:
+    """Somebody's own agent: a command, to which the prompt is added where it has no place for it."""
+    parts = shlex.split(command)
+    if not parts:
+        raise CtxsimError("--command is empty")
+    filled = parts if "{prompt}" in command else [*parts, "{prompt}"]
+    return Agent(Path(parts[0]).name, command=tuple(filled)), os.environ.get("PATH", os.defpath)
+
+
+def _tell(done: Driven, notes: tuple[str, ...]) -> None:
+    """Say how an agent's run went, what held it in, and what it couldn't."""
+    kinds = Frequencies(entry.kind for entry in done.entries)
+    others = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if kind != "main")
+    refused = Frequencies(entry.status for entry in done.entries if entry.status != 200)
+    click.echo(
+        f"{done.agent.label}: {len(done.entries)} requests ({kinds['main']} of the conversation"
+        f"{f', {others}' if others else ''}) in {done.outcome.seconds:.0f} s"
+        + "".join(f", {count} x {status}" for status, count in sorted(refused.items()))
+    )
+    total, steps = len(done.script.steps), done.outcome.steps
+    if steps < total:
+        tell(f"{done.agent.name}: it ended after {steps} of {total} steps; {_why(done)}")
+    if not done.outcome.enclosed:
+        tell(f"{done.agent.name}: the system allows no namespaces here: it could have used the network")
+    if done.agent.tells:
+        tell(f"{done.agent.name}: {done.agent.tells}")
+    for tool in sorted({entry.unused for entry in done.entries if entry.unused}):
+        tell(f"{done.agent.name}: no tool of its requests could stand for {tool}")
+    for note in notes:
+        tell(f"{done.agent.name}: {note}")
+
+
+def _why(done: Driven) -> str:
+    statuses = done.outcome.statuses
+    if statuses and statuses[-1] is None:
+        return "the time limit ended it"
+    return f"exit status {statuses[-1] if statuses else 'unknown'}, its output is in {done.work}/output.txt"
+
+
+def _compare(observation: Observation, label: str, provider: Provider) -> None:
+    from ctxsim.serve.differences import first_difference
+
+    found = first_difference(observation, label, provider)
+    if found is None:
+        click.echo(f"{label} sends what {observation.label} sent, in all {len(observation.attempts)} calls")
+        return
+    click.echo(
+        f"{label} differs from {observation.label} first at call {found.call} of {len(observation.attempts)}: "
+        f"agent {found.tokens_agent:,} tokens, policy {found.tokens_policy:,}"
+    )
+    for line in found.lines:
+        click.echo(f"  {safe(line)}")
