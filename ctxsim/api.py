@@ -21,7 +21,8 @@ import msgspec
 
 from ctxsim import readers, results
 from ctxsim.bench import DEFAULT_POLICIES, Setting, conduct
-from ctxsim.bench.task import Rows, rows_of
+from ctxsim.bench.rows import Rows
+from ctxsim.bench.task import rows_of
 from ctxsim.errors import ContractError, CtxsimError
 from ctxsim.estimators import Estimator, open_estimator
 from ctxsim.measure import Basis

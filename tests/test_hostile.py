@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
 import random
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,12 +16,14 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import corpus
 import pytest
+from command_line import ctxsim
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mutants import attacked, mutant, seeds, write
 from project import ROOT
 
 from ctxsim.bench.grid import expand
-from ctxsim.errors import CtxsimError, InputError
+from ctxsim.errors import CtxsimError, InputError, ReaderFailed
 from ctxsim.policies import open_policy
 from ctxsim.provider.models import read_overrides
 from ctxsim.readers import read_source, sources
@@ -34,7 +38,7 @@ def outcome(path: Path) -> str:
     try:
         found = [transcript for source in sources(str(path)) for transcript in read_source(source)]
     except InputError as error:
-        assert "\n" not in str(error)
+        assert "\n" not in str(error) and not isinstance(error, ReaderFailed)
         return str(error)
     assert not any(problems(transcript) for transcript in found)
     return f"{len(found)} transcripts"
@@ -108,7 +112,78 @@ def test_links_in_circles_and_pipes_in_folders_are_passed_by(tmp_path: Path) -> 
     (tmp_path / "around").symlink_to(tmp_path)
     (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
     os.mkfifo(tmp_path / "pipe.json")
-    assert outcome(tmp_path) == "1 transcripts"
+    with socket.socket(socket.AF_UNIX) as listening, contextlib.chdir(tmp_path):
+        listening.bind("socket.json")
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    done = ctxsim("transcripts", "check", ".", cwd=tmp_path)
+    assert done.returncode == 0 and "1 transcripts" in done.stdout
+    assert done.stderr.splitlines() == [
+        "left out: around: is a link to a folder: give that folder by its own name",
+        "left out: loop.json: is a link that leads nowhere, no file",
+        "left out: pipe.json: is a pipe, no file",
+        "left out: socket.json: is a socket, no file",
+        "left out: zero.json: is a device, no file",
+    ]
+    done = ctxsim("bench", ".", "--policy", "keep-all", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0 and "5 note(s)" in done.stderr
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/random", "socket.json"])
+def test_devices_and_sockets_are_refused_by_name(device: str, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening, contextlib.chdir(tmp_path):
+        listening.bind("socket.json")
+    done = ctxsim("transcripts", "check", device, cwd=tmp_path)
+    kind = "a socket" if device == "socket.json" else "a device"
+    assert done.returncode == 1 and done.stderr == f"ctxsim: {device}: is {kind}, no file\n"
+
+
+def test_a_pipe_that_never_ends_is_refused(tmp_path: Path, ten_megabytes: None) -> None:
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    with subprocess.Popen(["/bin/sh", "-c", f"cat /dev/zero > {fifo}"], stderr=subprocess.DEVNULL):
+        assert "larger than 10 MB" in outcome(fifo)
+
+
+def test_a_folder_that_nobody_may_look_into_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.jsonl").write_text(LINE + json.dumps({"role": "assistant", "content": "b"}))
+    (tmp_path / "closed").mkdir()
+    real = Path.iterdir
+
+    def iterdir(self: Path) -> Iterator[Path]:
+        if self.name == "closed":
+            raise PermissionError(13, "Permission denied", str(self))
+        return real(self)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    done = ctxsim("transcripts", "check", str(tmp_path), cwd=tmp_path)
+    assert "1 transcripts" in done.stdout
+    assert (
+        done.returncode == 1 and done.stderr == f"ctxsim: {tmp_path}/closed: can't be looked into: Permission denied\n"
+    )
+
+
+def test_bench_twice_does_not_read_its_own_results(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(LINE + json.dumps({"role": "assistant", "content": "b"}))
+    told = [ctxsim("bench", ".", "--policy", "keep-all", cwd=tmp_path) for _ in range(2)]
+    assert [one.returncode for one in told] == [0, 0] and told[0] == told[1] and not told[0].stderr
+
+
+def test_an_archive_of_thousands_is_read_in_linear_time(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "many.zip", "w") as archive:
+        for number in range(3_000):
+            archive.writestr(f"{number:05}.jsonl", LINE + json.dumps({"role": "assistant", "content": "b"}))
+    opened = 0
+    real = ZipFile.__init__
+
+    def counting(self: ZipFile, *given: object, **named: object) -> None:
+        nonlocal opened
+        opened += 1
+        real(self, *given, **named)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ZipFile, "__init__", counting)
+        assert outcome(tmp_path / "many.zip") == "3000 transcripts"
+    assert opened == 1
 
 
 def test_names_that_climb_out_of_an_archive_are_only_names(tmp_path: Path) -> None:
@@ -131,6 +206,14 @@ def test_small_nonsense(tmp_path: Path, text: str) -> None:
 # mutations
 
 
+def test_mutants_of_odd_files_are_read_or_refused(tmp_path: Path) -> None:
+    chance = random.Random(21)
+    found = [*seeds(FOUND, 99)]
+    for _ in range(600):
+        outcome_ = attacked(write(mutant(chance.choice(found), chance), tmp_path / "m"), deep=chance.random() < 0.1)
+        assert outcome_.kind in ("read", "refused"), outcome_
+
+
 def mutated(data: bytes, chance: random.Random) -> bytes:
     """The same with a few bytes changed, cut out, doubled or moved."""
     for _ in range(chance.randrange(1, 6)):
@@ -150,6 +233,17 @@ def smallest_per_folder() -> Iterator[Path]:
     for folder in sorted(path for path in corpus.FOLDER.iterdir() if path.is_dir() and path.name != "LICENSES"):
         files = [file for file in folder.rglob("*") if file.is_file() and file.suffix in (".json", ".jsonl", ".traj")]
         yield from sorted(files, key=lambda file: (file.stat().st_size, file.name))[:2]
+
+
+@corpus.here
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_mutants_of_all_recorded_formats_are_read_or_refused(tmp_path: Path) -> None:
+    chance = random.Random(22)
+    for seed in seeds(corpus.FOLDER, 3):
+        for _ in range(5):
+            outcome_ = attacked(write(mutant(seed, chance), tmp_path / "m"), deep=chance.random() < 0.2)
+            assert outcome_.kind in ("read", "refused"), outcome_
 
 
 @corpus.here

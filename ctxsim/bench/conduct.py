@@ -12,10 +12,10 @@ import msgspec
 
 from ctxsim import __version__
 from ctxsim.bench.identity import others_code, own_code
+from ctxsim.bench.nameless import Numbers
 from ctxsim.bench.parts import MadeWith, Parts, fingerprint, read_part
+from ctxsim.bench.rows import Done, Rows
 from ctxsim.bench.task import (
-    Done,
-    Rows,
     Setting,
     scenario_rows,
     scenario_sha256,
@@ -90,7 +90,7 @@ def bench(
         own_code(), fingerprint([msgspec.json.encode(setting).decode()]), others_code(specs), fingerprint(work.names)
     )
     inputs: list[InputInfo] = []
-    together = _Together()
+    together, numbers = _Together(), Numbers()
     replayed = 0
     with ExitStack() as stack:
         stack.enter_context(_writing_told(out))
@@ -102,9 +102,10 @@ def bench(
         for number in workers.finished(tasks, parts):
             for rows in read_part(parts.path(number)):
                 if isinstance(rows, Done):
-                    inputs.append(rows.info)
+                    inputs.append(rows.info if setting.text else numbers.info(rows.info))
                     progress(rows.info, len(tasks))
                 else:
+                    rows = rows if setting.text else numbers.rows(rows)
                     rows.tables.summary.extend(together.summary(rows))
                     replayed += len(rows.summaries)
                     writer.write(rows.tables)
@@ -117,8 +118,8 @@ def bench(
             raise ContractError(f"no policy could be replayed; the first: {failed[0]}")
         tokenizers = dict.fromkeys(provider.tokenizer for provider in together.providers)
         info = RunInfo(
-            name=setting.name,
-            title=setting.title,
+            name=setting.name if setting.text or scenario else "recorded",
+            title=setting.title if setting.text or scenario else "Recorded transcripts",
             ctxsim=__version__,
             tokenizers={name: open_tokenizer(name).vocabulary_sha256 for name in tokenizers},
             policies=tuple(spec.label for spec in specs),

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from ctxsim.bench.task import Done, Rows
+from ctxsim.bench.rows import Done, Rows
 from ctxsim.errors import InputError
 from ctxsim.results.files import replacing
 from ctxsim.results.folder import MARKER, WORK, RunFolder, remove

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.bench.nameless import info_without_text, without_text
+from ctxsim.bench.rows import Done, Rows
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
 from ctxsim.measure import Basis, frontier_rows, measure, summarize
 from ctxsim.measure.losses import item_rows, loss_rows, need_rows
@@ -43,25 +45,6 @@ class Setting(msgspec.Struct, frozen=True):
     across: bool = False
 
 
-class Rows(msgspec.Struct, frozen=True, tag=True):
-    """What one transcript gives under all policies. `summaries` are all columns of its summary rows that don't depend
-    on the other transcripts of the run; `words` the references' hashes, to compare transcripts by.
-    """
-
-    transcript: str
-    parent: str | None
-    provider: Provider
-    words: bytes
-    tables: Tables
-    summaries: list[dict[str, Any]]
-
-
-class Done(msgspec.Struct, frozen=True, tag=True):
-    """A source is finished: what it was."""
-
-    info: InputInfo
-
-
 def specs_of(setting: Setting) -> list[Spec]:
     """Return the setting's policies, opened; equal labels once. Raises UnknownName or LabelError."""
     return list(open_policies(setting.policies, setting.estimator))
@@ -89,11 +72,16 @@ def _replay_all(found: Iterable[AsSent], setting: Setting, name: str, sha256: st
             with _told_in(failed, transcript.name):
                 rows = rows_of(transcript, specs, one.provider, failed)
             if rows is not None:
-                yield rows if setting.text else without_text(rows)
+                yield rows if setting.text else without_text(rows, transcript.model)
     error = errors[0] if errors else None
-    yield Done(
-        InputInfo(name, sha256, transcripts_read, calls_read, tuple(notes), error, tuple(failed) or msgspec.UNSET)
+    yield _done(
+        InputInfo(name, sha256, transcripts_read, calls_read, tuple(notes), error, tuple(failed) or msgspec.UNSET),
+        setting,
     )
+
+
+def _done(info: InputInfo, setting: Setting) -> Done:
+    return Done(info if setting.text else info_without_text(info))
 
 
 @contextmanager
@@ -130,22 +118,6 @@ def rows_of(transcript: Transcript, specs: list[Spec], provider: Provider, faile
     return Rows(transcript.name, transcript.parent, provider, basis.references.words, tables, summaries)
 
 
-def without_text(rows: Rows) -> Rows:
-    """Return the rows without what transcripts say: items, edits and atoms keep their numbers, tools their order."""
-    tools: dict[str, str] = {"": ""}
-    for item in rows.tables.items:
-        tools.setdefault(item.tool, f"tool {len(tools)}")
-    replace = msgspec.structs.replace
-    tables = replace(
-        rows.tables,
-        items=[replace(item, text="", tool=tools[item.tool]) for item in rows.tables.items],
-        events=[replace(event, text="") for event in rows.tables.events],
-        needs=[replace(need, atom="", tool=tools[need.tool]) for need in rows.tables.needs],
-        losses=[replace(loss, tool=tools[loss.tool]) for loss in rows.tables.losses],
-    )
-    return replace(rows, words=b"", tables=tables)
-
-
 def scenario_rows(scenario: Scenario, setting: Setting) -> Iterator[Rows | Done]:
     """Yield the rows of a scenario."""
     transcript = synthesize(scenario)
@@ -175,10 +147,10 @@ def source_rows(source: Source, setting: Setting) -> Iterator[Rows | Done]:
     return _replay_all(found, setting, source.name, sha256)
 
 
-def lost(what: Source | Scenario) -> Done:
+def lost(what: Source | Scenario, setting: Setting) -> Done:
     """What stands for a source whose worker died over it."""
     error = f"{what.name}: the process that replayed it was killed; out of memory, or a policy that ends processes?"
-    return Done(InputInfo(what.name, "", 0, 0, (), error))
+    return _done(InputInfo(what.name, "", 0, 0, (), error), setting)
 
 
 def _read_found(source: Source) -> Iterator[Transcript]:

@@ -19,7 +19,8 @@ from typing import Any
 
 from ctxsim.bench.identity import own_code
 from ctxsim.bench.parts import Parts, write_part
-from ctxsim.bench.task import Done, Rows, lost
+from ctxsim.bench.rows import Done, Rows
+from ctxsim.bench.task import lost
 from ctxsim.errors import CtxsimError
 
 Task = tuple[Callable[..., Iterator[Rows | Done]], tuple[Any, ...]]
@@ -116,7 +117,7 @@ class Workers:
                 try:
                     alone.submit(do, tasks[number], parts.path(number), own_code()).result()
                 except BrokenProcessPool:
-                    write_part(parts.path(number), [lost(tasks[number][1][0])])
+                    write_part(parts.path(number), [lost(*tasks[number][1])])
         self._executor = _pool(self._jobs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -50,11 +51,9 @@ def page(run: Run) -> str:
         f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'" for one in (library, script)
     )
     filled = {"HASHES": hashes, "TITLE": html.escape(run.info.title), "CSS": style, "PLOTLY": library, "JS": script}
-    # The data goes in last: what looks like a mark in it is data.
-    for name, value in filled.items():
-        frame = frame.replace(f"@@{name}@@", value, 1)
-    before, after = frame.split("@@DATA@@", 1)
-    return before + text + after
+    # All in one go: what looks like a mark in a name or in the data is only that.
+    filled["DATA"] = text
+    return re.sub("@@([A-Z]+)@@", lambda mark: filled[mark[1]], frame)
 
 
 def write_page(run: Run, path: Path) -> Path:

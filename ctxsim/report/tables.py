@@ -162,10 +162,19 @@ def markdown(run: Run, sort: str = "run") -> str:
         "|" + "|".join("---" if n in ("policy", "fails") else "--:" for n in names) + "|",
     ]
     for row in rows:
-        label, _, bound = row["policy"].partition(" ")
-        cells = [f"`{label}` {bound}".strip(), *(row.get(name, "unknown") for name in names[1:])]
-        lines.append("| " + " | ".join(cells) + " |")
+        label = row["policy"].removesuffix(" (bound)")
+        bound = "(bound)" if label != row["policy"] else ""
+        cells = [f"{in_backticks(label)} {bound}".strip(), *(row.get(name, "unknown") for name in names[1:])]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def in_backticks(text: str) -> str:
+    """Return a text as Markdown code, whatever backticks and line ends it has: the fence is longer than any of them."""
+    text = " ".join(text.split("\n"))
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{space}{text}{space}{fence}"
 
 
 def cost_rows(run: Run) -> list[dict[str, str]]:

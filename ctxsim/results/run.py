@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, reduce
 from operator import and_
 from pathlib import Path
@@ -137,17 +138,19 @@ class Run:
 
         wanted = [pyarrow.dataset.field(column).isin(list(among)) for column, among in values.items()]
         # Read ahead it would hold half of the table.
-        scanner = pyarrow.dataset.dataset(self._files(name), format="parquet").scanner(
-            filter=reduce(and_, wanted) if wanted else None, batch_readahead=1, fragment_readahead=1, use_threads=False
-        )
-        return scanner.to_table().to_pandas()
+        with self._readable(name):
+            scanner = pyarrow.dataset.dataset(self._files(name), format="parquet").scanner(
+                filter=reduce(and_, wanted) if wanted else None, batch_readahead=1, fragment_readahead=1,
+                use_threads=False,
+            )  # fmt: skip
+            return scanner.to_table().to_pandas()
 
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pandas.DataFrame]:
         """Yield a table piece by piece, in order."""
         import pyarrow.parquet
 
         for file in self._files(name):
-            with pyarrow.parquet.ParquetFile(file, pre_buffer=False) as parquet:
+            with self._readable(name), pyarrow.parquet.ParquetFile(file, pre_buffer=False) as parquet:
                 for batch in parquet.iter_batches(columns=list(columns)):
                     yield batch.to_pandas()
 
@@ -162,11 +165,33 @@ class Run:
         """Return how many rows a table has."""
         import pyarrow.parquet
 
-        return sum(pyarrow.parquet.read_metadata(file).num_rows for file in self._files(name))
+        with self._readable(name):
+            return sum(pyarrow.parquet.read_metadata(file).num_rows for file in self._files(name))
 
     def _files(self, name: str) -> list[Path]:
         path = self.folder / f"{name}.parquet"
         return sorted(path.iterdir()) if path.is_dir() else [path]
+
+    @contextmanager
+    def _readable(self, name: str) -> Iterator[None]:
+        """What a damaged table can raise is told in a line, with its file."""
+        import pyarrow
+
+        try:
+            yield
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise InputError(self.folder / f"{name}.parquet", f"is damaged, run bench again: {error}") from None
+
+    def _same_columns(self, name: str, row: type[msgspec.Struct]) -> None:
+        import pyarrow.parquet
+
+        with self._readable(name):
+            files = self._files(name)
+            if not files:
+                raise InputError(self.folder / f"{name}.parquet", "holds no file; run bench again")
+            for file in files:
+                if tuple(pyarrow.parquet.read_schema(file).names) != row.__struct_fields__:
+                    raise InputError(file, "has other columns than this version writes; run bench again")
 
     def of(self, label: str) -> pandas.DataFrame:
         """Return the summary rows of one policy, in the order of the transcripts; empty for one that wasn't run."""
@@ -220,14 +245,18 @@ def read_run(folder: str | Path) -> Run:
         info = msgspec.json.decode((folder / "run.json").read_bytes(), type=RunInfo)
     except FileNotFoundError as error:
         raise InputError(folder, f"is no finished run: {Path(error.filename).name} is missing") from None
-    except msgspec.DecodeError as error:
-        raise InputError(folder / "run.json", str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(folder / "run.json", f"is damaged, run bench again: {error}") from None
+    except OSError as error:
+        raise InputError(folder, f"cannot be read: {error.strerror or error}") from None
     if info.schema != SCHEMA_VERSION:
         raise InputError(folder, f"has schema {info.schema}, this version reads {SCHEMA_VERSION}; run bench again")
     for name in TABLES:
         if not (folder / f"{name}.parquet").exists():
             raise InputError(folder, f"is no finished run: {name}.parquet is missing")
     run = Run(folder, info)
+    for name, (row, _) in TABLES.items():
+        run._same_columns(name, row)
     if not run.labels:
         raise InputError(folder, "holds no replayed call")
     return run

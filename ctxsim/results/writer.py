@@ -22,6 +22,18 @@ PART_ROWS = 1_000_000
 """Rows of one Parquet file, about: whole row groups."""
 
 
+NAMED_BY_OTHERS = ("transcript", "root", "reason")
+"""Columns with words of recordings and policies."""
+
+
+def harmless(cell: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula: with an apostrophe before what would begin one.
+
+    Source: https://owasp.org/www-community/attacks/CSV_Injection. Parquet files have the cell as it is.
+    """
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+
 class _Csv:
     """One growing CSV file, among unfinished work until `rename`."""
 
@@ -31,9 +43,16 @@ class _Csv:
         self._file = self._temporary.open("w", encoding="utf-8", newline="")
         self._csv = csv.writer(self._file, lineterminator="\n")
         self._csv.writerow(row.__struct_fields__)
+        self._named = [at for at, name in enumerate(row.__struct_fields__) if name in NAMED_BY_OTHERS]
 
     def write(self, rows: Sequence[msgspec.Struct]) -> None:
-        self._csv.writerows(map(msgspec.structs.astuple, rows))
+        self._csv.writerows(map(self._cells, rows))
+
+    def _cells(self, row: msgspec.Struct) -> Sequence[object]:
+        cells = list(msgspec.structs.astuple(row))
+        for at in self._named:
+            cells[at] = harmless(cells[at])
+        return cells
 
     def abandon(self) -> None:
         with suppress(OSError):

@@ -15,7 +15,8 @@ from command_line import ctxsim
 
 from ctxsim.bench import bench
 from ctxsim.bench.parts import FOLDER, read_part, write_part
-from ctxsim.bench.task import Done, Rows, Setting
+from ctxsim.bench.rows import Done, Rows
+from ctxsim.bench.task import Setting
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.provider import Provider
 from ctxsim.results import InputInfo, Tables, read_run

@@ -40,4 +40,6 @@ def test_without_text_no_word_of_a_transcript_is_in_the_results(tmp_path: Path) 
         words = [line for secret in secrets for line in (secret, secret.split(" ")[-1])]
         assert [word for word in words if word in found] == (words if text else [])
     before, after = (read_run(tmp_path / f"out{text}").summary for text in (True, False))
-    pandas.testing.assert_frame_equal(before.drop(columns="chance_rate"), after.drop(columns="chance_rate"))
+    # Names are numbers there, and chance isn't told without the words of others.
+    named = ["chance_rate", "transcript", "root"]
+    pandas.testing.assert_frame_equal(before.drop(columns=named), after.drop(columns=named))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 
@@ -12,4 +13,7 @@ def dollars(value: Any) -> float | None:
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if value > 0 else None
+    try:
+        return float(value) if value > 0 else None
+    except OverflowError:  # thousands of digits: noted where it is held against what can be
+        return math.inf

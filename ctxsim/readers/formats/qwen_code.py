@@ -142,6 +142,8 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterat
         where = f"{source.name}:{record.line}"
         line = convert(value, Line, where)
         line.line = record.line
+        if kind in CHAT and line.message is None:
+            counts[f"{kind} line without a message"] += 1
         line.decoded = api_parts(line.message.parts if line.message else None, where)
         earlier = known.setdefault((kind, line.uuid), line) if line.uuid else line
         if earlier is line:

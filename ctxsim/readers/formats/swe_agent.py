@@ -122,8 +122,10 @@ def _add_history(assembly: Assembly, entries: list[Entry]) -> None:
             run.response(parts)
         elif entry.role == "tool":
             run.result(text, next(iter(entry.tool_call_ids or []), ""), media)
-        else:
+        elif entry.role == "user":
             run.user(text, media)
+        else:
+            counts["message(s) of an unknown role left out"] += 1
     notes = [f"{count} {what}" for what, count in counts.items()]
     if any(entry.tool_calls for entry in entries):
         notes.append("the tool definitions are not recorded")

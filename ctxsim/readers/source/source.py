@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+import threading
 import zipfile
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -36,17 +38,21 @@ class Source:
         data: bytes | None = None,
         named: bool = False,
         member: str | None = None,
+        refused: InputError | None = None,
     ) -> None:
-        # A file name that isn't UTF-8 is shown with ? and opened by its path.
-        self.name = name.encode("utf-8", "replace").decode("utf-8")
+        # A file name that isn't UTF-8, or not one line, is shown with ? and opened by its path.
+        self.name = "?".join(name.encode("utf-8", "replace").decode("utf-8").splitlines())
         self.path = path
         self.member = member
         self.named = named
         """Whether the user named it; else it was found in a folder or an archive."""
         self._data = data
+        self._refused = refused
 
     def open(self) -> BinaryIO:
-        """Return the decompressed bytes as a stream."""
+        """Return the decompressed bytes as a stream. Raises InputError for what can't be opened, or must not be."""
+        if self._refused is not None:
+            raise self._refused
         if self._data is not None:
             return io.BytesIO(self._data)
         assert self.path is not None
@@ -135,8 +141,7 @@ def standard_input() -> Source:
 def archive_members(path: Path) -> Iterator[Source]:
     """Return the members of a zip archive as sources, read one at a time; a damaged archive as one that can't be."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = sorted(info.filename for info in archive.infolist() if not info.is_dir())
+        names = sorted(info.filename for info in _archive(path, _state(path)).infolist() if not info.is_dir())
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
         yield Source(str(path), path, named=True)
         return
@@ -145,5 +150,21 @@ def archive_members(path: Path) -> Iterator[Source]:
 
 
 def _member(path: Path, name: str, shown: str) -> bytes:
-    with _Readable(shown), zipfile.ZipFile(path) as archive:
+    with _Readable(shown), _ONE_AT_A_TIME:
+        archive = _archive(path, _state(path))
         return member_bytes(archive, archive.getinfo(name))
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    now = path.stat()
+    return now.st_ino, now.st_size, now.st_mtime_ns
+
+
+_ONE_AT_A_TIME = threading.Lock()
+"""An open archive is one place in a file, whatever threads a cluster's worker has."""
+
+
+@lru_cache(maxsize=1)
+def _archive(path: Path, state: tuple[int, int, int]) -> zipfile.ZipFile:
+    """The archive read last, open: its list of members is read once, not again for each of them."""
+    return zipfile.ZipFile(path)

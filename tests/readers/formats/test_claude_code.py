@@ -520,3 +520,16 @@ def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path, bad:
         list(read(str(path)))
     assert f"{path}:2" in str(error.value)
     assert field in str(error.value)
+
+
+def test_a_line_whose_message_is_null_is_counted(tmp_path: Path) -> None:
+    lines = [
+        user("u1", None, "a"),
+        answer("a1", "u1", "m1", text("b")),
+        line("user", "u2", "a1", message=None),
+        line("assistant", "a2", "u2", message=None),
+    ]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    (transcript,) = read(str(tmp_path / "s.jsonl"))
+    (note,) = [note for note in transcript.notes if "without a message" in note]
+    assert "1 x user line without a message" in note and "1 x assistant line without a message" in note

@@ -214,3 +214,11 @@ def test_strange_json_is_no_session(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(value) + "\n" for value in [*odd, [], 7, None]))
     with pytest.raises(InputError, match="is no transcript format"):
         list(read(str(path)))
+
+
+def test_a_line_whose_message_is_null_is_counted(tmp_path: Path) -> None:
+    empty = {**line("user", "u2", "a1"), "message": None}
+    told = one(
+        tmp_path, line("user", "u1", None, {"text": "a"}), line("assistant", "a1", "u1", {"text": "b"}), empty,
+    )  # fmt: skip
+    assert any("1 x user line without a message" in note for note in told.notes)

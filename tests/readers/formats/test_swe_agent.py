@@ -171,3 +171,10 @@ def test_a_run_without_a_response_is_a_transcript_without_calls(tmp_path: Path) 
 def test_a_wrong_type_says_where(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"run\.traj message 1: .*content"):
         transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, {"role": "user", "content": 7}]})
+
+
+def test_a_message_of_an_unknown_role_is_counted(tmp_path: Path) -> None:
+    strange = {"role": "referee", "content": "Offside!", "agent": "primary"}
+    found = transcripts(tmp_path, {"trajectory": [], "history": [SYSTEM, TASK, said("I look.", ""), strange]})
+    assert "1 message(s) of an unknown role left out" in found[0].notes
+    assert not any("Offside" in item.text for item in found[0].items)

@@ -168,6 +168,7 @@ class _Conversation:
             return
         self.restoring = False
         messages = [line.message for line in lines if line.message]
+        self.counts["assistant line without a message"] += len(lines) - len(messages)
         recorded = next((message.usage for message in reversed(messages) if message.usage), None)
         finished = any(message.stop_reason for message in messages)
         usage = recorded.request(finished) if recorded else None
@@ -222,6 +223,8 @@ class _Conversation:
         elif line.message:
             self.restoring = False
             add_user_content(self.assembly, line.message.content, f"{self.name}:{line.line}")
+        else:
+            self.counts["user line without a message"] += 1
 
     def _system(self, line: Line) -> None:
         match line.subtype:

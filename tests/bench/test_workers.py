@@ -1,0 +1,77 @@
+"""Workers run the same code as the one that started them, or nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench_runs import POLICIES
+from project import ROOT
+
+from ctxsim.bench import bench
+from ctxsim.bench.identity import own_code
+from ctxsim.bench.task import Setting
+from ctxsim.bench.workers import do
+from ctxsim.errors import CtxsimError
+
+
+def test_a_task_for_another_version_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CtxsimError, match=r"a worker has ctxsim .*, this process ctxsim 0\.0: numbers of two versions"):
+        do((None, ()), tmp_path / "part", "ctxsim 0.0")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir()) and own_code() == own_code()
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[str]:
+    """A dask scheduler of its own, whose workers a test chooses."""
+    pytest.importorskip("distributed")
+    file = tmp_path / "scheduler.json"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+         "--scheduler-file", str(file)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(0.3)
+    import json
+
+    yield json.loads(file.read_text())["address"]
+    running.kill()
+    running.wait()
+
+
+@pytest.mark.slow
+def test_a_worker_with_altered_code_is_refused(scheduler: str, logs: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "ctxsim", tmp_path / "other" / "ctxsim", ignore=shutil.ignore_patterns("__pycache__"))
+    altered = tmp_path / "other" / "ctxsim" / "measure" / "totals.py"
+    altered.write_text(altered.read_text() + "\n# altered\n")
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "other")},
+    )  # fmt: skip
+    try:
+        with pytest.raises(CtxsimError, match=r"a worker has ctxsim .* numbers of two versions would mix") as told:
+            bench(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
+        assert "\n" not in str(told.value) and not (tmp_path / "out").exists()
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_a_line(
+    scheduler: str, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctxsim.bench.workers.CLUSTER_S", 2.0)
+    with pytest.raises(CtxsimError, match="had no worker for 2 s"):
+        bench(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,96 @@
+"""Damaged run folders: one line each, from every command that reads runs."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pandas
+import pytest
+from bench_runs import write
+from command_line import ctxsim
+from samples import ASK, TASK, chat
+
+from ctxsim.report.tables import in_backticks
+from ctxsim.results.run import TABLES
+from ctxsim.results.writer import harmless
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damaged")
+    write(folder / "logs", chat(TASK, ASK, ("tool_result", "zebra_one " * 50), ("assistant", "zebra_one")), "=1+1")
+    (folder / "logs" / "=1+1.jsonl").rename(folder / "logs" / "$x_{|a$ `b.jsonl")
+    done = ctxsim("bench", "logs", "--policy", "keep-all", "--policy", "mask:keep=0", "--out", "run", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def damages(folder: Path) -> list[tuple[str, bytes | None]]:
+    """A file and what it holds instead; None: a folder of that name."""
+    tables = [f"{name}.parquet" for name in TABLES]
+    return [
+        *(("run.json", text) for text in (b"", b"{}", b"[" * 99_999, b"\xff\xfe", b'{"schema": "x"}', b"null")),
+        *((name, data) for name in tables for data in (b"", b"PAR1", b"x" * 500, None)),
+        *((name, (folder / "run" / other).read_bytes()) for name, other in zip(tables, reversed(tables), strict=True)),
+    ]
+
+
+def test_damage_is_a_line(made: Path, tmp_path: Path) -> None:
+    for name, data in damages(made):
+        shutil.rmtree(tmp_path / "run", ignore_errors=True)
+        shutil.copytree(made / "run", tmp_path / "run")
+        path = tmp_path / "run" / name
+        path.unlink()
+        if data is None:
+            path.mkdir()
+        else:
+            path.write_bytes(data)
+        shutil.copytree(made / "run", tmp_path / "good", dirs_exist_ok=True)
+        for command in (["losses", "run"], ["compare", "good", "run"], ["plot", "run"], ["report", "run"]):
+            done = ctxsim(*command, cwd=tmp_path)
+            assert done.returncode == 1 and done.stderr.count("\n") == 1, (name, data, command, done.stderr)
+            assert len(done.stderr) < 2000 and "run" in done.stderr
+
+
+def test_flipped_bits_in_a_table_are_a_line_or_nothing(made: Path, tmp_path: Path) -> None:
+    chance = random.Random(3)
+    for name in TABLES:
+        shutil.rmtree(tmp_path / "run", ignore_errors=True)
+        shutil.copytree(made / "run", tmp_path / "run")
+        path = tmp_path / "run" / f"{name}.parquet"
+        data = bytearray(path.read_bytes())
+        # The footer and its lengths.
+        data[chance.randrange(len(data) - 60, len(data))] ^= 1 << chance.randrange(8)
+        path.write_bytes(data)
+        done = ctxsim("losses", "run", cwd=tmp_path)
+        assert done.returncode in (0, 1) and done.stderr.count("\n") == done.returncode, done.stderr
+
+
+def test_names_are_no_formulas_in_csv_and_as_they_are_in_parquet(made: Path) -> None:
+    assert pandas.read_csv(made / "run" / "summary.csv").transcript.unique().tolist() == ["'=1+1"]
+    assert pandas.read_parquet(made / "run" / "summary.parquet").transcript.unique().tolist() == ["=1+1"]
+    assert [harmless(cell) for cell in ("=a", "+a", "-a", "@a", "a=", "")] == ["'=a", "'+a", "'-a", "'@a", "a=", ""]
+
+
+def test_dollars_and_pipes_in_names_break_no_picture_and_no_table(made: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "$\\frac{$ |@@DATA@@|`x``"
+    shutil.copytree(made / "logs", odd)
+    done = ctxsim("bench", str(odd), "--policy", "keep-all", "--out", "run", "--format", "markdown", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (odd / "p|`o`.py").write_text(
+        "from dataclasses import dataclass\nfrom ctxsim.policies import Policy\n\n"
+        "@dataclass\nclass Mine(Policy):\n    pass\n"
+    )
+    done = ctxsim("bench", str(odd), "--policy", f"{odd}/p|`o`.py:Mine", "--out", "run2", "--format", "markdown",
+                  cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = done.stdout.splitlines()
+    bars = [len(row.replace("\\|", "").split("|")) for row in rows]
+    assert len(set(bars)) == 1 and "```" in rows[2]
+    assert ctxsim("plot", "run2", cwd=tmp_path).returncode == 0
+    assert ctxsim("report", "run", cwd=tmp_path).returncode == 0
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "|@@DATA@@|" in page.partition("<title>")[2].partition("</title>")[0]
+    assert in_backticks("a`b") == "``a`b``" and in_backticks("`") == "`` ` ``" and in_backticks("a\nb") == "`a b`"
