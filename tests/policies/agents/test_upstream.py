@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus import FOLDER
 from by_hand import SUMMARY
+from corpus import FOLDER
 
 from benchmarks.agents import equality
 from ctxsim.policies import Surroundings, open_policy
