@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 
-from ctxsim.errors import LabelError, unknown
+from ctxsim.errors import CtxsimError, LabelError, unknown
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
             raise LabelError(f"{kind} {name} needs {key}=..., as in {name}:{key}=20")
     try:
         return cls(**values)
-    except LabelError:
+    except CtxsimError:
         raise
     # The class is anybody's code: whatever making it raises, or an attempt to end the process, is told in one line.
     except (Exception, SystemExit) as error:

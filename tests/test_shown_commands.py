@@ -31,6 +31,7 @@ STAND_INS = {
     "~/.claude/projects": "logs",
     "~/.codex/sessions": "logs",
     "logs/session.json": "logs/chat-1.json",
+    "session.jsonl": "logs/rollout-1.jsonl",
     "results/before": "results/logs",
     "results/after": "results/logs",
 }
@@ -68,6 +69,9 @@ def words_of(line: str) -> list[str] | None:
 @pytest.mark.parametrize("page", [page for page in PAGES if shown(page)], ids=lambda page: page.name)
 def test_what_a_page_shows_runs(page: Path, tmp_path: Path) -> None:
     write_logs(tmp_path / "logs", count=1)
+    (tmp_path / "my-summary.md").write_text("ticket-093 is open.")
+    answer = "logs/rollout-1.jsonl,6,which ticket,ticket-1293,ticket-1293,true\n"
+    (tmp_path / "answers.csv").write_text(f"transcript,call,question,expected,answer,correct\n{answer}")
     for name, text in files_of(page).items():
         (tmp_path / name).write_text(text)
     ran = 0

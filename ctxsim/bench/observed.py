@@ -21,6 +21,7 @@ from ctxsim.references import DETECTORS, prepare
 from ctxsim.results import InputInfo, RunInfo, Tables
 from ctxsim.results.columns import CallRow, Event, SummaryRow
 from ctxsim.results.files import replacing
+from ctxsim.results.folder import RunFolder
 from ctxsim.results.writer import RunWriter
 from ctxsim.serve.log import Entry
 from ctxsim.serve.observed import Observation
@@ -45,7 +46,8 @@ def write_observed(
     UnknownName or LabelError for a policy.
     """
     specs = list(open_policies(policies))
-    rows = rows_of(transcript, specs, provider)
+    failed: list[str] = []
+    rows = rows_of(transcript, specs, provider, failed)
     tables, summaries = rows.tables, rows.summaries
     for observation, _ in observations:
         summaries.append(_measured(observation, transcript, provider, tables))
@@ -67,17 +69,18 @@ def write_observed(
         limits={spec.label: limits for spec in specs if (limits := spec.limits())},
         providers=(msgspec.to_builtins(provider),),
         detectors=DETECTORS,
-        inputs=(InputInfo(name, digest, 1, len(transcript.calls), (*transcript.notes, *notes)),),
+        inputs=(InputInfo(name, digest, 1, len(transcript.calls), (*transcript.notes, *notes, *failed)),),
     )
-    with RunWriter(out) as writer:
-        writer.write(tables)
-        writer.finish(info)
-    with replacing(out / "requests.csv") as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        written = csv.writer(file, lineterminator="\n")
-        written.writerow(REQUESTS)
-        for observation, entries in observations:
-            for entry in entries:
-                written.writerow([observation.label, *(getattr(entry, column) for column in REQUESTS[1:])])
+    with RunFolder(out.absolute()) as folder:
+        with RunWriter(folder) as writer:
+            writer.write(tables)
+            writer.finish(info)
+        with replacing(out / "requests.csv") as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+            written = csv.writer(file, lineterminator="\n")
+            written.writerow(REQUESTS)
+            for observation, entries in observations:
+                for entry in entries:
+                    written.writerow([observation.label, *(getattr(entry, column) for column in REQUESTS[1:])])
     return info
 
 
