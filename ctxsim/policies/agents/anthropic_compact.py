@@ -1,6 +1,7 @@
 """Anthropic's own servers: the whole conversation becomes a summary when it has grown too large."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ctxsim.policies.agents.condense import condense
 from ctxsim.policies.policy import Policy, Positive
@@ -13,13 +14,14 @@ class AnthropicCompact(Policy):
 
     Anthropic API, compact_20260112, threshold form: default 150,000; the interface refuses less than 50,000, which is
     left to you. Everything before the compaction block leaves later requests too; a summary that fails changes
-    nothing. The estimator stands for the vendor's own count.
+    nothing. The last usage and an estimate of what joined since stand for the vendor's own count.
     """
 
     family = "agents"
     source = "Anthropic API, compaction"
     version = "compact_20260112"
     read_on = "2026-11"
+    decides_by: ClassVar[str] = "usage-tail"
 
     trigger: Positive = 150_000
     summary_tokens: Positive = 1_500

@@ -1,6 +1,7 @@
 """OpenAI's own servers: one opaque item stands for all that came before it."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ctxsim.policies.agents.condense import condense
 from ctxsim.policies.policy import Count, Policy, Positive
@@ -13,13 +14,14 @@ class OpenaiCompact(Policy):
 
     OpenAI Responses API, context_management. What the server does without a number isn't published; 0 means 0.9 of
     the window, which openai-agents 0.24.0 sends. The item isn't readable: a summary of `summary_tokens` stands for
-    it. The estimator stands for the vendor's own count.
+    it. The last usage and an estimate of what joined since stand for the vendor's own count.
     """
 
     family = "agents"
     source = "OpenAI Responses API, compaction"
     version = "openai 3.54.0"
     read_on = "2026-11"
+    decides_by: ClassVar[str] = "usage-tail"
 
     compact_threshold: Count = 0
     summary_tokens: Positive = 1_500

@@ -11,7 +11,8 @@ def test_two_messages_stay_with_their_results() -> None:
     for number in range(3):
         driven.calls(f"result {number}", used=49_000)
         assert SUMMARY not in driven.sent()
-    driven.calls("result 3", used=50_000)  # 50,000 are left of 100,000, long before 85 %
+    # 49,998 and two tokens of the result: 50,000 are left of 100,000, long before 85 %.
+    driven.calls("result 3", used=49_998)
     assert driven.sent() == [SUMMARY, "{}", "result 2", "{}", "result 3"]
     assert all(item.kind != "tool_call" for item in driven.asked[0])
 

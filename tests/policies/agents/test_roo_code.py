@@ -46,3 +46,13 @@ def test_without_usage_nothing_is_done() -> None:
     driven.user("word " * 5_000)
     driven.calls("r", used=0)
     assert SUMMARY not in driven.sent()
+
+
+def test_a_result_whose_call_is_hidden_goes_with_it() -> None:
+    driven = Driven("roo-code", 10_000, refuses=lambda items: True)
+    driven.user("The task.")
+    driven.says("I look.", used=100)
+    driven.calls("result 0", used=100)
+    driven.calls("result 1", used=9_000)
+    # Six messages: (6 - 1) // 2 is 2, the text and the first call.
+    assert driven.sent()[2:] == ["{}", "result 1"]
