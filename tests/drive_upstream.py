@@ -10,6 +10,7 @@ import asyncio
 import gzip
 import hashlib
 import json
+import os
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -539,6 +540,22 @@ def llamaindex_buffer(conversation: dict[str, Any]) -> Iterator[list[Row]]:
         yield rows
 
 
+def litellm_trim(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`trim_messages` to 2,500 tokens."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    from litellm.utils import trim_messages
+
+    for found in requests(conversation):
+        given = [{"role": "system", "content": conversation["system"]}, *found]
+        rows: list[Row] = []
+        for one in trim_messages(given, max_tokens=2_500)[1:]:
+            ids = [one["tool_call_id"]] if one["role"] == "tool" else []
+            if calls := [c["id"] for c in one.get("tool_calls") or ()]:
+                ids = [calls]
+            rows.append([one["role"], len(one["content"]), digest(one["content"]), *ids])
+        yield rows
+
+
 DRIVERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[list[Row]]], str, str]] = {
     "af-context-window": (af_context_window, "agent_framework", "max_context_window_tokens=4000,max_output_tokens=500"),
     "af-selective": (af_selective, "agent_framework", ""),
@@ -560,6 +577,7 @@ DRIVERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[list[Row]]], str, s
         "max_tokens=2000,start_on=human/ai,include_system=True,allow_partial=True",
     ),
     "langmem": (langmem, "langmem", "max_tokens=2500"),
+    "litellm-trim": (litellm_trim, "litellm", "max_tokens=2500"),
     "llamaindex-buffer": (llamaindex_buffer, "llama_index.core", "token_limit=2500,estimator=chars"),
     "openai-trimmer": (openai_trimmer, "agents", ""),
     "pydantic-clear": (pydantic_clear, "pydantic_ai_harness", "max_tokens=3000,min_clear_tokens=500"),
