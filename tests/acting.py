@@ -52,6 +52,7 @@ ACTING = {
     "langchain-summarize": "langchain-summarize:trigger=100,keep=2,max_tokens=20",
     "langchain-trim": "langchain-trim:max_tokens=150,start_on=human/ai,allow_partial=True",
     "langmem": "langmem:max_tokens=300,max_tokens_before_summary=100,max_summary_tokens=20",
+    "litellm-trim": "litellm-trim:max_tokens=150",
     "llamaindex-buffer": "llamaindex-buffer:token_limit=100",
     "mask": "mask:keep=1",
     "max-messages": "max-messages:n=3",

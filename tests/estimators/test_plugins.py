@@ -76,7 +76,7 @@ def test_a_mistake_is_one_line(mine: None, tmp_path: Path) -> None:
 def test_families_that_need_a_parameter_are_not_judged_by_themselves() -> None:
     judged = {open_estimator(label).name for label in judged_estimators()}
     # Frameworks' counters that see whole messages, which a text by itself can't show.
-    by_message = {"adk", "agent-framework", "chars-total", "haystack", "strands"}
+    by_message = {"adk", "agent-framework", "chars-total", "haystack", "litellm", "strands"}
     assert set(registered_estimators()) - judged == {"calibrated"} | by_message
     assert judged_estimators()[0] == "chars" and "chars:ratio=3.5" in judged_estimators()
 
