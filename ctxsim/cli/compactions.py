@@ -104,7 +104,7 @@ def _lines(found: SummaryScore, lost: int) -> list[str]:
     ]
     if not any(found.needed.values()):
         return [*lines, "  no later call used anything that only this history had"]
-    lines += [f"  {name} that later calls used: {found.kept[name]} of {n} kept" for name, n in found.needed.items()]
+    lines += [f"  {name}: {found.kept[name]} of {n} that later calls used are kept" for name, n in found.needed.items()]
     if found.lost[:lost]:
         lines.append("  lost:")
         lines += [f"    {kind}: {atom}" for kind, atom in found.lost[:lost]]
