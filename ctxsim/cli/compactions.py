@@ -76,18 +76,19 @@ def _write(scored: Scored, out: Path) -> list[Path]:
 
 
 @command.command("score")
-@click.argument("summary", type=click.File("r", encoding="utf-8"))
+@click.argument("summary", type=click.File("r", encoding="utf-8", errors="replace"))
 @click.option("--against", type=click.Path(), required=True, metavar="TRANSCRIPT", help="The history it stands for.")
 @click.option("--call", type=click.IntRange(min=2), metavar="N", help="The first call without that history; default: "
               "the last recorded compaction's, or all of it.")  # fmt: skip
 @click.option("--lost", default=20, metavar="N", help="How many of the things it lost to print.")
 def score_command(summary: Any, against: str, call: int | None, lost: int) -> None:
     """Score a saved summary against the recording that it is of: what of the history it holds, and what calls used."""
-    transcript = next(iter(read(against)), None)
-    if transcript is None:
-        raise CtxsimError(f"{against}: no transcript in it")
+    # A session's sub-agents have histories of their own.
+    sessions = [transcript for transcript in read(against) if transcript.parent is None]
+    if len(sessions) != 1:
+        raise CtxsimError(f"{against}: holds {len(sessions)} sessions; name a file with the one that was summarised")
     try:
-        found = score_summary(summary.read(), transcript, call)
+        found = score_summary(summary.read(), sessions[0], call)
     except ValueError as error:
         raise CtxsimError(f"{against}: {error}") from None
     for line in _lines(found, lost):
@@ -103,7 +104,7 @@ def _lines(found: SummaryScore, lost: int) -> list[str]:
     ]
     if not any(found.needed.values()):
         return [*lines, "  no later call used anything that only this history had"]
-    lines += [f"  {name} that later calls used: {found.kept[name]} of {n} kept" for name, n in found.needed.items()]
+    lines += [f"  {name}: {found.kept[name]} of {n} that later calls used are kept" for name, n in found.needed.items()]
     if found.lost[:lost]:
         lines.append("  lost:")
         lines += [f"    {kind}: {atom}" for kind, atom in found.lost[:lost]]

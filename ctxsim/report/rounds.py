@@ -75,7 +75,7 @@ def curves(run: Run, path: Path) -> Path:
                 kept.index, kept + offset, line, color=color_of(label, policies, bounds), linewidth=1.5,
                 label=short(run.info.shown.get(label, label)),
             )  # fmt: skip
-        told = f"told {value}" if column == "depth" else value
+        told = f"told: {value}" if column == "depth" else value
         panel.set_title(f"{told} ({part.needle.nunique()} facts)", fontsize=10)
         panel.set_ylim(-6, 106)
         panel.set_xlim(0, int(needles["round"].max()))
@@ -87,7 +87,7 @@ def curves(run: Run, path: Path) -> Path:
     for row in range(0, len(panels), columns):
         flat[row].set_ylabel("kept, %")
     figure.suptitle(
-        f"{run.info.title}: kept by kind and by when it was told (equal curves moved apart)", x=0.01, ha="left"
+        f"{run.info.title}\nKept, by kind and by when it was told; equal curves are moved apart", x=0.01, ha="left"
     )
     handles, labels = flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)

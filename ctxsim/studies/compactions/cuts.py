@@ -23,14 +23,12 @@ class Cut(msgspec.Struct, frozen=True):
     before: tuple[Item, ...]
     after: tuple[Item, ...]
     provider: Provider
-    head_tokens: int
-    """The provider's tokens of what goes with every request and is in no text: fitted, or a prior."""
     unlogged_tokens: int
-    """By how many that is more after the compaction: files that the agent attached again without a line in its log."""
+    """By how many tokens the fitted hidden head is larger after it: files attached again without a line in the log."""
 
     @property
     def readable(self) -> bool:
-        """Whether what stood for the history is known: a summary in words, or none because items were kept."""
+        """Whether what stood for the history is known: the log holds the summary in words."""
         return bool(self.compaction.summary)
 
     @property
@@ -69,7 +67,6 @@ class Session(msgspec.Struct, frozen=True):
                     before=before.transcript.items,
                     after=left,
                     provider=(after or before).provider,
-                    head_tokens=before.size.head,
                     unlogged_tokens=max(0, after.size.head - before.size.head) if after else 0,
                 )
             )
