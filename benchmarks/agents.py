@@ -26,15 +26,16 @@ from ctxsim.studies.decisions import decisions
 from ctxsim.transcript import Transcript
 
 ROOT = Path(__file__).parents[1]
-EQUALITY = ROOT / "docs" / "equality.toml"
+EQUALITY = (ROOT / "docs" / "equality.toml", ROOT / "docs" / "equality-frameworks.toml")
 RUNS = ROOT / "tests" / "studies" / "observed.json"
 OLD_RESERVE = (2, 1, 19)
 """The last version of Claude Code seen to reserve 32,000 tokens; 2.1.25 is the first seen to reserve 20,000."""
 
 
 def equality() -> dict[str, dict[str, Any]]:
-    """Return what docs/equality.toml says, by policy."""
-    return tomllib.loads(EQUALITY.read_text(encoding="utf-8"))
+    """Return what was compared, agents' policies and frameworks', by policy."""
+    tables = [tomllib.loads(file.read_text(encoding="utf-8")) for file in EQUALITY]
+    return {name: said for table in tables for name, said in table.items()}
 
 
 # what is measured
@@ -197,7 +198,8 @@ What an agent does beside its conversation is left out: titles, loop checks, bac
 
 ## Measuring it
 
-`python -m benchmarks.agents > docs/agents.md` writes this page from `docs/equality.toml` and the policies themselves.
+`python -m benchmarks.agents > docs/agents.md` writes this page from the policies themselves,
+`docs/equality.toml` and `docs/equality-frameworks.toml`.
 `python -m benchmarks.agents --measure` prints decisions over the runs in `tests/studies/observed.json`.
 These are real runs reduced to sizes. With a folder of recorded sessions it prints their compactions, one by one.
 `python -m benchmarks.observed FOLDER` makes such a file from recordings of an endpoint.
