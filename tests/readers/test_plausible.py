@@ -12,6 +12,7 @@ from samples import conversation
 
 from ctxsim.provider.rate_limit import smallest_quota
 from ctxsim.readers import read
+from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.assembly.plausible import LATEST_S, MOST_TOKENS, plausible
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.readers.source.values import json_document, json_values, time_s
@@ -64,6 +65,10 @@ def test_times_of_every_form() -> None:
     assert time_s(1_700_000_000_000) == 1.7e9
     assert time_s(10**400) == math.inf and time_s("0001-01-01T00:00:00+23:59") in (math.inf, -62135683140.0)
     assert time_s("10000-01-01") is None
+
+
+def test_a_cost_of_thousands_of_digits_is_noted_later() -> None:
+    assert dollars(10**4000) == math.inf and dollars(0) is None and dollars(0.5) == 0.5
 
 
 def test_integers_of_thousands_of_digits_are_read() -> None:

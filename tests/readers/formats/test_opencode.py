@@ -226,3 +226,17 @@ def test_a_wrong_type_says_where(tmp_path: Path) -> None:
     (tmp_path / "storage" / "session" / "ses_1.json").write_text("{")
     with pytest.raises(InputError, match=r"ses_1.json: is not complete JSON"):
         list(read(str(tmp_path / "storage")))
+
+
+@pytest.mark.parametrize("session", ["../../outside", "/etc", "a" * 5000, "a\x00b"])
+def test_a_session_id_is_no_path(session: str, tmp_path: Path) -> None:
+    storage = tmp_path / "in" / "storage"
+    for tree in ("session", "message", "part"):
+        (storage / tree).mkdir(parents=True)
+    write(storage, "session/p/s.json", {"id": session, "version": "1.0.1"})
+    info = {"id": "m", "sessionID": session, "role": "user", "time": {"created": 1}}
+    write(storage, "part/prt_m.json", text("secret") | {"messageID": "m"})
+    write(tmp_path / "outside", "m.json", info)
+    write(tmp_path / "in" / "outside", "m.json", info)
+    found = list(read(str(storage)))
+    assert [one.items for one in found] == [()]
