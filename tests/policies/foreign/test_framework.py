@@ -131,7 +131,7 @@ def test_who_asks_again_and_again_is_stopped() -> None:
 
 
 def test_no_framework_is_loaded_unless_a_label_asks_for_it() -> None:
-    assert {"langchain", "autogen", "agent-framework", "pydantic-ai"} <= FORMS.keys()
+    assert {"langchain", "autogen", "agent-framework", "pydantic-ai", "strands"} <= FORMS.keys()
     assert not {name for name in registered_policies() if name in FORMS}
     assert all(isinstance(FORMS[name], partial) for name in FORMS if name not in ("messages", "pipe"))
 
@@ -143,6 +143,7 @@ def test_no_framework_is_loaded_unless_a_label_asks_for_it() -> None:
         ("autogen:BufferedChatCompletionContext:buffer_size=5", "autogen_core"),
         ("agent-framework:SlidingWindowStrategy:keep_last_groups=6", "agent_framework"),
         ("pydantic-ai:ClearToolResults:max_tokens=8000", "pydantic_ai_harness"),
+        ("strands:SlidingWindowConversationManager:window_size=20", "strands"),
     ],
 )
 def test_labels_of_frameworks_open_or_say_what_to_install(label: str, module: str) -> None:
