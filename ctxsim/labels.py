@@ -68,24 +68,36 @@ def _types(cls: Hashable) -> dict[str, Any]:
     return get_type_hints(cls, include_extras=True)
 
 
+def key(field: dataclasses.Field[Any]) -> str:
+    """Return what a label calls a field: its name, unless that is taken by something else of its class."""
+    return str(field.metadata.get("label", field.name))
+
+
+def parameters(value: Any) -> dict[str, Any]:
+    """Return the parameters of a parameterised object, by the names that labels have for them."""
+    return {key(field): getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+
+
 def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> T:
     """Return `cls(**parameters)` with each value converted to its field's type.
 
     Raises LabelError, naming the parameter, for an unknown one, a missing one, or a value of another type.
     """
-    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]
+    fields = {key(field): field for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]
     types = _types(cls)  # type: ignore[arg-type]
     values: dict[str, Any] = {}
-    for key, text in parameters.items():
-        if key not in fields:
-            raise LabelError(f"{name}: {unknown('parameter', key, fields)}" if fields else f"{name} has no parameters")
+    for called, text in parameters.items():
+        if called not in fields:
+            told = unknown("parameter", called, fields) if fields else None
+            raise LabelError(f"{name}: {told}" if told else f"{name} has no parameters")
+        attribute = fields[called].name
         try:
-            values[key] = msgspec.convert(text, types[key], strict=False)
+            values[attribute] = msgspec.convert(text, types[attribute], strict=False)
         except msgspec.ValidationError as error:
-            raise LabelError(f"{name}: {key}={text}: {str(error).lower()}") from None
-    for key, field in fields.items():
-        if key not in values and field.default is dataclasses.MISSING:
-            raise LabelError(f"{kind} {name} needs {key}=..., as in {name}:{key}=20")
+            raise LabelError(f"{name}: {called}={text}: {str(error).lower()}") from None
+    for called, field in fields.items():
+        if field.name not in values and field.default is dataclasses.MISSING:
+            raise LabelError(f"{kind} {name} needs {called}=..., as in {name}:{called}=20")
     try:
         return cls(**values)
     except CtxsimError:
@@ -111,7 +123,7 @@ def of(name: str, value: Any, defaults: bool = True) -> str:
             # 4.0 is written 4; any other float to the last digit, or two settings would share a label.
             whole = isinstance(parameter, float) and parameter.is_integer()
             shown = str(int(parameter)) if whole else str(parameter)
-            parts.append(f"{field.name}={shown}")
+            parts.append(f"{key(field)}={shown}")
     return f"{name}:{','.join(parts)}" if parts else name
 
 
@@ -122,7 +134,7 @@ def kebab(class_name: str) -> str:
 
 def required(cls: type[Any]) -> list[str]:
     """Return the parameters that a label of this class must give."""
-    return [field.name for field in dataclasses.fields(cls) if field.init and field.default is dataclasses.MISSING]
+    return [key(field) for field in dataclasses.fields(cls) if field.init and field.default is dataclasses.MISSING]
 
 
 def signature(name: str, cls: type[Any]) -> str:
@@ -133,5 +145,5 @@ def signature(name: str, cls: type[Any]) -> str:
         if field.init:
             required = field.default is dataclasses.MISSING
             shown = f"<{types[field.name].__name__}>" if required else f"{field.default}"
-            parts.append(f"{field.name}={shown}")
+            parts.append(f"{key(field)}={shown}")
     return f"{name}:{','.join(parts)}" if parts else name

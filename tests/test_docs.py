@@ -204,4 +204,4 @@ def test_equality_is_told_of_policies_that_exist() -> None:
     known = registered_policies()
     for name, said in equality().items():
         assert known[name].family in ("agents", "frameworks")
-        assert all(0 <= pair[0] <= pair[1] for pair in said.values() if isinstance(pair, list))
+        assert all(0 <= pair[0] <= pair[1] for key, pair in said.items() if isinstance(pair, list) and key != "runs")

@@ -72,7 +72,7 @@ def _sessions(function: Callable[..., Any]) -> Callable[[Policy], Session]:
 
 def _session(function: Callable[..., Any], policy: Policy) -> Session:
     names = inspect.signature(function).parameters
-    given = {name: getattr(policy, name) for name in list(names)[1:] if name != CONTEXT}
+    given = {name: value for name, value in labels.parameters(policy).items() if name in names}
 
     def shorten(messages: list[Message], context: Context) -> Answer:
         more = given | ({CONTEXT: context} if CONTEXT in names else {})

@@ -12,7 +12,7 @@ import msgspec
 
 from ctxsim.errors import ContractError
 from ctxsim.policies.foreign.conversation import Conversation, Message
-from ctxsim.policies.foreign.mapping import edited
+from ctxsim.policies.foreign.mapping import Summarize, edited
 from ctxsim.policies.policy import Overflow, Policy, Stop, Surroundings
 from ctxsim.transcript import Usage
 from ctxsim.view import View
@@ -36,7 +36,14 @@ def context_of(sees: Surroundings, view: View, call: int) -> Context:
     return Context(sees.window, sees.estimate(view), sees.estimator.head(sees.head), call, sees.usage)
 
 
-Answer = Sequence[Message] | Stop | None
+class Written(msgspec.Struct, frozen=True):
+    """Messages with summaries that somebody else than the provider's summarizer is to be asked for."""
+
+    messages: Sequence[Message]
+    summarize: Summarize
+
+
+Answer = Sequence[Message] | Written | Stop | None
 """Messages; `Stop`; or None, which leaves things as they are."""
 
 
@@ -93,10 +100,12 @@ class Shortener(Policy):
         answer = act(self._conversation.messages(view, sees.head), context_of(sees, view, self._call))
         if answer is None or isinstance(answer, Stop):
             return view if answer is None else answer
-        if not isinstance(answer, list | tuple) or not all(isinstance(message, Mapping) for message in answer):
-            raise ContractError(f"{self.name} must return a list of messages, not {type(answer).__name__}")
+        written = answer if isinstance(answer, Written) else Written(answer, sees.summarize)
+        messages = written.messages
+        if not isinstance(messages, list | tuple) or not all(isinstance(message, Mapping) for message in messages):
+            raise ContractError(f"{self.name} must return a list of messages, not {type(messages).__name__}")
         reasoning = self.shows_reasoning
-        return edited(self._conversation, view, answer, self.name, sees.summarize, sees.head, reasoning)
+        return edited(self._conversation, view, messages, self.name, written.summarize, sees.head, reasoning)
 
 
 Parameter = tuple[str, Any, Any]
@@ -113,8 +122,13 @@ def shortener(
     shows_reasoning: bool,
 ) -> type[Policy]:
     """Return a policy class of that name whose parameters are the foreign code's own. Equal calls give one class."""
+    # What it calls its parameters is its affair: `threshold` or `end` are something else of a policy.
     fields = [
-        (key, kind) if default is dataclasses.MISSING else (key, kind, dataclasses.field(default=default))
+        (
+            f"{key}_" if hasattr(Shortener, key) else key,
+            kind,
+            dataclasses.field(default=default, metadata={"label": key}),
+        )
         for key, kind, default in sorted(parameters, key=lambda one: one[2] is not dataclasses.MISSING)
     ]
     space = {

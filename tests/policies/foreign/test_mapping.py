@@ -187,3 +187,23 @@ def test_grown_views_are_read_on_as_if_read_anew() -> None:
         assert conversation.groups(view) == Conversation().groups(view)
     other = view.drop([5], "test").settled()
     assert conversation.groups(other) == Conversation().groups(other)
+
+
+def test_what_was_changed_may_change_again_and_back() -> None:
+    conversation, view = Conversation(), viewed()
+    for text in ("1", "one", "1", "uno"):
+        view = mapping.changed(conversation, view, {"m5": {"content": text}}, "test").settled()
+        assert view.find(5).text == text  # type: ignore[union-attr]
+        assert conversation.groups(view) == Conversation().groups(view)
+    assert mapping.changed(conversation, view, {"m5": {"content": "uno"}}, "test") is view
+
+
+def test_two_calls_of_one_id_are_told_apart() -> None:
+    items = [
+        Item("user", 0, 0, "Go."),
+        *(Item("tool_call", place, place, "{}", "read", None, "same") for place in (1, 2)),
+        *(Item("tool_result", place, 3, "x", "read", place - 2, "same") for place in (3, 4)),
+    ]
+    messages = Conversation().messages(viewed(*items))
+    assert [message["tool_calls"][0]["id"] for message in messages[1:3]] == ["same", "call_2"]
+    assert [message["tool_call_id"] for message in messages[3:]] == ["same", "call_2"]

@@ -19,6 +19,10 @@ from samples import ASK, TASK, chat, conversation, run
 from ctxsim.errors import ContractError, CtxsimError, LabelError
 from ctxsim.policies import open_policy
 from ctxsim.policies.foreign import process
+from ctxsim.provider import Provider
+from ctxsim.replay import replay
+from ctxsim.tokenizers import open_tokenizer
+from ctxsim.tokenizers.counter import Counter
 
 TALK = chat(
     TASK, ASK, ("tool_result", "one"), ASK, ("tool_result", "two"), ASK, ("tool_result", "three"), ("assistant", ".")
@@ -150,6 +154,11 @@ def test_one_process_serves_many_transcripts_and_two_replays_at_once_have_two(tm
     label = pipe(tmp_path, UNCHANGED)
     run(TALK, label)
     run(TALK, label)
+    # A replay that is over has given its process back, whoever still holds it.
+    held = []
+    for _ in range(2):
+        held.append(replay(TALK, open_policy(label), Provider(), Counter(open_tokenizer())))
+        assert len(list(held[-1])) == 4
     assert len({pid for pid, _ in log(tmp_path)}) == 1
     run(TALK, f"{label}+{label}")
     assert len({pid for pid, _ in log(tmp_path)}) == 2

@@ -1,0 +1,107 @@
+"""AutoGen: the model contexts of autogen-core. Tried with 0.7.5.
+
+A context holds the whole conversation and is asked anew for each request; the system prompt isn't in it. Where it asks
+for a counter, the label's estimator counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from ctxsim.policies.foreign.conversation import Message
+from ctxsim.policies.foreign.framework import Call, Framework, Scribe, finished
+from ctxsim.policies.foreign.shapes import call_of, packed, without_head
+from ctxsim.policies.foreign.shortener import Session
+
+
+def there(messages: Sequence[Message]) -> list[Any]:
+    """Return the messages as AutoGen's: the results that answer one response are one."""
+    from autogen_core import FunctionCall
+    from autogen_core.models import (
+        AssistantMessage,
+        FunctionExecutionResult,
+        FunctionExecutionResultMessage,
+        UserMessage,
+    )
+
+    found: list[Any] = []
+    for run in packed(messages):
+        message = run[0]
+        if message["role"] == "tool":
+            results = [
+                FunctionExecutionResult(content=one["content"], name=one["name"], call_id=one["tool_call_id"])
+                for one in run
+            ]
+            found.append(FunctionExecutionResultMessage(content=results))
+        elif calls := message.get("tool_calls"):
+            content = [
+                FunctionCall(id=call["id"], name=call["function"]["name"], arguments=call["function"]["arguments"])
+                for call in calls
+            ]
+            thought = message["content"] or None
+            found.append(AssistantMessage(content=content, thought=thought, source="assistant"))
+        elif message["role"] == "assistant":
+            found.append(AssistantMessage(content=message["content"], source="assistant"))
+        else:
+            found.append(UserMessage(content=message["content"], source="user"))
+    return found
+
+
+def back(messages: Sequence[Any]) -> list[Message]:
+    """Return AutoGen's messages as ours."""
+    found: list[Message] = []
+    for one in messages:
+        if one.type == "FunctionExecutionResultMessage":
+            found += [
+                {"role": "tool", "tool_call_id": result.call_id, "content": result.content} for result in one.content
+            ]
+        elif one.type == "AssistantMessage" and not isinstance(one.content, str):
+            calls = [call_of(call.id, call.name, call.arguments) for call in one.content]
+            found.append({"role": "assistant", "content": one.thought or "", "tool_calls": calls})
+        else:
+            role = {"AssistantMessage": "assistant", "SystemMessage": "system"}.get(one.type, "user")
+            found.append({"role": role, "content": one.content})
+    return found
+
+
+def _client(scribe: Scribe) -> Any:
+    """What counts tokens for a context that asks a model's client to."""
+    count = scribe.policy.sees.estimator.text
+
+    def tokens(messages: Sequence[Any], **more: Any) -> int:
+        return sum(
+            count(message["content"])
+            + sum(
+                count(call["function"]["name"]) + count(call["function"]["arguments"])
+                for call in message.get("tool_calls", ())
+            )
+            for message in back(messages)
+        )
+
+    return SimpleNamespace(
+        count_tokens=tokens, remaining_tokens=lambda messages, **more: scribe.policy.sees.window - tokens(messages)
+    )
+
+
+def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
+    """Return a transcript's worth of a model context."""
+    if "TokenLimited" in cls.__name__:
+        given = given | {"model_client": _client(scribe)}
+
+    def asked(messages: list[Message]) -> Sequence[Message]:
+        head, rest = without_head(messages)
+        return head + back(finished(cls(**given, initial_messages=there(rest)).get_messages()))
+
+    return Call(asked, scribe)
+
+
+FRAMEWORK = Framework(
+    "autogen",
+    "autogen-core",
+    ("autogen_core.model_context",),
+    session,
+    lambda cls: False,
+    frozenset({"initial_messages", "model_client", "tool_schema"}),
+)

@@ -1,0 +1,119 @@
+"""Pydantic AI: the compaction capabilities of pydantic-ai-harness. Tried with 0.62.0 and pydantic-ai 2.62.
+
+Driven through `before_model_request`, whose result is the run's messages from then on. The system prompt is a part of
+the first request, as an agent's `system_prompt` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxsim.policies.foreign.conversation import Message
+from ctxsim.policies.foreign.framework import Call, Framework, Scribe, finished
+from ctxsim.policies.foreign.shapes import Arguments, call_of, packed
+from ctxsim.policies.foreign.shortener import Session
+
+
+def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
+    """Return the messages as Pydantic AI's: what stands between two responses is one request."""
+    from pydantic_ai.messages import (
+        ModelRequest,
+        ModelResponse,
+        SystemPromptPart,
+        TextPart,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+    )
+
+    found: list[Any] = []
+    asked: list[Any] = []
+    for run in packed(messages):
+        message = run[0]
+        if message["role"] == "tool":
+            results = [
+                ToolReturnPart(tool_name=one["name"], content=one["content"], tool_call_id=one["tool_call_id"])
+                for one in run
+            ]
+            found.append(ModelRequest(parts=results))
+        elif message["role"] == "assistant":
+            parts: list[Any] = [TextPart(content=message["content"])] if message["content"] else []
+            for call in message.get("tool_calls", ()):
+                name, args = call["function"]["name"], call["function"]["arguments"]
+                parts.append(ToolCallPart(tool_name=name, args=args, tool_call_id=call["id"]))
+            found.append(ModelResponse(parts=parts))
+        else:
+            kind = SystemPromptPart if message["role"] == "system" else UserPromptPart
+            part = kind(content=message["content"])
+            if asked and not message.get("made"):
+                asked.append(part)
+            else:
+                asked = [part]
+                found.append(ModelRequest(parts=asked))
+            if not message.get("made"):
+                continue
+        asked = []
+    return found
+
+
+def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
+    """Return Pydantic AI's messages as ours."""
+    found: list[Message] = []
+    for one in messages:
+        if one.kind == "response":
+            text = "".join(part.content for part in one.parts if part.part_kind == "text")
+            message: Message = {"role": "assistant", "content": text}
+            calls = [part for part in one.parts if part.part_kind == "tool-call"]
+            if calls:
+                message["tool_calls"] = [
+                    call_of(call.tool_call_id, call.tool_name, arguments.text(call.tool_call_id, call.args))
+                    for call in calls
+                ]
+            found.append(message)
+            continue
+        for part in one.parts:
+            if part.part_kind == "tool-return":
+                found.append({"role": "tool", "tool_call_id": part.tool_call_id, "content": part.content})
+            else:
+                role = "system" if part.part_kind == "system-prompt" else "user"
+                found.append({"role": role, "content": part.content})
+    return found
+
+
+def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
+    """Return a transcript's worth of a capability."""
+    from pydantic_ai import RunContext
+    from pydantic_ai.messages import ModelResponse, TextPart
+    from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
+    from pydantic_ai.models.function import FunctionModel
+    from pydantic_ai.usage import RunUsage
+
+    def answer(messages: Any, info: Any) -> Any:
+        return ModelResponse(parts=[TextPart(content=scribe.ask("\n".join(map(str, messages))))])
+
+    model = FunctionModel(answer)
+    if "model" in cls.__init__.__code__.co_varnames:
+        given = given | {"model": model}
+    capability = cls(**given)
+    arguments = Arguments()
+
+    def compacted(messages: list[Message]) -> Sequence[Message]:
+        theirs = there(messages, arguments)
+        run: Any = RunContext(deps=None, model=model, usage=RunUsage(), messages=theirs)
+        request = ModelRequestContext(
+            model=model, messages=theirs, model_settings=None, model_request_parameters=ModelRequestParameters()
+        )
+        return back(finished(capability.before_model_request(run, request)).messages, arguments)
+
+    return Call(compacted, scribe)
+
+
+FRAMEWORK = Framework(
+    "pydantic-ai",
+    "pydantic-ai-harness",
+    ("pydantic_ai_harness.compaction",),
+    session,
+    lambda cls: True,
+    frozenset({"model", "tokenizer", "id", "description", "defer_loading"}),
+)

@@ -1,0 +1,130 @@
+"""Strands Agents: conversation managers. Tried with strands-agents 1.62.0.
+
+They act where an agent of theirs lets them: after an invocation, so before the next user text; before each model call
+with `per_turn`; and at an overflow. What they do to the agent's list of messages lasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from ctxsim.policies.foreign.conversation import Message
+from ctxsim.policies.foreign.framework import Framework, Scribe
+from ctxsim.policies.foreign.shapes import Arguments, call_of, packed, without_head
+from ctxsim.policies.foreign.shortener import Answer, Context, Session
+from ctxsim.policies.policy import Stop
+
+
+def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
+    """Return the messages as Strands': the results that answer one response are one user message."""
+    found: list[Any] = []
+    for run in packed(messages):
+        message = run[0]
+        if message["role"] == "tool":
+            results = [
+                {"toolUseId": one["tool_call_id"], "status": "success", "content": [{"text": one["content"]}]}
+                for one in run
+            ]
+            found.append({"role": "user", "content": [{"toolResult": result} for result in results]})
+            continue
+        calls = message.get("tool_calls", ())
+        content: list[Any] = [{"text": message["content"]}] if message["content"] or not calls else []
+        for call in calls:
+            use = {"toolUseId": call["id"], "name": call["function"]["name"], "input": arguments.parsed(call)}
+            content.append({"toolUse": use})
+        found.append({"role": message["role"], "content": content})
+    return found
+
+
+def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
+    """Return Strands' messages as ours."""
+    found: list[Message] = []
+    for one in messages:
+        results = [block["toolResult"] for block in one["content"] if "toolResult" in block]
+        for result in results:
+            text = "\n".join(block["text"] for block in result["content"] if "text" in block)
+            found.append({"role": "tool", "tool_call_id": result["toolUseId"], "content": text})
+        if not results:
+            text = "\n".join(block["text"] for block in one["content"] if "text" in block)
+            message: Message = {"role": one["role"], "content": text}
+            if uses := [block["toolUse"] for block in one["content"] if "toolUse" in block]:
+                message["tool_calls"] = [
+                    call_of(use["toolUseId"], use["name"], arguments.text(use["toolUseId"], use["input"]))
+                    for use in uses
+                ]
+            found.append(message)
+    return found
+
+
+class Managed:
+    """A conversation manager, driven as an agent's loop drives it."""
+
+    def __init__(self, manager: Any, scribe: Scribe) -> None:
+        self._manager = manager
+        self._scribe = scribe
+        self._arguments = Arguments()
+        model = SimpleNamespace(stream=self._stream)
+        self._agent = SimpleNamespace(messages=[], model=model, aux_model=model)
+
+    async def _stream(self, messages: Any, *more: Any, **others: Any) -> AsyncIterator[Any]:
+        """What a model streams that is asked for a summary."""
+        text = self._scribe.ask(str(messages))
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockStart": {"start": {}}}
+        yield {"contentBlockDelta": {"delta": {"text": text}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn"}}
+
+    def before_call(self, messages: list[Message], context: Context) -> Answer:
+        """Return the messages after what the manager does at the end of an invocation and before a model call."""
+
+        def manage() -> None:
+            newest = self._agent.messages[-1] if self._agent.messages else {"role": "", "content": []}
+            if newest["role"] == "user" and not any("toolResult" in block for block in newest["content"]):
+                # The invocation before this user text is over.
+                self._agent.messages.pop()
+                self._manager.apply_management(self._agent)
+                self._agent.messages.append(newest)
+            if getattr(self._manager, "per_turn", False):
+                self._manager._on_before_model_call(SimpleNamespace(agent=self._agent))
+
+        acted = self._acted(messages, manage)
+        return acted if acted is not None else Stop("the conversation can't be made smaller")
+
+    def on_overflow(self, messages: list[Message], context: Context) -> Answer:
+        """Return what the manager leaves after an overflow; None where it gives up."""
+        from strands.types.exceptions import ContextWindowOverflowException
+
+        error = ContextWindowOverflowException("too many tokens")
+        return self._acted(messages, lambda: self._manager.reduce_context(self._agent, error))
+
+    def _acted(self, messages: list[Message], act: Callable[[], None]) -> Answer:
+        from strands.types.exceptions import ContextWindowOverflowException
+
+        head, rest = without_head(messages)
+        self._agent.messages = there(rest, self._arguments)
+        try:
+            act()
+        except ContextWindowOverflowException:
+            return None
+        return self._scribe.written(head + back(self._agent.messages, self._arguments))
+
+
+def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
+    """Return a transcript's worth of a conversation manager."""
+    return Managed(cls(**given), scribe)
+
+
+FRAMEWORK = Framework(
+    "strands",
+    "strands-agents",
+    (
+        "strands.agent.conversation_manager.sliding_window_conversation_manager",
+        "strands.agent.conversation_manager.summarizing_conversation_manager",
+    ),
+    session,
+    lambda cls: True,
+    frozenset({"summarization_agent", "summarization_system_prompt", "proactive_compression"}),
+)

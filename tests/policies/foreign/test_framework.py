@@ -1,0 +1,156 @@
+"""What all frameworks share: labels of their classes, parameters, and summaries that somebody else writes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import pytest
+from samples import RESULT, conversation
+
+from ctxsim import labels
+from ctxsim.errors import ContractError, LabelError, UnknownName
+from ctxsim.estimators import open_estimator
+from ctxsim.policies import Policy, Spec, open_policy, registered_policies
+from ctxsim.policies.foreign import FORMS, framework
+from ctxsim.policies.foreign.conversation import Message
+from ctxsim.policies.foreign.framework import MOST_SUMMARIES, Call, Framework, Scribe, literal
+from ctxsim.policies.foreign.shortener import Session
+from ctxsim.provider import Provider
+from ctxsim.replay import replay
+from ctxsim.replay.tally import Sent
+from ctxsim.tokenizers import open_tokenizer
+from ctxsim.tokenizers.counter import Counter
+
+
+class Reducer:
+    """A framework's class: its parameters have names that a policy uses for something else."""
+
+    def __init__(self, threshold: int, end: str = "x", label: float = 0.5, keep: int = 1, counter: Any = len) -> None:
+        self.given = (threshold, end, label)
+        self.keep = keep
+
+
+def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
+    """Everything but the newest `keep` becomes a summary; it asks `threshold` times for it and takes the last."""
+    reducer = cls(**given)
+
+    def shorten(messages: list[Message]) -> Sequence[Message]:
+        if len(messages) <= reducer.keep + 2:
+            return messages
+        texts = [scribe.ask(f"the {len(messages)} messages") for _ in range(reducer.given[0])]
+        return [{"role": "user", "content": f"So far: {texts[-1]}"}, *messages[-reducer.keep :]]
+
+    return Call(shorten, scribe)
+
+
+FAKE = Framework("fake", "fake-framework", ("fake_framework",), session, lambda cls: True, frozenset({"counter"}))
+
+
+@pytest.fixture(autouse=True)
+def installed() -> Iterator[None]:
+    """A framework that only these tests know."""
+    module = ModuleType("fake_framework")
+    module.Reducer = Reducer  # type: ignore[attr-defined]
+    sys.modules["fake_framework"] = module
+    yield
+    del sys.modules["fake_framework"]
+
+
+def opened(rest: str) -> tuple[type[Policy], Policy]:
+    name, cls, given = framework.opened(FAKE, rest)
+    return cls, labels.build("policy", cls, name, given)
+
+
+def sent(rest: str) -> list[Sent]:
+    name, cls, given = framework.opened(FAKE, rest)
+    spec = Spec(name, ((cls, name, given),), open_estimator())
+    return list(replay(conversation(*[RESULT] * 4), spec, Provider(), Counter(open_tokenizer())))
+
+
+def test_a_class_is_named_with_its_own_parameters() -> None:
+    _, policy = opened("Reducer:threshold=2,end=a:b")
+    assert labels.of(policy.name, policy) == "fake:Reducer:threshold=2,end=a:b,label=0.5,keep=1"
+    assert labels.parameters(policy) == {"threshold": "2", "end": "a:b", "label": 0.5, "keep": 1}
+    # What it calls its parameters doesn't take the place of what a policy has.
+    assert policy.threshold() is None and policy.end() is None
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ("Reducr:threshold=1", "unknown class of fake-framework 'Reducr'; did you mean Reducer"),
+        ("Reducer:treshold=1", "unknown parameter 'treshold'; did you mean threshold"),
+        ("Reducer:counter=1", "unknown parameter 'counter'"),
+        ("Reducer", "needs threshold="),
+        ("Reducer:threshold=1,label=x", "label=x"),
+    ],
+)
+def test_bad_labels_say_what_is_wrong(rest: str, said: str) -> None:
+    with pytest.raises((LabelError, UnknownName), match=said):
+        opened(rest)
+
+
+def test_what_is_not_installed_says_what_to_install() -> None:
+    missing = FAKE._replace(modules=("fake_framework", "no_such_framework"))
+    with pytest.raises(LabelError, match="fake:Reducer needs fake-framework: pip install fake-framework"):
+        framework.opened(missing, "Reducer:threshold=1")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("8000", 8000), ("0.5", 0.5), ("tokens:8000", ("tokens", 8000)), ("none", None), ("True", True),
+        ("human:ai", ("human", "ai")), ("[cleared]", "[cleared]"),
+    ],
+)  # fmt: skip
+def test_parameters_mean_what_they_look_like(text: str, value: object) -> None:
+    assert literal(text) == value and type(literal(text)) is type(value)
+
+
+def test_ctxsim_writes_and_bills_the_summaries() -> None:
+    calls = sent("Reducer:threshold=1,keep=2")
+    summaries = [call for call in calls if call.tally.summaries]
+    assert summaries and all(len(call.tally.summaries) == 1 for call in summaries)
+    first = summaries[0]
+    assert first.view[0].kind == "summary" and first.view[0].text == f"So far: {first.tally.summaries[0].text}"
+    assert first.view[0].sources and "[[" not in "".join(item.text for item in first.view)
+
+
+def test_what_is_asked_for_in_vain_is_billed_too() -> None:
+    (first, *_) = [call for call in sent("Reducer:threshold=3,keep=2") if call.tally.summaries]
+    assert len(first.tally.summaries) == 3
+
+
+def test_who_asks_again_and_again_is_stopped() -> None:
+    with pytest.raises(ContractError, match=f"more than {MOST_SUMMARIES} summaries at one call"):
+        sent("Reducer:threshold=1000,keep=2")
+
+
+def test_no_framework_is_loaded_unless_a_label_asks_for_it() -> None:
+    assert {"langchain", "langmem", "autogen", "agent-framework", "pydantic-ai", "strands"} <= FORMS.keys()
+    assert not {name for name in registered_policies() if name in FORMS}
+    assert all(isinstance(FORMS[name], partial) for name in FORMS if name not in ("messages", "pipe"))
+
+
+@pytest.mark.parametrize(
+    ("label", "module"),
+    [
+        ("langchain:ClearToolUsesEdit:trigger=8000", "langchain"),
+        ("autogen:BufferedChatCompletionContext:buffer_size=5", "autogen_core"),
+        ("agent-framework:SlidingWindowStrategy:keep_last_groups=6", "agent_framework"),
+        ("pydantic-ai:ClearToolResults:max_tokens=8000", "pydantic_ai_harness"),
+        ("strands:SlidingWindowConversationManager:window_size=20", "strands"),
+    ],
+)
+def test_labels_of_frameworks_open_or_say_what_to_install(label: str, module: str) -> None:
+    try:
+        __import__(module)
+    except ImportError:
+        with pytest.raises(LabelError, match="pip install"):
+            open_policy(label)
+    else:
+        assert open_policy(open_policy(label).label).label == open_policy(label).label
