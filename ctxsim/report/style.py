@@ -26,17 +26,11 @@ def second_time(label: str, labels: tuple[str, ...], bounds: tuple[str, ...]) ->
     return label not in bounds and [other for other in labels if other not in bounds].index(label) >= len(COLORS)
 
 
-def family(part: str) -> str:
-    """The name of one policy of a label, without parameters; an observed agent's whole: `observed:codex@0.169.0`."""
-    name, _, parameters = part.partition(":")
-    return name if "=" in parameters else part
-
-
 def short(label: str) -> str:
     """A label without the parameters' names, for use beside a line: `token-budget 40K/500`."""
     parts = []
     for part in label.split("+"):
-        name, parameters = family(part), part.partition(":")[2]
+        name, _, parameters = part.partition(":")
         values = [pair.partition("=")[2] for pair in parameters.split(",") if "=" in pair]
         parts.append(f"{name} {'/'.join(_short_number(value) for value in values)}".strip())
     return " + ".join(parts)

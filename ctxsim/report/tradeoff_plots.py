@@ -6,17 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.report.figure import new_figure, save
-from ctxsim.report.style import (
-    BOUND_COLOR,
-    COLORS,
-    color_of,
-    direct_label,
-    family,
-    plain_axes,
-    second_time,
-    short,
-    spread,
-)
+from ctxsim.report.style import BOUND_COLOR, COLORS, color_of, direct_label, plain_axes, second_time, short, spread
 from ctxsim.report.tradeoff import Point, Scope, amount, dominated, frontiers, points, priced
 from ctxsim.results import Run
 
@@ -113,7 +103,7 @@ def _draw_frontiers(run: Run, axes: Any, dollars: bool) -> None:
 
 def _family(label: str) -> str:
     """Policy names of a label, without parameters."""
-    return " + ".join(family(part) for part in label.split("+"))
+    return " + ".join(part.partition(":")[0] for part in label.split("+"))
 
 
 def _lines(members: list[Point]) -> list[list[Point]]:

@@ -121,8 +121,10 @@ class Matcher:
             self._wrapped[one.place] = given
         if given in (said, self._wrapped.get(one.place)):
             return True
-        # Later it may stand in a summary too, among much else.
-        return len(said) >= SURE_CHARS and said in given and len(given) <= len(said) + AROUND_CHARS
+        if len(said) < SURE_CHARS or said not in given:
+            return False
+        # Later it may stand in a summary too, among much else. What an agent says of its surroundings stands beside it.
+        return len(given) <= len(said) + AROUND_CHARS or given.startswith(said) or given.endswith(said)
 
     def _result(self, item: Item) -> Match:
         place = self._by_id.get(("tool_result", item.call_id)) if item.call_id else None

@@ -175,6 +175,8 @@ def test_a_prompt_is_known_in_all_that_an_agent_writes_around_it_but_not_in_a_su
     assert [match.place for match in matcher.match([wrapped]).matches] == [0]
     assert [match.place for match in matcher.match([summary]).matches] == [None]
     assert [match.state for match in matcher.match([wrapped, summary]).matches] == ["kept", "inserted"]
+    resumed = Item("user", 0, 0, f"{'It is another day. ' * 200}Please do the task.")
+    assert [match.place for match in matcher.match([resumed]).matches] == [0]
 
 
 # hostile bodies
