@@ -31,16 +31,18 @@ class Helper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One agent. Texts may hold `{url}`, `{window}`, `{output}`, `{prompt}`, `{home}`, `{folder}` and `{model}`.
+    """One agent. Texts may hold `{url}`, `{window}`, `{output}`, `{share}`, `{prompt}`, `{home}` and `{folder}`.
 
-    `files` are written before the first prompt, by path under its home or, with `folder:`, its working folder.
-    `command` is one prompt's, `resume` a later one's; with `stdin` the prompt goes there. `tools` are templates of the
-    calls that read a file, in order of preference. `tells`: what the run can't enforce, in one line.
+    `also` is installed beside the package. `files` are written before the first prompt, by path under its home or, with
+    `folder:`, its working folder. `command` is for one prompt, `resume` for a later one; `stdin`: it goes there.
+    `tools` are templates of the calls that read a file, in order of preference; `ends` is the call that ends a turn,
+    where a text doesn't. `tells`: what the run can't enforce, in one line.
     """
 
     name: str
     version: str = ""
     package: str = ""
+    also: tuple[str, ...] = ()
     installer: Literal["npm", "pip", ""] = ""
     binary: str = ""
     node: str = ""
@@ -52,8 +54,8 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: dict[str, str] = {}
     env: dict[str, str] = {}
     tools: dict[str, dict[str, Any]] = {}
+    ends: dict[str, dict[str, Any]] = {}
     helpers: tuple[Helper, ...] = ()
-    preamble: bool = True
     tells: str = ""
 
     @property

@@ -28,13 +28,16 @@ class History:
         return self._matcher.match(items)
 
     def answered(self, step: int, made: Sequence[Part]) -> None:
-        """A step was answered with these tool calls: its response and their results are history."""
+        """A step was answered with these tool calls: its response and their results are history.
+
+        Calls that the script doesn't have, such as one that ends a turn, stand for nothing.
+        """
         if step > len(self._script.steps):
             return
         call, wanted = self._script.transcript.calls[step - 1], self._script.steps[step - 1].wanted
         response = self._script.transcript.items[call.start : call.end]
         self._matcher.learn(Known(one.place, "assistant", one.text) for one in response if one.kind == "assistant")
-        for part, asked in zip(made, wanted if made else (), strict=True):
+        for part, asked in zip(made, wanted if len(made) == len(wanted) else (), strict=False):
             self._matcher.learn([Known(asked.place, "tool_call", part.text, part.tool, part.call_id)])
             if asked.answer is not None:
                 self._matcher.learn([Known(asked.answer, "tool_result", asked.result, part.tool, part.call_id)])

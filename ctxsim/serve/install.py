@@ -70,11 +70,11 @@ def _install(agent: Agent, folder: Path) -> None:
     if agent.installer == "npm":
         node = [f"{_node_package()}@{agent.node}"] if agent.node else []
         options = ["--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"]
-        _run(agent, [_program(agent, "npm"), "install", *options, pinned, *node])
+        _run(agent, [_program(agent, "npm"), "install", *options, pinned, *agent.also, *node])
     elif agent.installer == "pip":
         venv.create(folder, with_pip=True)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
-        _run(agent, [*pip, f"{agent.package}=={agent.version}"])
+        _run(agent, [*pip, f"{agent.package}=={agent.version}", *agent.also])
     else:
         raise CtxsimError(f"{agent.name}: it isn't known how to install it")
 

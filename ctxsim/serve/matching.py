@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,8 +21,9 @@ SURE_CHARS = 12
 """A line of at least this length tells a result by itself."""
 
 AROUND_CHARS = 400
-"""So much an agent may write around a prompt."""
+"""So much an agent may write around a prompt that it sends again."""
 
+_ESCAPED = re.compile(r"""\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})""")
 _NUMBERED = re.compile(r"^\s*\d+\s*[|:→\t]\s?")
 
 
@@ -59,6 +61,7 @@ class Matcher:
     def __init__(self) -> None:
         self._known: dict[int, Known] = {}
         self._prompts: list[Known] = []
+        self._wrapped: dict[int, str] = {}
         self._said: dict[tuple[str, str, str], list[int]] = {}
         self._by_id: dict[tuple[str, str], int] = {}
         self._by_line: dict[str, int] = {}
@@ -103,13 +106,25 @@ class Matcher:
         if item.kind == "reasoning":
             return Match(None, "inserted")
         if item.kind == "user":
-            alike = [one.place for one in self._prompts if _is_prompt(one.text.strip(), item.text.strip())]
+            alike = [one.place for one in self._prompts if self._is_prompt(one, item.text.strip())]
         else:
             alike = self._said.get(_words(item), [])
         # Of equal ones the next that isn't there yet; else it is there twice.
         free = [place for place in alike if place not in used]
         place = next((one for one in free if one > after), next(iter(free or alike), None))
         return Match(place, "inserted" if place is None else "kept")
+
+    def _is_prompt(self, one: Known, given: str) -> bool:
+        """Whether a text is a prompt, with what the agent writes around it: seen first, however much that is."""
+        said = one.text.strip()
+        if one.place not in self._wrapped and len(said) >= SURE_CHARS and said in given:
+            self._wrapped[one.place] = given
+        if given in (said, self._wrapped.get(one.place)):
+            return True
+        if len(said) < SURE_CHARS or said not in given:
+            return False
+        # Later it may stand in a summary too, among much else. What an agent says of its surroundings stands beside it.
+        return len(given) <= len(said) + AROUND_CHARS or given.startswith(said) or given.endswith(said)
 
     def _result(self, item: Item) -> Match:
         place = self._by_id.get(("tool_result", item.call_id)) if item.call_id else None
@@ -137,23 +152,17 @@ def _words(one: Known | Item) -> tuple[str, str, str]:
     return one.kind, one.tool, one.text.strip()
 
 
-def _is_prompt(said: str, given: str) -> bool:
-    """Whether a text is a prompt, with what an agent may write around it."""
-    if len(said) < SURE_CHARS:
-        return said == given
-    near = said in given and len(given) <= len(said) + AROUND_CHARS
-    # What an agent says of its surroundings may be long; it stands before the prompt or behind it.
-    return near or given.startswith(said) or given.endswith(said)
-
-
 def _lines(text: str) -> Iterator[str]:
     return (line for raw in text.splitlines() if len(line := raw.strip()) >= SURE_CHARS)
 
 
 def share_held(whole: str, text: str) -> float:
-    """Return the share of a result's lines that a text holds; 1 for one that holds all of it."""
+    """Return the share of a result's lines that a text holds, plain or as JSON; 1 for one that holds all of it."""
     if whole.strip() in text:
         return 1.0
+    if "\\" in text:
+        # Some agents send results as JSON texts.
+        text += _ESCAPED.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
     pieces = [
         line[start : start + PIECE_CHARS]
         for raw in whole.splitlines()

@@ -198,7 +198,8 @@ def _own(
     """The script's items as the agent has them: its tool calls, and prompts and results in its wrapping."""
     items = list(script.transcript.items)
     for step, made in replies.items():
-        for part, wanted in zip(made, script.steps[step - 1].wanted if made else (), strict=True):
+        asked_for = script.steps[step - 1].wanted
+        for part, wanted in zip(made, asked_for if len(made) == len(asked_for) else (), strict=False):
             call = items[wanted.place]
             items[wanted.place] = msgspec.structs.replace(call, tool=part.tool, text=part.text, call_id=part.call_id)
             if wanted.answer is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import deque
 from collections.abc import Mapping
 from types import ModuleType
@@ -182,18 +183,25 @@ class Session:
     def _play(self, asked: Asked) -> tuple[Reply, str]:
         """Return the next step's reply, and the recorded tool that nothing could stand for."""
         if self.step >= len(self._script.steps):
-            return self._reply(asked, OVER), ""
+            return self._reply(asked, OVER, tuple(self._ending(asked, f"over_{self._served}"))), ""
         step = self._script.steps[self.step]
         found = [tool_call(wanted, asked.tools, self._agent.tools, self._folder) for wanted in step.wanted]
         # One call without its tool would leave the others' results without meaning.
         unused = next((wanted.tool for wanted, call in zip(step.wanted, found, strict=True) if call is None), "")
         calls = [ToolCall(f"call_{self.step + 1:04}_{n}", *call) for n, call in enumerate(found) if call and not unused]
+        calls += [] if step.wanted else self._ending(asked, "end")
         reply = self._reply(asked, step.text or ("" if calls else OVER), tuple(calls))
         number = self.step + 1
         if asked.stream and number in self._faults.broken and number not in self._broken:
             self._broken.add(number)
             reply = msgspec.structs.replace(reply, broken=True)
         return reply, unused
+
+    def _ending(self, asked: Asked, call_id: str) -> list[ToolCall]:
+        """The call that ends a turn, for agents that need one."""
+        offered = {tool.name for tool in asked.tools}
+        ends = [(name, given) for name, given in self._agent.ends.items() if name in offered]
+        return [ToolCall(f"call_{self.step + 1:04}_{call_id}", name, json.dumps(given)) for name, given in ends[:1]]
 
     def _reply(self, asked: Asked, text: str, calls: tuple[ToolCall, ...] = ()) -> Reply:
         return Reply(f"{self._served:08}", asked.model, text, calls)

@@ -46,6 +46,8 @@ def test_usage_reports_real_prefix_hits(api: str) -> None:
         assert first.input is not None and second.read is not None
         # OpenAI caches prefixes of at least 1,024 tokens in steps of 128; all of the first request is a prefix.
         assert second.read == first.input - first.input % 128
+        # What was read is part of the prompt, once.
+        assert second.input is not None and TOKENS < second.input - first.input < TOKENS + 5
 
 
 @every_api

@@ -160,6 +160,23 @@ def test_the_share_of_lines_that_is_held() -> None:
     assert share_held("a one\nb two\nc three\nd four", "start\nb two\nc three\n") == 0.5
     assert share_held("x" * 1_000, "y" + "x" * 200) == 1.0
     assert share_held("", "") == 1.0
+    assert (
+        share_held(
+            'say "one"\nsay <two>', '{"output": "say \\\\"one\\\\"\\\\nsay \\\\u003ctwo>"}'.replace("\\\\", "\\")
+        )
+        == 1.0
+    )
+
+
+def test_a_prompt_is_known_in_all_that_an_agent_writes_around_it_but_not_in_a_summary() -> None:
+    matcher = known()
+    wrapped = Item("user", 0, 0, f"{'Rules. ' * 200}Please do the task.{' More rules.' * 200}")
+    summary = Item("user", 1, 1, f"{'Summary. ' * 200}Please do the task.{' Then a result.' * 200}")
+    assert [match.place for match in matcher.match([wrapped]).matches] == [0]
+    assert [match.place for match in matcher.match([summary]).matches] == [None]
+    assert [match.state for match in matcher.match([wrapped, summary]).matches] == ["kept", "inserted"]
+    resumed = Item("user", 0, 0, f"{'It is another day. ' * 200}Please do the task.")
+    assert [match.place for match in matcher.match([resumed]).matches] == [0]
 
 
 # hostile bodies
