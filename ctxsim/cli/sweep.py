@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from ctxsim.bench.grid import expand
-from ctxsim.cli import options
-from ctxsim.cli.output import console, tell_old_names, tell_results, tell_what_was_left_out
+from ctxsim.cli import answer, options, rows
+from ctxsim.cli.answer import show_run
+from ctxsim.cli.output import tell_old_names, tell_results, tell_what_was_left_out
 from ctxsim.cli.running import Where, folder_of, run, runs_of
 from ctxsim.errors import CtxsimError
-from ctxsim.report.tables import print_sweep
+from ctxsim.report.picture import picture
+from ctxsim.report.tables import sweep_sheet
 from ctxsim.report.tradeoff_plots import tradeoffs
 
 BOUNDS = ("keep-all", "drop-all", "oracle-lossless")
@@ -24,10 +26,18 @@ BOUNDS = ("keep-all", "drop-all", "oracle-lossless")
 @click.option(
     "--policy", "grids", multiple=True, required=True, metavar="GRID", help="token-budget:retain=100..4000@8,budget=..."
 )
+@answer.goal
+@rows.form
+@rows.wide
+@answer.columns
 @options.run_options
 def command(
     paths: tuple[str, ...],
     grids: tuple[str, ...],
+    goal: str,
+    form: str,
+    wide: bool,
+    columns: str | None,
     out: Path | None,
     jobs: int,
     cluster: str | None,
@@ -45,9 +55,11 @@ def command(
     bad = 0
     for asked in runs:
         folder = folder_of(asked, out, len(runs) == 1, "-sweep")
-        info, made = run(asked, folder, Where(jobs, cluster, resume))
-        print_sweep(made, console().print)
-        tell_results(made, tradeoffs(made))
+        info, made = run(asked, folder, Where(jobs, cluster, resume), quiet=form != "table")
+        show_run("sweep", made, sweep_sheet, goal, form, wide, columns)
+        pictures = tradeoffs(picture(made, goal), made.folder)
+        if form == "table":
+            tell_results(made, pictures)
         bad += tell_what_was_left_out(info)
         if not info.complete:
             sys.exit(130)

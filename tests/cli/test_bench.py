@@ -39,7 +39,8 @@ def test_bench_without_arguments_runs_both_scenarios(default_bench: tuple[Path, 
             "summary.parquet", "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png",
         }  # fmt: skip
         assert (results / name / "token-growth.png").read_bytes().startswith(b"\x89PNG")
-    assert re.search(r"call 7: [^\n]*\n +rate limit", printed)
+    assert re.search(r"keep-all \(bound\) [^\n]* call 7: rate limit", printed)
+    assert printed.count("\nTake ") == 2
     assert "Provider: window 200,000" in printed and "[scenario documented-53k]" in printed
     assert max(map(len, printed.splitlines())) <= 200
     tables = [line for line in printed.splitlines() if not line.startswith(("Provider", "Results"))]

@@ -16,8 +16,8 @@ from ctxsim.cli.transcripts import command as transcripts
 
 ANSWERS = {
     # what is typed: what the answer has in it
-    "bench logs --policy keep-all --policy mask:keep=1 --out a": r"mask:keep=1,batch=1 .*\d%.*\n[\s\S]*Results: a/",
-    "bench logs --policy keep-all --policy mask --format csv --out b": r"^policy,bound,[\s\S]*^keep-all,True,6,6\.",
+    "bench logs --policy mask:keep=1 --out a": r"^Don't compact[\s\S]*mask:keep=1,batch=1 .*\d%.*\n[\s\S]*Results: a/",
+    "bench logs --policy mask --format csv --out b": r"^policy,policy_bound,usd,[\s\S]*^keep-all,True,",
     "sweep logs --policy mask:keep=1|3 --out s": r"mask:keep=3[\s\S]*Results: s/",
     "replay logs/rollout-1.jsonl --policy mask:keep=1 --losses": r"6 calls under mask:keep=1[\s\S]*lost: 'ticket-1093'",
     "replay logs --number 2 --policy keep-all --request 2": r'"tool_use_id": "c0"',
