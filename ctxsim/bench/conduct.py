@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from ctxsim import __version__
-from ctxsim.bench.parts import Parts, read_part, write_part
+from ctxsim.bench.another import refuse_another
+from ctxsim.bench.parts import Parts, question, read_part, write_part
 from ctxsim.bench.task import Done, Rows, Setting, scenario_rows, source_rows, specs_of
 from ctxsim.errors import CtxsimError
 from ctxsim.provider import Provider
@@ -64,14 +65,16 @@ def bench(
     stopped: Callable[[], bool] = _never,
     resume: bool = False,
     cluster: str | None = None,
+    replace: bool = True,
 ) -> RunInfo:
     """Run a scenario or the transcripts under some paths, write the run's folder, and return what was run.
 
     Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the same
     as without. `cluster` is the address of a dask scheduler. `progress` gets each finished source and the number of
     all; when `stopped` says so, what is finished becomes a run that says it isn't complete. Files that can't be read
-    are in the inputs with their `error`. Raises UnknownName, LabelError or ContractError for a policy that can't run,
-    InputError for a path that doesn't exist, and CtxsimError where nothing can be written.
+    are in the inputs with their `error`. Without `replace` a folder that holds another run is refused by InputError.
+    Raises UnknownName, LabelError or ContractError for a policy that can't run, InputError for a path that doesn't
+    exist, and CtxsimError where nothing can be written.
     """
     specs = specs_of(setting)
     if scenario is not None:
@@ -88,6 +91,8 @@ def bench(
         open_tokenizer(setting.overrides["tokenizer"])
     # Workers elsewhere have another working directory.
     out = out.absolute()
+    if not replace:
+        refuse_another(out, question(setting, names))
     parts = Parts(out, setting, names, resume)
     inputs: list[InputInfo] = []
     together = _Together()
@@ -127,6 +132,7 @@ def bench(
             inputs=tuple(inputs),
             complete=len(inputs) == len(tasks),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
+            question=parts.question,
         )
         writer.finish(info)
     if info.complete:

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from ctxsim import __version__
-from ctxsim.bench.task import Done, Rows, Setting
+from ctxsim.bench.task import Done, Rows, Setting, specs_of
 from ctxsim.errors import InputError
 from ctxsim.results.files import SUFFIX, replacing
 
@@ -29,16 +29,16 @@ class Parts:
     def __init__(self, run: Path, setting: Setting, what: Iterable[str], resume: bool) -> None:
         """Begin or go on. Raises InputError if what is there was made with other settings or for other sources."""
         self.folder = run / FOLDER
-        self._print = _fingerprint(setting, what)
+        self.question = question(setting, what)
         stored = self.folder / SETTING
         if resume and stored.is_file():
-            if stored.read_text() != self._print:
+            if stored.read_text() != self.question:
                 raise InputError(run, "can't be resumed: its policies, options, sources or version are others")
         else:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
             with replacing(stored) as temporary:
-                temporary.write_text(self._print)
+                temporary.write_text(self.question)
 
     def path(self, number: int) -> Path:
         """Where a task's rows are, or will be."""
@@ -81,8 +81,11 @@ def read_part(path: Path) -> Iterator[Rows | Done]:
             yield decoder.decode(file.read(int.from_bytes(length, "big")))
 
 
-def _fingerprint(setting: Setting, what: Iterable[str]) -> str:
-    digest = hashlib.sha256(msgspec.json.encode((__version__, setting)))
+def question(setting: Setting, what: Iterable[str]) -> str:
+    """Return the digest of what a run is asked: version, policies, options and the names of its sources."""
+    # However a label was typed.
+    opened = msgspec.structs.replace(setting, policies=tuple(spec.label for spec in specs_of(setting)))
+    digest = hashlib.sha256(msgspec.json.encode((__version__, opened)))
     for name in what:
         digest.update(name.encode("utf-8", "surrogateescape") + b"\0")
     return digest.hexdigest()

@@ -37,6 +37,7 @@ def command(
     jobs: int,
     cluster: str | None,
     resume: bool,
+    force: bool,
     **given: Any,
 ) -> None:
     """Replay transcripts (PATHS: files, folders, - for standard input) or scenarios through policies.
@@ -49,7 +50,7 @@ def command(
     bad = 0
     for asked in runs:
         folder = folder_of(asked, out, len(runs) == 1)
-        info, made = run(asked, folder, Where(jobs, cluster, resume), quiet=form != "table")
+        info, made = run(asked, folder, Where(jobs, cluster, resume, force), quiet=form != "table")
         show_run("bench", made, bench_sheet, goal, form, wide, columns, sort=sort)
         pictures = plot_run(made, goal)
         if form == "table":

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from ctxsim.bench.another import is_reference
 from ctxsim.cli import answer, options
 from ctxsim.cli.answer import tell_answer
+from ctxsim.errors import CtxsimError
 from ctxsim.results import read_run
 
 
@@ -23,6 +25,8 @@ def command(run: Path, out: Path | None, form: str, policies: tuple[str, ...], g
     from ctxsim.report.picture import picture
 
     found = read_run(run)
+    if out is None and is_reference(run):
+        raise CtxsimError(f"{run} is a documented reference, which stays as it is; say where with --out")
     tell_answer(found, goal)
     for path in plot_all(picture(found, goal, policies), out or run, ("png", "svg") if form == "both" else (form,)):
         click.echo(path)

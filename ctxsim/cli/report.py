@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from ctxsim.bench.another import is_reference
 from ctxsim.cli import answer, options
 from ctxsim.cli.answer import tell_answer
+from ctxsim.errors import CtxsimError
 from ctxsim.results import read_run
 
 
@@ -22,6 +24,8 @@ def command(run: Path, out: Path | None, show: bool, goal: str) -> None:
     from ctxsim.report.page import write_page
 
     found = read_run(run)
+    if out is None and is_reference(run):
+        raise CtxsimError(f"{run} is a documented reference, which stays as it is; say where with --out")
     tell_answer(found, goal)
     path = write_page(found, out or run / "report.html", goal)
     click.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,7 @@ def command(
     jobs: int,
     cluster: str | None,
     resume: bool,
+    force: bool,
     **given: Any,
 ) -> None:
     """Replay PATHS or scenarios through every setting of a grid: what each costs, loses and has refused.
@@ -51,11 +54,12 @@ def command(
     if not (paths or given["scenarios"]):
         raise CtxsimError("sweep needs transcripts or --scenario NAME, as in: ctxsim sweep logs --policy GRID")
     tell_old_names(grids)
-    runs = runs_of(paths, [*BOUNDS, *(label for grid in grids for label in expand(grid))], **given)
+    labels = [label for grid in grids for label in expand(grid)]
+    runs = runs_of(paths, [*BOUNDS, *labels], said=[_name(grids, labels)], **given)
     bad = 0
     for asked in runs:
         folder = folder_of(asked, out, len(runs) == 1, "-sweep")
-        info, made = run(asked, folder, Where(jobs, cluster, resume), quiet=form != "table")
+        info, made = run(asked, folder, Where(jobs, cluster, resume, force), quiet=form != "table")
         show_run("sweep", made, sweep_sheet, goal, form, wide, columns)
         pictures = tradeoffs(picture(made, goal), made.folder)
         if form == "table":
@@ -65,3 +69,9 @@ def command(
             sys.exit(130)
     if bad:
         sys.exit(1)
+
+
+def _name(grids: Sequence[str], labels: Sequence[str]) -> str:
+    """What the folder of a sweep is called by: the policies, and a digest of their settings."""
+    names = "+".join(dict.fromkeys(part.partition(":")[0] for grid in grids for part in grid.split("+")))
+    return f"{names}-{hashlib.sha256(repr(labels).encode()).hexdigest()[:6]}"
