@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from ctxsim.cli.output import console
+from ctxsim.cli.rows import escaped
 from ctxsim.report.advice import GOALS, advise
 from ctxsim.report.pooled import Pooled
 from ctxsim.report.sheet import Sheet
@@ -62,4 +63,4 @@ def show_run(
     out.print()
     print_verdict(run, advice, out.print)
     for one in sheets:
-        print_sheet(one, out.print, out.width, wide or columns is not None)
+        print_sheet(escaped(one), out.print, out.width, wide or columns is not None)

@@ -125,15 +125,24 @@ def tell_verdict(label: str, violations: Sequence[str]) -> None:
     sys.exit(1 if different else 0)
 
 
+def catalogue_rows(
+    classes: Mapping[str, type[Any]], broken: Mapping[str, str], mark: Callable[[Any], str]
+) -> list[tuple[str, str, str, str]]:
+    """Return name, label, mark and docstring of every class of a registry; of what can't be used, its error."""
+    found = [
+        (name, labels.signature(name, cls), mark(cls).strip(), inspect.getdoc(cls) or "")
+        for name, cls in sorted(classes.items())
+    ]
+    return found + [(name, name, "(can't be used)", error) for name, error in sorted(broken.items())]
+
+
 def print_catalogue(classes: Mapping[str, type[Any]], broken: Mapping[str, str], mark: Callable[[Any], str]) -> None:
     """Print every class of a registry: the pattern of its labels, a `mark`, its docstring; then what can't be used."""
-    for name, cls in sorted(classes.items()):
-        click.echo(labels.signature(name, cls) + mark(cls))
-        for line in (inspect.getdoc(cls) or "").splitlines():
-            click.echo(f"    {line}".rstrip())
+    for _, label, marked, text in catalogue_rows(classes, broken, mark):
+        click.echo(safe(f"{label}{f'   {marked}' if marked else ''}"))
+        for line in text.splitlines():
+            click.echo(safe(f"    {line}".rstrip()))
         click.echo()
-    for name, error in sorted(broken.items()):
-        click.echo(f"{safe(name)}   (can't be used)\n    {safe(error)}\n")
 
 
 @contextmanager

@@ -234,6 +234,15 @@ def every_column() -> tuple[Shown, ...]:
     return EVERY + totals
 
 
+def glossary() -> str:
+    """Return all columns as a Markdown table: the end of docs/output.md."""
+    lines = ["| column | heading | kind of number | what it means |", "|---|---|---|---|"]
+    lines += [
+        f"| `{one.column.name}` | {one.column.heading} | {one.kind} | {one.column.about} |" for one in every_column()
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def _total_of(name: str) -> Callable[[Row], Cell]:
     def cell(row: Row) -> Cell:
         value = row.run.totals[name].get(row.figures.policy)

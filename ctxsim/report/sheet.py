@@ -197,15 +197,12 @@ def rich_table(one: Sheet, width: int) -> Any:
     from ctxsim.report.style import wrap_label
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), width=None)
-    for column in one.columns:
-        table.add_column(
-            column.heading,
-            justify="left" if column.left else "right",
-            no_wrap=True,
-            overflow="fold" if column is one.columns[0] else "ellipsis",
-        )
     widths = _widths(one)
     room = max(12, width - sum(widths[1:]) - GAP * len(widths) - EDGES)
+    for n, column in enumerate(one.columns):
+        # A name that can't be broken anywhere is folded; it takes no room from figures.
+        fold = {"max_width": room, "overflow": "fold"} if not n else {"no_wrap": True}
+        table.add_column(column.heading, justify="left" if column.left else "right", **fold)
     styles = {"bad": "red", "dim": "dim", "chosen": "bold green"}
     for n, row in enumerate(one.rows):
         texts = [text_of(cell) for cell in row]

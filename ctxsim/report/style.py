@@ -114,9 +114,9 @@ def compact(tokens: float) -> str:
 
 
 def wrap_label(label: str, width: int) -> str:
-    """Break a long label over lines, only after a comma, colon, plus or space."""
+    """Break a long label over lines, only after a comma, colon, plus, slash or space."""
     lines = [""]
-    for piece in re.findall(r"[^,:+ ]+[,:+ ]?", label):
+    for piece in re.findall(r"[^,:+/ ]*[,:+/ ]?", label):
         if lines[-1] and len(lines[-1]) + len(piece) > width:
             lines.append("  ")
         lines[-1] += piece

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from ctxsim.errors import UnknownName
 from ctxsim.report.advice import advise
-from ctxsim.report.cells import chosen_columns, every_column
+from ctxsim.report.cells import EVERY, chosen_columns, every_column, glossary, policy_sheet
 from ctxsim.report.pooled import Pooled
 from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, blocks, fitting, sheet, text_of
 from ctxsim.report.tables import SORTS, bench_sheet, formatted, print_sheet, sorted_labels, sweep_sheet
@@ -97,3 +97,17 @@ def test_forms_of_any_sheet() -> None:
     assert [text_of(cell) for cell in (None, 1.5, True, 10_000)] == ["-", "1.5", "yes", "10,000"]
     assert [len(part.columns) for part in blocks(one, 200)] == [2]
     assert set(FORMS) == {"table", "json", "csv", "md"}
+
+
+def test_the_page_of_columns_is_the_tables() -> None:
+    page = (ROOT / "docs" / "output.md").read_text()
+    assert page.endswith(glossary()), "its end is: ctxsim.report.cells.glossary()"
+    gone = fitting(
+        policy_sheet(
+            *(lambda run: (run, Pooled(run), run.labels, [one.column.name for one in EVERY]))(
+                read_run(ROOT / "results" / "documented-53k")
+            )
+        ),
+        30,
+    )[1]
+    assert gone == ["tokens", "tokens_share", "peak", "usd", "usd_share"]
