@@ -161,10 +161,11 @@ function drawTable() {
     row.cells.forEach(([, text], n) => {
       const td = el("td", n ? text : undefined, row.bad && data.columns[n].title === "refused" ? "bad" : "");
       if (n === 0) {
-        const swatch = el("span", undefined, "swatch"), name = el("button", text, "name");
+        const swatch = el("span", undefined, "swatch"), name = el("button", undefined, "name");
         name.type = "button";
         swatch.style.background = colour(row.policy);
-        td.append(swatch, name);
+        name.append(swatch, text);
+        td.append(name);
       }
       tr.append(td);
     });
