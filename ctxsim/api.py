@@ -220,9 +220,10 @@ class Run(results.Run):
 
     def plot(self) -> Figure:
         """Return the picture of input tokens per call, one line per policy; of the transcript with the most tokens."""
+        from ctxsim.report.picture import picture
         from ctxsim.report.plots import growth_of
 
-        return growth_of(self)
+        return growth_of(picture(self))
 
     def __repr__(self) -> str:
         return f"<run {self.info.name}: {self.transcripts} transcript(s), {len(self.labels)} policies>"

@@ -9,6 +9,7 @@ import pandas
 from command_line import ctxsim
 from project import ROOT
 
+from ctxsim.report.advice import advise, verdict
 from ctxsim.report.tables import markdown
 from ctxsim.results import read_run
 
@@ -26,7 +27,7 @@ def test_the_policy_in_the_readme_runs(tmp_path: Path) -> None:
     label = f"mine.py:{class_name}"
     done = ctxsim("bench", "--scenario", "documented-53k", "--policy", label, "--policy", "keep-all", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    rows = pandas.read_csv(tmp_path / "results" / "documented-53k" / "summary.csv").set_index("policy")
+    rows = pandas.read_csv(next((tmp_path / "results").glob("*")) / "summary.csv").set_index("policy")
     mine = rows[rows.index.str.startswith(label)].iloc[0]
     assert mine.compactions > 0 and mine.tokens_sum < rows.loc["keep-all"].tokens_sum
     checked = ctxsim("check-policy", label, cwd=tmp_path)
@@ -38,10 +39,17 @@ def test_the_table_in_the_readme_is_the_committed_runs() -> None:
     assert table in (ROOT / "README.md").read_text()
 
 
+def test_the_answer_in_the_readme_is_the_committed_runs() -> None:
+    run = read_run(ROOT / "results" / "documented-53k")
+    said = " ".join(verdict(advise(run), run.info.shown))
+    assert f"```text {said} ```" in " ".join((ROOT / "README.md").read_text().split())
+
+
 def test_the_claim_about_dollars_in_the_readme(tmp_path: Path) -> None:
     arguments = ("--scenario", "documented-53k-cached", "--policy", "token-budget", "--out", "out")
     assert ctxsim("bench", *arguments, cwd=tmp_path).returncode == 0
-    row = pandas.read_csv(tmp_path / "out" / "summary.csv").iloc[0]
+    rows = pandas.read_csv(tmp_path / "out" / "summary.csv")
+    [row] = rows[rows.policy.str.startswith("token-budget")].itertuples()
     text = " ".join((ROOT / "README.md").read_text().split())
     assert f"sends {1 - row.tokens_sum / row.tokens_full_sum:.0%} fewer".replace("%", " %") in text
     assert f"costs {row.cost_vs_keep_all - 1:.0%} more".replace("%", " %") in text

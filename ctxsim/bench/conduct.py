@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from ctxsim import __version__
+from ctxsim.bench.another import question, refuse_another
 from ctxsim.bench.identity import others_code, own_code
 from ctxsim.bench.nameless import Numbers
 from ctxsim.bench.parts import MadeWith, Parts, fingerprint, read_part
@@ -71,6 +72,7 @@ def bench(
     stopped: Callable[[], bool] = _never,
     resume: bool = False,
     cluster: str | None = None,
+    replace: bool = True,
 ) -> RunInfo:
     """Run a scenario or the transcripts under some paths, write the run's folder, and return what was run.
 
@@ -79,13 +81,17 @@ def bench(
     all; when `stopped` says so, what is finished becomes a run that says it isn't complete. Files that can't be read
     are in the inputs with their `error`, policies that fail on a transcript with a line in `failed`. Raises UnknownName
     or LabelError for a policy that can't be made, ContractError where none could run, InputError for a path that isn't
-    there or a folder that another run holds or that holds what isn't ours, CtxsimError where nothing can be written.
+    there, for a folder that is being written or holds what isn't ours, and without `replace` for one that holds another
+    run, CtxsimError where nothing can be written.
     """
     specs = specs_of(setting)
     work = _work(setting, scenario, paths, cluster is not None)
     tasks = work.tasks
     if setting.overrides.get("tokenizer"):
         open_tokenizer(setting.overrides["tokenizer"])
+    asked = question(setting, work.names)
+    if not replace:
+        refuse_another(out.absolute(), asked)
     made_with = MadeWith(
         own_code(), fingerprint([msgspec.json.encode(setting).decode()]), others_code(specs), fingerprint(work.names)
     )
@@ -131,6 +137,7 @@ def bench(
             inputs=tuple(inputs),
             complete=len(inputs) == len(tasks),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
+            question=asked,
         )
         writer.finish(info)
         if info.complete:

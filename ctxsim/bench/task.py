@@ -46,8 +46,14 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 def specs_of(setting: Setting) -> list[Spec]:
-    """Return the setting's policies, opened; equal labels once. Raises UnknownName or LabelError."""
-    return list(open_policies(setting.policies, setting.estimator))
+    """Return the setting's policies, opened; equal labels once; keep-all first if it isn't among them.
+
+    What policies save and lose is told beside it. Raises UnknownName or LabelError.
+    """
+    specs = open_policies(setting.policies, setting.estimator)
+    if any(name == "keep-all" for spec in specs if len(spec.links) == 1 for _, name, _ in spec.links):
+        return list(specs)
+    return [*open_policies(("keep-all",), setting.estimator), *specs]
 
 
 def _replay_all(found: Iterable[AsSent], setting: Setting, name: str, sha256: str) -> Iterator[Rows | Done]:

@@ -9,10 +9,13 @@ import click
 import msgspec
 
 from ctxsim.cli import options
+from ctxsim.cli import rows as rows_of
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
+from ctxsim.cli.rows import show
 from ctxsim.errors import CtxsimError
 from ctxsim.estimators import estimator_label, judged_estimators, open_estimator
+from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.results.files import replacing
 from ctxsim.studies.accuracy import Accuracy, Consequence, consequence, observe, table
 from ctxsim.tokenizers import DEFAULT, open_tokenizer
@@ -28,6 +31,7 @@ from ctxsim.transcript import Transcript
               "70 % of each segment's largest request.")  # fmt: skip
 @click.option("--by-kind", is_flag=True, help="Print texts by kind of content, not only requests.")
 @click.option("--out", type=options.PATH, default=Path("results/accuracy"), metavar="DIR", help="Folder.")
+@rows_of.form
 def command(
     paths: tuple[str, ...],
     tokenizers: tuple[str, ...],
@@ -35,6 +39,7 @@ def command(
     threshold: int | None,
     by_kind: bool,
     out: Path,
+    form: str,
 ) -> None:
     """Compare estimates with real counts and with recorded usage on your transcripts.
 
@@ -67,9 +72,9 @@ def command(
             pictures = plot_accuracy(shown, points, texts, [(p.tokens, p.estimates) for p in longest], name, out)
     _write(out / "accuracy.csv", rows)
     _write(out / "consequences.csv", consequences)
-    _print(rows, by_kind)
-    _print_consequences(consequences, threshold)
-    tell_written([out / "accuracy.csv", out / "consequences.csv", *pictures])
+    show("accuracy", [_errors(rows, by_kind), _consequences(consequences, threshold)], form)
+    if form == "table":
+        tell_written([out / "accuracy.csv", out / "consequences.csv", *pictures])
     reading.finish()
 
 
@@ -80,44 +85,54 @@ def _write(path: Path, rows: list[Accuracy] | list[Consequence]) -> None:
         writer.writerows(msgspec.structs.astuple(row) for row in rows)
 
 
-def _print(rows: list[Accuracy], by_kind: bool) -> None:
-    click.echo("Errors: (estimate - tokens) / tokens; p50, p95, p99: absolute; worst: deepest under-estimate")
-    names = ("bias", "MAPE", "p50", "p95", "p99", "worst")
-    click.echo(f"{'estimator':<26} {'against':<16} {'of':<20} {'n':>6} " + " ".join(f"{name:>7}" for name in names))
+def _errors(rows: list[Accuracy], by_kind: bool) -> Sheet:
+    """Return the errors as a table; of texts all together, unless by kind."""
+    found = []
     for row in rows:
         if row.scope == "text" and row.kind != "all" and not by_kind:
             continue
         what = {"text": f"texts: {row.kind}", "request": "requests", "usage": "requests, recorded"}[row.scope]
-        errors = (row.mape, row.p50, row.p95, row.p99)
-        shown = [f"{row.bias:>+7.1%}", *(f"{error:>7.1%}" for error in errors), f"{row.worst_under:>+7.0%}"]
-        click.echo(f"{row.estimator[:26]:<26} {row.tokenizer[:16]:<16} {what:<20} {row.n:>6,} " + " ".join(shown))
+        errors = [Cell(value, f"{value:.1%}") for value in (row.mape, row.p50, row.p95, row.p99)]
+        bias, worst = Cell(row.bias, f"{row.bias:+.1%}"), Cell(row.worst_under, f"{row.worst_under:+.0%}")
+        found.append((row.estimator, row.tokenizer, what, row.n, bias, *errors, worst))
+    columns = [
+        Column("estimator", "estimator", left=True), Column("against", "against", left=True, rank=4),
+        Column("of", "of", left=True), Column("n", "n"), Column("bias", "bias"), Column("mape", "MAPE"),
+        Column("p50", "p50", rank=3), Column("p95", "p95"), Column("p99", "p99", rank=1),
+        Column("worst", "worst", rank=2),
+    ]  # fmt: skip
+    note = "Errors: (estimate - tokens) / tokens; p50, p95, p99: absolute; worst: deepest under-estimate"
+    return sheet("errors", "", columns, found, notes=(note,))
 
 
-def _print_consequences(rows: list[Consequence], threshold: int | None) -> None:
+def _consequences(rows: list[Consequence], threshold: int | None) -> Sheet:
+    """Return what wrong estimates do to a policy with a threshold, as a table."""
     limit = f"{threshold:,} tokens" if threshold else "70 % of each segment's largest request"
-    click.echo(f"\nA policy that acts over {limit}: first trigger by estimate against by {rows[0].tokenizer}")
-    header = (
-        "late",
-        "early",
-        "never",
-        "overflows",
-        "calls",
-        "tokens late",
-        "tokens early",
-        "false-safe",
-        "false alarm",
-    )
-    click.echo(f"{'estimator':<26} " + " ".join(f"{name:>{max(6, len(name))}}" for name in header))
+    found = []
     for row in rows:
-        late, early = (f"{v:,.0f}" if v is not None else "-" for v in (row.median_tokens_late, row.median_tokens_early))
-        moved = f"{row.median_displacement_calls:+.0f}" if row.median_displacement_calls is not None else "-"
-        shares = (f"{row.false_safe_calls / row.calls:.1%}", f"{row.false_alarm_calls / row.calls:.1%}")
-        counts = (row.late, row.early, row.only_truth, row.extra_overflows)
-        cells = (*map(str, counts), moved, late, early, *shares)
-        padded = (f"{cell:>{max(6, len(name))}}" for cell, name in zip(cells, header, strict=True))
-        click.echo(f"{row.estimator[:26]:<26} " + " ".join(padded))
-    click.echo(
+        late, early = (
+            Cell(value, "-" if value is None else f"{value:,.0f}")
+            for value in (row.median_tokens_late, row.median_tokens_early)
+        )
+        moved = row.median_displacement_calls
+        shares = [row.false_safe_calls / row.calls, row.false_alarm_calls / row.calls]
+        found.append(
+            (
+                row.estimator, row.late, row.early, row.only_truth, row.extra_overflows,
+                Cell(moved, "-" if moved is None else f"{moved:+.0f}"), late, early,
+                *(Cell(share, f"{share:.1%}") for share in shares),
+            )
+        )  # fmt: skip
+    columns = [
+        Column("estimator", "estimator", left=True), Column("late", "late"), Column("early", "early"),
+        Column("never", "never"), Column("overflows", "overflows"), Column("calls", "calls", rank=1),
+        Column("tokens_late", "tokens\nlate", rank=3), Column("tokens_early", "tokens\nearly", rank=4),
+        Column("false_safe", "false-\nsafe"), Column("false_alarm", "false\nalarm", rank=2),
+    ]  # fmt: skip
+    note = (
         "late: fires after the tokenizer would; early: before it (context lost too soon); never: the estimate does "
-        "not\nreach the threshold at all; overflows: transcripts with a request over the window, 9/7 of the threshold,"
-        "\nbefore it fires; calls, tokens: medians; shares are of all calls."
+        "not reach the threshold at all; overflows: transcripts with a request over the window, 9/7 of the threshold, "
+        "before it fires; calls, tokens: medians; shares are of all calls."
     )
+    title = f"A policy that acts over {limit}: first trigger by estimate against by {rows[0].tokenizer}"
+    return sheet("consequences", title, columns, found, notes=(note,))

@@ -9,11 +9,12 @@ from typing import Any
 import click
 
 from ctxsim.bench import PRESETS
-from ctxsim.cli import options
-from ctxsim.cli.output import console, tell_old_names, tell_results, tell_what_was_left_out
+from ctxsim.cli import answer, options, rows
+from ctxsim.cli.answer import show_run
+from ctxsim.cli.output import tell_old_names, tell_results, tell_what_was_left_out
 from ctxsim.cli.running import Where, folder_of, run, runs_of
 from ctxsim.report.plots import plot_run
-from ctxsim.report.tables import SORTS, formatted, print_run
+from ctxsim.report.tables import SORTS, bench_sheet
 
 
 @click.command("bench")
@@ -21,37 +22,42 @@ from ctxsim.report.tables import SORTS, formatted, print_run
 @click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Run these policies instead of the default.")
 @click.option("--policies", "presets", metavar="LIST", help=f"Run whole families of them: {','.join(PRESETS)}.")
 @click.option("--sort", type=click.Choice(list(SORTS)), default="run", help="Best first by this; run: as given.")
-@click.option("--format", "form", type=click.Choice(("table", "csv", "json", "markdown")), default="table")
+@answer.goal
+@rows.form
+@rows.wide
+@answer.columns
 @options.run_options
 def command(
     paths: tuple[str, ...],
     policies: tuple[str, ...],
     presets: str | None,
     sort: str,
+    goal: str,
     form: str,
+    wide: bool,
+    columns: str | None,
     out: Path | None,
     jobs: int,
     cluster: str | None,
     resume: bool,
+    force: bool,
     **given: Any,
 ) -> None:
     """Replay transcripts (PATHS: files, folders, - for standard input) or scenarios through policies.
 
-    Without arguments both scenarios run. Prints one table per run and writes run.json, calls, events, summary and
-    pictures to results/<name>.
+    Without arguments both scenarios run. Says which policy to take, prints one table per run, and writes run.json,
+    calls, events, summary and pictures to results/<name>.
     """
     runs = runs_of(paths, policies, presets=presets, **given)
     tell_old_names(label for asked in runs for label in asked.setting.policies)
     bad = 0
     for asked in runs:
         folder = folder_of(asked, out, len(runs) == 1)
-        info, made = run(asked, folder, Where(jobs, cluster, resume), quiet=form != "table")
+        info, made = run(asked, folder, Where(jobs, cluster, resume, force), quiet=form != "table")
+        show_run("bench", made, bench_sheet, goal, form, wide, columns, sort=sort)
+        pictures = plot_run(made, goal)
         if form == "table":
-            print_run(made, console().print, sort)
-            tell_results(made, plot_run(made))
-        else:
-            click.echo(formatted(made, form, sort), nl=False)
-            plot_run(made)
+            tell_results(made, pictures)
         bad += tell_what_was_left_out(info)
         if not info.complete:
             sys.exit(130)

@@ -8,9 +8,12 @@ import click
 import msgspec
 
 from ctxsim.cli import options
+from ctxsim.cli import rows as rows_of
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
+from ctxsim.cli.rows import show
 from ctxsim.estimators.calibrated import Calibration
+from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.files import replacing
 from ctxsim.studies.calibration import calibrate, recorded_prompts
 from ctxsim.studies.heads import holds_its_texts
@@ -29,6 +32,7 @@ from ctxsim.tokenizers import DEFAULT, open_tokenizer
 @click.option("-o", "--output", type=options.PATH, default=Path("calibration.json"), help="File to write.")
 @click.option("--matrix", "show_matrix", is_flag=True, help="Only print kind x tokenizer as a Markdown table.")
 @click.option("--plots/--no-plots", default=True, help="Pictures beside the file.")
+@rows_of.form
 def command(
     paths: tuple[str, ...],
     tokenizer: str,
@@ -38,6 +42,7 @@ def command(
     output: Path,
     show_matrix: bool,
     plots: bool,
+    form: str,
 ) -> None:
     """Fit characters per token to your transcripts and write calibration.json.
 
@@ -58,25 +63,30 @@ def command(
     found = calibrate(sample, tokenizer, by, risk, against is not None)
     with replacing(output) as temporary:
         temporary.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
-    _print(found, tokenizer)
+    _print(found, tokenizer, form)
     written = [output]
     if plots:
         written.append(_draw(sample, found, output.with_suffix(".png")))
-    tell_written(written)
+    if form == "table":
+        tell_written(written)
     reading.finish()
 
 
-def _print(found: Calibration, tokenizer: str) -> None:
-    click.echo(f"characters per token, against {found.tokenizer}; intervals are 95 %, by transcript")
-    if found.heads:
-        click.echo("recorded = head + characters / c: one c for all, a head for each series of calls; both are fitted")
+def _print(found: Calibration, tokenizer: str, form: str) -> None:
     number = "requests" if found.heads else "texts"
-    click.echo(f"{found.by:<28} {'c/t':>6}  {'interval':<14} {number:>8} {'tokens':>11}")
+    rows = []
     for name, ratio in [("all", found.overall), *found.groups.items()][:25]:
         interval = f"{ratio.low:.2f} to {ratio.high:.2f}" if ratio.low is not None else "one transcript"
-        click.echo(
-            f"{name[:28]:<28} {ratio.chars_per_token:>6.2f}  {interval:<14} {ratio.texts:>8,} {ratio.tokens:>11,}"
-        )
+        value = Cell(ratio.chars_per_token, f"{ratio.chars_per_token:.2f}")
+        rows.append((name, value, Cell({"low": ratio.low, "high": ratio.high}, interval), ratio.texts, ratio.tokens))
+    columns = [Column(found.by, found.by, left=True), Column("chars_per_token", "c/t"), Column("interval", "interval"),
+               Column("count", number), Column("tokens", "tokens")]  # fmt: skip
+    title = f"characters per token, against {found.tokenizer}; intervals are 95 %, by transcript"
+    modelled = "recorded = head + characters / c: one c for all, a head for each series of calls; both are fitted"
+    notes = (modelled,) if found.heads else ()
+    show("calibrate", [sheet("ratios", title, columns, rows, notes=notes)], form, divisor=found.divisor)
+    if form != "table":
+        return
     if found.heads:
         if found.by != "model":
             click.echo(f"groups: texts as {tokenizer} counts them, scaled to what was recorded overall")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
-from ctxsim.cli import options
+from ctxsim.cli import options, rows
 from ctxsim.cli.output import console
 from ctxsim.cli.reading import Reading
-from ctxsim.studies.claims import Evidence, check, markdown
+from ctxsim.errors import unknown
+from ctxsim.report.sheet import sheet
+from ctxsim.studies.claims import TITLES, Evidence, check, markdown
 from ctxsim.studies.claims.criteria import criteria
 
 
@@ -22,7 +24,7 @@ from ctxsim.studies.claims.criteria import criteria
     help="Only this document's (000 to 004); may be repeated.",
 )
 @click.option("--criteria", "only_criteria", is_flag=True, help="Document 003's nine success criteria instead.")
-@click.option("--format", "form", type=click.Choice(("table", "markdown")), default="table", help="How to print it.")
+@rows.form
 def command(paths: tuple[str, ...], documents: tuple[str, ...], only_criteria: bool, form: str) -> None:
     """Measure each claim of the documents that ctxsim comes from, on its scenarios and on recorded transcripts (PATHS).
 
@@ -31,16 +33,28 @@ def command(paths: tuple[str, ...], documents: tuple[str, ...], only_criteria: b
     from rich.text import Text
 
     out = console()
+    if only_criteria and form != "table":
+        met = [(one.name, one.metric, one.met, one.got) for one in criteria()]
+        rows.show("claims", [sheet("criteria", "", ("criterion", "metric", "met", "got"), met)], form)
+        return
     if only_criteria:
         for one in criteria():
             out.print(Text(f"{'met    ' if one.met else 'not met'}  {one.name} ({one.metric})", style="bold"))
             out.print(Text(f"         {one.got}", style="dim"))
         return
+    for document in documents:
+        if document not in TITLES:
+            raise unknown("document", document, TITLES)
     reading = Reading(paths)
     evidence = Evidence(list(reading))
     found = [(claim, finding) for claim, finding in check(evidence) if not documents or claim.document in documents]
-    if form == "markdown":
+    if form == "md":
         click.echo(markdown(found), nl=False)
+        reading.finish()
+    if form != "table":
+        columns = ("document", "says", "how", "got", "verdict", "on")
+        cells = [(claim.document, claim.says, claim.how, one.got, one.verdict, one.on) for claim, one in found]
+        rows.show("claims", [sheet("claims", "", columns, cells)], form)
         reading.finish()
     for claim, finding in found:
         style = {"reproduced": "green", "refuted": "red"}.get(finding.verdict, "yellow")

@@ -7,38 +7,45 @@ from pathlib import Path
 
 import click
 
+from ctxsim.cli import answer, rows
+from ctxsim.cli.answer import tell_answer
 from ctxsim.cli.options import PATH
-from ctxsim.cli.output import console, tell
+from ctxsim.cli.output import tell
+from ctxsim.errors import CtxsimError
+from ctxsim.report.advice import advise, as_values
 from ctxsim.results import read_run
 
 
 @click.command("compare")
 @click.argument("before", type=PATH, metavar="RUN_A")
-@click.argument("after", type=PATH, metavar="RUN_B")
+@click.argument("after", type=PATH, metavar="RUN_B", required=False)
+@click.option("--policy", "two", nargs=2, metavar="LABEL LABEL", help="These two, within RUN_A or from A to B.")
 @click.option("--fail-if", "rules", multiple=True, metavar="RULE", help="As in 'cost_usd > +2%'; then exit status 1.")
-def command(before: Path, after: Path, rules: tuple[str, ...]) -> None:
+@answer.goal
+@rows.form
+def command(
+    before: Path, after: Path | None, two: tuple[str, str] | None, rules: tuple[str, ...], goal: str, form: str
+) -> None:
     """Compare two runs policy by policy, over the transcripts that both have; tell noise from change.
 
-    Noise: the interval of the paired difference has 0 in it. Columns: tokens_sum, tokens_peak, cost_usd, survival,
-    survival_loose, cache_hit_ratio, compactions, refused.
+    Begins with what RUN_B advises. Policies pair by label, then by label without the estimator; where each run has one
+    policy, with each other. Noise: the interval of the paired difference has 0 in it. Columns: tokens_sum, tokens_peak,
+    cost_usd, survival, survival_loose, cache_hit_ratio, compactions, refused.
     """
-    from rich.text import Text
+    from ctxsim.report.comparison import asked_for, change_sheet, compare, pairs_of, parse_rule
 
-    from ctxsim.report.comparison import change_rows, compare, parse_rule
-    from ctxsim.report.tables import rich_table
-
+    if after is None and not two:
+        raise CtxsimError("compare needs two runs, or one and --policy LABEL LABEL")
     parsed = [parse_rule(rule) for rule in rules]
-    first, second = read_run(before), read_run(after)
-    changes = compare(first, second)
+    first = read_run(before)
+    second = read_run(after) if after is not None else first
+    pairs = [(asked_for(first, two[0]), asked_for(second, two[1]))] if two else pairs_of(first, second)
+    changes = compare(first, second, pairs)
     broken = [change for change in changes if any(rule.breaks(change) for rule in parsed)]
-    out = console()
-    rows = change_rows(changes, broken, second.shown)
-    if rows:
-        out.print(rich_table(rows, bad=[row[""] == "FAILS" for row in rows]))
-    same = len(changes) - len(rows)
-    out.print(
-        Text(f" {len(changes)} figures of {max(c.transcripts for c in changes)} transcripts; {same} are the same")
-    )
+    if form == "table":
+        tell_answer(second, goal)
+    table = change_sheet(changes, broken, second.shown)
+    rows.show("compare", [table], form, verdict=as_values(advise(second, goal), second.info.shown))
     for change in broken:
         tell(f"{second.shown(change.policy)}: {change.column} {change.difference:+,.4g}")
     if broken:

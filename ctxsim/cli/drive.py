@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctxsim.cli import options
-from ctxsim.cli.output import console, tell, tell_results
+from ctxsim.cli.output import tell, tell_results
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
 from ctxsim.serve.agent import Agent, agent_names, load_agent
@@ -72,9 +72,10 @@ def command(
     except ImportError:
         raise CtxsimError(NEEDS) from None
     from ctxsim.bench.observed import write_observed
+    from ctxsim.cli.answer import show_run
     from ctxsim.policies import open_policies
     from ctxsim.report.plots import plot_run
-    from ctxsim.report.tables import print_run
+    from ctxsim.report.tables import bench_sheet
     from ctxsim.results import read_run
     from ctxsim.serve.install import located
     from ctxsim.serve.observed import observe
@@ -100,7 +101,7 @@ def command(
     title = f"{conversation.name}, as {', '.join(agent.name for agent, _ in chosen)} lived it"
     write_observed(folder, title, script.transcript, provider, policies or BESIDE, observations)
     made = read_run(folder)
-    print_run(made, console().print, "run")
+    show_run("drive", made, bench_sheet, "dollars")
     tell_results(made, plot_run(made))
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from ctxsim.cli import rows
 from ctxsim.cli.options import run_folder
-from ctxsim.cli.output import console
 from ctxsim.results import read_run
 
 BY = ("age", "depth", "kind", "tool", "form")
@@ -16,24 +16,21 @@ BY = ("age", "depth", "kind", "tool", "form")
 @click.command("losses")
 @run_folder
 @click.option("--by", type=click.Choice(BY), multiple=True, help="Only this breakdown; may be repeated.")
-def command(run: Path, by: tuple[str, ...]) -> None:
+@rows.form
+def command(run: Path, by: tuple[str, ...], form: str) -> None:
     """Show what the policies of RUN (a folder that bench wrote) lost: by age, depth, kind, tool and form of loss."""
-    from rich.text import Text
-
     from ctxsim.report.losses import basis, breakdown, pooled
-    from ctxsim.report.tables import print_needles, print_survival, rich_table
+    from ctxsim.report.sheet import sheet
+    from ctxsim.report.tables import needle_sheets
 
     found = read_run(run)
-    out = console()
-    if not by:
-        print_survival(found, out.print)
-        print_needles(found, out.print)
-    if not len(pooled(found, "needs", "detector")):
-        out.print(Text(f" nothing to lose: {basis(found)}", style="dim"))
-        return
-    for one in by or BY:
+    sheets = [] if by else needle_sheets(found)
+    something = len(pooled(found, "needs", "detector")) > 0
+    for one in (by or BY) if something else ():
         title = "Lost identifiers by form of loss" if one == "form" else f"Kept identifiers by {one}"
-        out.print(Text(f"\n{title} (pooled over all calls)", style="bold"))
-        rows = breakdown(found, one)
-        out.print(rich_table(rows, bad=[False] * len(rows)))
-    out.print(Text(f" {basis(found)}", style="dim"))
+        lines = breakdown(found, one)
+        values = [tuple(line.values()) for line in lines]
+        sheets.append(sheet(one, f"{title} (pooled over all calls)", list(lines[0]), values))
+    rows.show("losses", sheets, form, basis=basis(found))
+    if form == "table":
+        click.echo(f"{'' if something else 'nothing to lose: '}{basis(found)}")

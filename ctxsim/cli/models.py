@@ -13,10 +13,13 @@ from typing import Any
 import click
 
 from ctxsim.cli import options
+from ctxsim.cli import rows as rows_of
+from ctxsim.cli.rows import show
 from ctxsim.errors import CtxsimError
 from ctxsim.provider.models import all_models, read_overrides
 from ctxsim.provider.rule_table import rules_of
 from ctxsim.provider.vendor import load_vendor
+from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.tokenizers.models import tokenizer_of
 
 
@@ -25,7 +28,8 @@ from ctxsim.tokenizers.models import tokenizer_of
 @click.option("--on", type=click.DateTime(["%Y-%m-%d"]), help="Prices of that day; default: the latest in the list.")
 @options.models_file
 @click.option("--rules", is_flag=True, help="The rules of the vendors that fit, or of one model, with their sources.")
-def command(pattern: str, on: datetime | None, models_file: Path | None, rules: bool) -> None:
+@rows_of.form
+def command(pattern: str, on: datetime | None, models_file: Path | None, rules: bool, form: str) -> None:
     """List models whose name fits PATTERN (* and ? are wild).
 
     Window in tokens, prices in USD per million tokens, whose cache rules hold, and which tokenizer counts.
@@ -45,18 +49,19 @@ def command(pattern: str, on: datetime | None, models_file: Path | None, rules: 
         raise CtxsimError(
             f"no model fits '{pattern}'; the price list is that of genai-prices {version('genai-prices')}"
         )
-    click.echo(
-        f"{'model':<44} {'window':>9} {'input':>7} {'write':>7} {'read':>7} {'output':>7}  {'rules':<18} tokenizer"
-    )
+    cells = []
     for provider, name, vendor, window, prices in rows:
-        cells = [_price(getattr(prices, key, None)) for key in ("input", "cache_write", "cache_read", "output")]
+        rates = [_rate(getattr(prices, key, None)) for key in ("input", "cache_write", "cache_read", "output")]
         vocabulary, own = tokenizer_of(name)
-        shown = f"{window:>9,}" if window else f"{'?':>9}"
-        click.echo(
-            f"{f'{provider}/{name}':<44} {shown} " + " ".join(f"{cell:>7}" for cell in cells)
-            + f"  {vendor:<18} {vocabulary}{'' if own else ' (stand-in)'}"
-        )  # fmt: skip
-    click.echo(f"prices: genai-prices {version('genai-prices')}; + means more above a number of input tokens")
+        shown = Cell(window, f"{window:,}" if window else "?")
+        cells.append((f"{provider}/{name}", shown, *rates, vendor, f"{vocabulary}{'' if own else ' (stand-in)'}"))
+    columns = [
+        Column("model", "model", left=True), Column("window", "window"), Column("input", "input"),
+        Column("write", "write", rank=2), Column("read", "read", rank=1), Column("output", "output"),
+        Column("rules", "rules", left=True, rank=3), Column("tokenizer", "tokenizer", left=True, rank=4),
+    ]  # fmt: skip
+    note = f"prices: genai-prices {version('genai-prices')}; + means more above a number of input tokens"
+    show("models", [sheet("models", "", columns, cells, notes=(note,))], form)
 
 
 def _print_rules(pattern: str) -> None:
@@ -75,7 +80,7 @@ def _print_rules(pattern: str) -> None:
             click.echo(fill(f"{source}{dated}", 118, initial_indent="      ", subsequent_indent="      "))
 
 
-def _price(rate: Any) -> str:
+def _rate(rate: Any) -> Cell:
     if rate is None:
-        return "-"
-    return f"{rate[0][1]:g}+" if isinstance(rate, tuple) else f"{rate:g}"
+        return Cell(None, "-")
+    return Cell(rate[0][1], f"{rate[0][1]:g}+") if isinstance(rate, tuple) else Cell(rate, f"{rate:g}")

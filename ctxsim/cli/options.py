@@ -80,6 +80,7 @@ RUN_OPTIONS = (
     head,
     across,
     click.option("--out", type=PATH, metavar="DIR", help="Result folder, not results/NAME."),
+    click.option("--force", is_flag=True, help="Replace another run in the result folder."),
     click.option("--no-text", is_flag=True, help="Keep every word of the transcripts out of the results."),
     click.option("--resume", is_flag=True, help="Go on with a run that was stopped or killed."),
     click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler that shares this file system."),

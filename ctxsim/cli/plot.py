@@ -6,7 +6,10 @@ from pathlib import Path
 
 import click
 
-from ctxsim.cli import options
+from ctxsim.bench.another import is_reference
+from ctxsim.cli import answer, options
+from ctxsim.cli.answer import tell_answer
+from ctxsim.errors import CtxsimError
 from ctxsim.results import read_run
 
 
@@ -14,9 +17,16 @@ from ctxsim.results import read_run
 @options.run_folder
 @click.option("--out", type=options.PATH, metavar="DIR", help="Instead of RUN itself.")
 @click.option("--format", "form", type=click.Choice(("png", "svg", "both")), default="both", help="Of the files.")
-def command(run: Path, out: Path | None, form: str) -> None:
+@click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Only these, and the bounds.")
+@answer.goal
+def command(run: Path, out: Path | None, form: str, policies: tuple[str, ...], goal: str) -> None:
     """Draw every chart of RUN (a folder that bench wrote): same colours everywhere, labels at the lines."""
     from ctxsim.report.charts import plot_all
+    from ctxsim.report.picture import picture
 
-    for path in plot_all(read_run(run), out or run, ("png", "svg") if form == "both" else (form,)):
+    found = read_run(run)
+    if out is None and is_reference(run):
+        raise CtxsimError(f"{run} is a documented reference, which stays as it is; say where with --out")
+    tell_answer(found, goal)
+    for path in plot_all(picture(found, goal, policies), out or run, ("png", "svg") if form == "both" else (form,)):
         click.echo(path)

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import click
 
-from ctxsim.cli import options
+from ctxsim.bench.another import is_reference
+from ctxsim.cli import answer, options
+from ctxsim.cli.answer import tell_answer
+from ctxsim.errors import CtxsimError
 from ctxsim.results import read_run
 
 
@@ -15,11 +18,16 @@ from ctxsim.results import read_run
 @options.run_folder
 @click.option("--out", type=options.PATH, metavar="FILE", help="Instead of report.html in RUN.")
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
-def command(run: Path, out: Path | None, show: bool) -> None:
+@answer.goal
+def command(run: Path, out: Path | None, show: bool, goal: str) -> None:
     """Write one self-contained HTML page of RUN (a folder that bench wrote): sortable, interactive, no network."""
     from ctxsim.report.page import write_page
 
-    path = write_page(read_run(run), out or run / "report.html")
+    found = read_run(run)
+    if out is None and is_reference(run):
+        raise CtxsimError(f"{run} is a documented reference, which stays as it is; say where with --out")
+    tell_answer(found, goal)
+    path = write_page(found, out or run / "report.html", goal)
     click.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
     if show:
         click.launch(os.fspath(path.resolve()))

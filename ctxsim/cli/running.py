@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,9 +13,11 @@ from typing import Any, NamedTuple
 import click
 
 from ctxsim.bench import DEFAULT_POLICIES, bench, preset_policies
+from ctxsim.bench.another import is_reference
 from ctxsim.bench.task import Setting
 from ctxsim.cli.output import progress, tell_providers, tell_recorded
 from ctxsim.errors import CtxsimError
+from ctxsim.policies import open_policy
 from ctxsim.provider.models import read_overrides
 from ctxsim.readers import SUFFIXES
 from ctxsim.results import Run, RunInfo, read_run
@@ -24,11 +28,12 @@ DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")
 
 
 class Where(NamedTuple):
-    """On how many processes or which cluster a run happens, and whether it goes on with an earlier one."""
+    """On how many processes or which cluster a run happens, whether it goes on with an earlier one or replaces it."""
 
     jobs: int
     cluster: str | None
     resume: bool
+    force: bool = False
 
 
 class Asked(NamedTuple):
@@ -37,6 +42,8 @@ class Asked(NamedTuple):
     setting: Setting
     scenario: Scenario | None
     paths: tuple[str, ...]
+    said: str
+    """What of the command line isn't the usual, as a part of a folder's name."""
 
 
 def runs_of(
@@ -49,29 +56,33 @@ def runs_of(
     head: HeadMode = "fitted",
     across: bool = False,
     presets: str | None = None,
+    said: Sequence[str] | None = None,
     **overrides: object,
 ) -> list[Asked]:
     """Return the runs that a command line asks for: each scenario, and the recorded transcripts together.
 
     With neither, both default scenarios. `presets` are families of policies, which run beside the bounds and
-    `policies`. Raises UnknownName or InputError.
+    `policies`. `said`: what a name says of the policies. Raises UnknownName or InputError.
     """
+    words = tuple(open_policy(label).short for label in policies) if said is None else tuple(said)
     if presets is not None:
+        words = (presets.replace(",", "-"), *words)
         policies = (*(("recorded",) if across else ()), *preset_policies(presets), *policies)
     given = {key: value for key, value in overrides.items() if value is not None}
     entries = read_overrides(models_file) if models_file else ()
+    apart = _said(words, {"estimator": estimator, "models": models_file, **given}, head, across)
     runs: list[Asked] = []
     for name in scenarios or (() if paths else DEFAULT_SCENARIOS):
         scenario = load_scenario(name)
         labels = tuple(policies) or scenario.policies
         setting = Setting(scenario.name, scenario.title, labels, estimator, given, not no_text, entries)
-        runs.append(Asked(setting, scenario, ()))
+        runs.append(Asked(setting, scenario, (), apart))
     if paths:
         name = _run_name(paths[0], {one.setting.name for one in runs})
         title = f"Recorded transcripts in {', '.join(paths)}"
         labels = tuple(policies) or (DEFAULT_POLICIES if not across else ("recorded", *DEFAULT_POLICIES))
         setting = Setting(name, title, labels, estimator, given, not no_text, entries, head, across)
-        runs.append(Asked(setting, None, tuple(paths)))
+        runs.append(Asked(setting, None, tuple(paths), apart))
     return runs
 
 
@@ -84,9 +95,30 @@ def _run_name(path: str, taken: set[str]) -> str:
     return name if name not in taken else f"{name}-recorded"
 
 
+LONGEST_SAID = 60
+"""Characters that a folder's name says of policies and options; what is longer ends in its digest."""
+
+
+def _said(policies: Sequence[str], given: Mapping[str, object], head: HeadMode, across: bool) -> str:
+    """What isn't the usual about a run, in characters of file names: `mask-keep=5.window=128000`; nothing if all is."""
+    words = [one.rpartition("/")[2] for one in policies]
+    words += [f"{name}={Path(str(value)).name}" for name, value in given.items() if value is not None]
+    words += [f"head={head}"] * (head != "fitted") + ["across"] * across
+    text = "".join(f".{re.sub(r'[^A-Za-z0-9=._+-]+', '-', word)}" for word in words)
+    if len(text) <= LONGEST_SAID:
+        return text
+    return f"{text[: LONGEST_SAID - 7]}-{hashlib.sha256(repr(words).encode()).hexdigest()[:6]}"
+
+
 def folder_of(asked: Asked, out: Path | None, alone: bool, suffix: str = "") -> Path:
-    """Return where a run's results go: `out` itself if it is the only run, else a folder of its name."""
-    return out if out and alone else (out or Path("results")) / f"{asked.setting.name}{suffix}"
+    """Return where a run's results go: `out` itself if it is the only run, else a folder of its name.
+
+    The name says what isn't usual about it. A documented reference keeps its folder.
+    """
+    if out is not None:
+        return out if alone else out / f"{asked.setting.name}{suffix}"
+    folder = Path("results") / f"{asked.setting.name}{suffix}{asked.said}"
+    return folder.with_name(f"{folder.name}-own") if is_reference(folder) else folder
 
 
 def run(asked: Asked, folder: Path, where: Where, quiet: bool = False) -> tuple[RunInfo, Run]:
@@ -96,7 +128,16 @@ def run(asked: Asked, folder: Path, where: Where, quiet: bool = False) -> tuple[
     """
     with _interruptible() as stopped, progress(asked.setting.name) as step:
         info = bench(
-            asked.setting, folder, asked.scenario, asked.paths, where.jobs, step, stopped, where.resume, where.cluster
+            asked.setting,
+            folder,
+            asked.scenario,
+            asked.paths,
+            where.jobs,
+            step,
+            stopped,
+            where.resume,
+            where.cluster,
+            where.force,
         )
     if not info.complete:
         click.echo(f"Stopped: {len(info.inputs)} source(s) done and written; go on with --resume", err=True)

@@ -6,14 +6,21 @@ import sys
 
 import click
 
+from ctxsim.cli import rows
+from ctxsim.report.sheet import sheet
 from ctxsim.tokenizers import DEFAULT, available, open_tokenizer
 from ctxsim.tokenizers.agreement import compare
 
 
 @click.command("tokenizers")
 @click.option("--verify", is_flag=True, help="Count the same texts with every engine that has a vocabulary.")
-def command(verify: bool) -> None:
+@rows.form
+def command(verify: bool, form: str) -> None:
     """List the tokenizers that work offline on this machine. Any local one: hf:PATH_OR_ID"""
+    if not verify and form != "table":
+        names = [(name, name == DEFAULT) for name in available()]
+        rows.show("tokenizers", [sheet("tokenizers", "", ("name", "default"), names)], form)
+        return
     if not verify:
         for name in available():
             click.echo(f"{name}{'   (default)' if name == DEFAULT else ''}")

@@ -11,12 +11,19 @@ from typing import IO, Any
 import click
 
 from ctxsim.cli import options
+from ctxsim.cli import rows as rows_of
 from ctxsim.cli.reading import Reading
+from ctxsim.cli.rows import show
+from ctxsim.cli.terminal import safe
 from ctxsim.readers.formats import ctxsim_jsonl
+from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.files import replacing
 from ctxsim.studies.survey import Against, against_usage, check, per_format, sizes
 from ctxsim.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.transcript import Transcript
+
+CHECKED = ("transcript", "format", "model", "calls", "with usage", "messages", "results", "tokens", "parent", "notes")
+"""What `check` says of each transcript."""
 
 
 @click.group("transcripts")
@@ -28,39 +35,52 @@ def command() -> None:
 @options.some_paths
 @options.counted_by(DEFAULT)
 @click.option("--against-usage", is_flag=True, help="Compare our counts with the usage that the source recorded.")
-def check_command(paths: tuple[str, ...], tokenizer: str, against_usage: bool) -> None:
+@rows_of.form
+def check_command(paths: tuple[str, ...], tokenizer: str, against_usage: bool, form: str) -> None:
     """Print what each transcript holds, what was left out, and why."""
     engine = open_tokenizer(tokenizer)
     reading = Reading(paths)
     if against_usage:
-        _print_against(reading, engine)
+        _print_against(reading, engine, form)
     formats: Frequencies[str] = Frequencies()
+    rows = []
     for transcript in reading if not against_usage else ():
         found = check(transcript, engine)
         formats[found.format] += 1
+        if form != "table":
+            notes = Cell("; ".join(found.notes), f"{len(found.notes)}")
+            counts = (found.calls, found.calls_with_usage, found.messages, found.results, found.tokens)
+            rows.append((found.name, found.format, found.model or None, *counts, transcript.parent, notes))
+            continue
         usage = f"usage in {found.calls_with_usage}" if found.calls_with_usage else "no usage"
         parent = f", sub-agent of {transcript.parent}" if transcript.parent else ""
         click.echo(
-            f"{found.name}: {found.format}{f' ({found.model})' if found.model else ''}, {found.calls} calls ({usage}), "
-            f"{found.messages} messages, {found.results} tool results, {found.tokens:,} tokens{parent}"
+            safe(
+                f"{found.name}: {found.format}{f' ({found.model})' if found.model else ''}, {found.calls} calls "
+                f"({usage}), {found.messages} messages, {found.results} tool results, {found.tokens:,} tokens{parent}"
+            )
         )
         for note in found.notes:
-            click.echo(f"    {note}")
-    if formats:
+            click.echo(f"    {safe(note)}")
+    if form != "table" and not against_usage:
+        show("transcripts check", [sheet("transcripts", "", CHECKED, rows)], form)
+    elif formats:
         click.echo(f"{formats.total()} transcripts: " + ", ".join(f"{n} {name}" for name, n in formats.most_common()))
     reading.finish()
 
 
-def _print_against(reading: Reading, engine: Any) -> None:
+def _print_against(reading: Reading, engine: Any, form: str) -> None:
     found: list[Against] = [against_usage(transcript, engine) for transcript in reading]
-    click.echo(
+    note = (
         f"(our count - recorded) / recorded, medians; counted by {engine.name}, without framing. Growth: since the "
         "first call with usage of a segment, of calls that grew enough"
     )
-    click.echo(f"{'format':<24} {'calls':>6} {'whole request':>14} {'growth since first':>21}")
-    for name, calls, whole, growth in per_format(found):
-        cells = [f"{value:+.1%}" if value is not None else "-" for value in (whole, growth)]
-        click.echo(f"{name:<24} {calls:>6} {cells[0]:>14} {cells[1]:>21}")
+    rows = [
+        (name, calls, *(Cell(value, "-" if value is None else f"{value:+.1%}") for value in (whole, growth)))
+        for name, calls, whole, growth in per_format(found)
+    ]
+    columns = ["format", "calls", "whole request", "growth since first"]
+    show("transcripts check", [sheet("against usage", "", columns, rows, notes=(note,))], form)
 
 
 @command.command("convert")
@@ -87,23 +107,30 @@ def _convert(transcripts: Iterable[Transcript], stream: IO[bytes]) -> None:
 @options.some_paths
 @options.counted_by(DEFAULT)
 @click.option("--by", type=click.Choice(["tool", "kind"]), multiple=True, default=("tool", "kind"), help="Groups.")
-def stats_command(paths: tuple[str, ...], tokenizer: str, by: tuple[str, ...]) -> None:
+@rows_of.form
+def stats_command(paths: tuple[str, ...], tokenizer: str, by: tuple[str, ...], form: str) -> None:
     """Print how big tool results are, by tool and by kind of content."""
     engine = open_tokenizer(tokenizer)
     reading = Reading(paths)
+    sheets = []
     for group in by:
         rows = sizes(reading, engine, group)
         total = sum(row.tokens for row in rows) or 1
-        click.echo(
-            f"\n{group:<28} {'results':>8} {'median':>8} {'p90':>9} {'max chars':>10} {'tokens':>10} {'share':>6} "
-            f"{'c/t':>5}"
-        )
-        for row in rows:
-            ratio = f"{row.chars_per_token:.2f}" if row.chars_per_token else "-"
-            click.echo(
-                f"{row.group[:28]:<28} {row.results:>8,} {row.median_chars:>8,.0f} {row.p90_chars:>9,} "
-                f"{row.max_chars:>10,} {row.tokens:>10,} {row.tokens / total:>6.1%} {ratio:>5}"
+        cells = [
+            (
+                row.group, row.results, Cell(row.median_chars, f"{row.median_chars:,.0f}"), row.p90_chars,
+                row.max_chars, row.tokens, Cell(row.tokens / total, f"{row.tokens / total:.1%}"),
+                Cell(row.chars_per_token, f"{row.chars_per_token:.2f}" if row.chars_per_token else "-"),
             )
+            for row in rows
+        ]  # fmt: skip
+        columns = [
+            Column(group, group, left=True), Column("results", "results"), Column("median", "median", rank=2),
+            Column("p90", "p90", rank=3), Column("max_chars", "max chars", rank=1), Column("tokens", "tokens"),
+            Column("share", "share"), Column("chars_per_token", "c/t", rank=4),
+        ]  # fmt: skip
+        sheets.append(sheet(group, f"Tool results by {group}; median, p90, max: characters", columns, cells))
+    show("transcripts stats", sheets, form)
     reading.finish()
 
 

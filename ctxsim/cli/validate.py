@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import sys
 from itertools import groupby
+from typing import Any
 
 import click
 
 from ctxsim.cli import options
+from ctxsim.cli import rows as rows_of
 from ctxsim.cli.output import tell
 from ctxsim.cli.reading import Reading
+from ctxsim.cli.rows import show
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import InputError
 from ctxsim.report.recall import LEGEND, recall_lines
+from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.recall import Predicted
 from ctxsim.studies.recall import predict, read_questions
 from ctxsim.studies.validation import Compared, Score, compare, score
 
-HEADER = (
-    "format", "model", "calls", "median", "p95", "<5%", "unseen", "p95", "cache", "agree", "trivial", "reads", "USD",
+COLUMNS = (
+    Column("format", "format", left=True), Column("model", "model", left=True), Column("calls", "calls"),
+    Column("median", "median"), Column("p95", "p95"), Column("within_5", "<5%", rank=4), Column("unseen", "unseen"),
+    Column("unseen_p95", "p95", rank=5), Column("cache_calls", "cache", rank=6), Column("agreement", "agree", rank=1),
+    Column("trivial", "trivial", rank=7), Column("reads", "reads", rank=3), Column("usd", "USD", rank=2),
 )  # fmt: skip
-WIDTHS = (18, 26, 6, 7, 6, 5, 7, 6, 6, 6, 8, 6, 6)
+
+NOTE = (
+    "median, p95: |modelled - recorded| / recorded, fitted; unseen: predicted without that recording's usage. agree: "
+    "share of cache reads within 5 % of the request, by the vendor's rules; trivial: by the guess that all of the last "
+    "request is read; reads: predicted / recorded. USD: modelled / recorded."
+)
 
 
 @click.command("validate")
@@ -29,7 +41,8 @@ WIDTHS = (18, 26, 6, 7, 6, 5, 7, 6, 6, 6, 8, 6, 6)
 @click.option("--recall", is_flag=True, help="Paths are graded answers of a live model: was what was kept recalled?")
 @click.option("--policy", default="recorded", metavar="LABEL", help="With --recall: whose requests the model was asked "
               "after; default: those in the recording.")  # fmt: skip
-def command(paths: tuple[str, ...], worst: int, recall: bool, policy: str) -> None:
+@rows_of.form
+def command(paths: tuple[str, ...], worst: int, recall: bool, policy: str, form: str) -> None:
     """Compare modelled input tokens, cache reads and dollars with what was recorded, per format and model.
 
     The size of what a log doesn't hold is fitted to each recording; `unseen` says how well a call is told from the
@@ -43,16 +56,11 @@ def command(paths: tuple[str, ...], worst: int, recall: bool, policy: str) -> No
     calls: list[Compared] = []
     for transcript in reading:
         calls += compare(transcript)
-    click.echo(_line(HEADER))
     ordered = sorted(calls, key=lambda call: (call.format, call.model, call.transcript, call.call))
-    for _, group in groupby(ordered, key=lambda call: (call.format, call.model)):
-        click.echo(_line(_cells(score(list(group)))))
-    click.echo(
-        "median, p95: |modelled - recorded| / recorded, fitted; unseen: predicted without that recording's usage. "
-        "agree: share of cache reads within 5 % of the request, by the vendor's rules; trivial: by the guess that all "
-        "of the last request is read; reads: predicted / recorded. USD: modelled / recorded."
-    )
-    for call in sorted(calls, key=lambda one: -abs(one.error))[:worst]:
+    groups = groupby(ordered, key=lambda call: (call.format, call.model))
+    rows = [_cells(score(list(group))) for _, group in groups]
+    show("validate", [sheet("scores", "", COLUMNS, rows, notes=(NOTE,))], form)
+    for call in sorted(calls, key=lambda one: -abs(one.error))[: worst if form == "table" else 0]:
         click.echo(
             f"  {call.error:+.1%}  {safe(call.transcript)} call {call.call}: modelled {call.modelled:,}, "
             f"recorded {call.recorded:,}"
@@ -84,24 +92,17 @@ def _recall(paths: tuple[str, ...], policy: str, worst: int) -> None:
     sys.exit(1 if errors else 0)
 
 
-def _cells(found: Score) -> tuple[str, ...]:
-    def percent(value: float | None, digits: int = 1) -> str:
-        return "-" if value is None else f"{value:.{digits}%}"
+def _cells(found: Score) -> tuple[Any, ...]:
+    def percent(value: float | None, digits: int = 1) -> Cell:
+        return Cell(value, "-" if value is None else f"{value:.{digits}%}")
 
-    def ratio(value: float | None) -> str:
-        return "-" if value is None else f"{value:.2f}"
+    def ratio(value: float | None) -> Cell:
+        return Cell(value, "-" if value is None else f"{value:.2f}")
 
     return (
-        found.format, safe(found.model) or "?", str(found.calls),
+        found.format, found.model or "?", found.calls,
         percent(found.median_error), percent(found.p95_error), percent(found.within_5, 0),
         percent(found.held_out_median), percent(found.held_out_p95),
-        str(found.cache_calls or "-"), percent(found.agreement, 0), percent(found.trivial_agreement, 0),
+        found.cache_calls or None, percent(found.agreement, 0), percent(found.trivial_agreement, 0),
         ratio(found.reads_ratio), ratio(found.cost_ratio),
     )  # fmt: skip
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    """Two names to the left, the numbers to the right."""
-    padded = [f"{cell[:width]:<{width}}" for cell, width in zip(cells[:2], WIDTHS, strict=False)]
-    padded += [f"{cell:>{width}}" for cell, width in zip(cells[2:], WIDTHS[2:], strict=True)]
-    return " ".join(padded)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ctxsim.report.figure import new_figure, save
-from ctxsim.report.style import COLORS, direct_label, plain_axes, spread
-from ctxsim.report.tables import compact
+from ctxsim.report.style import COLORS, compact, direct_label, plain_axes, spread
 
 Request = tuple[int, tuple[int, ...]]
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ctxsim.report.figure import new_figure, save
-from ctxsim.report.style import COLORS, plain_axes
-from ctxsim.report.tables import compact
+from ctxsim.report.style import COLORS, compact, plain_axes
 
 
 def plot_calibration(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from ctxsim.report.intervals import Interval, bootstrap_mean
-from ctxsim.report.tables import compact
+from ctxsim.report.style import compact
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionRow
 
 Row = CompactionRow | BesideRow

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.report.intervals import bootstrap_mean, refused
+from ctxsim.report.sheet import Cell, Column, Sheet
 from ctxsim.results import Run
 
 COLUMNS = (
@@ -84,29 +84,65 @@ def parse_rule(text: str) -> Rule:
     return Rule(found["column"], found["sign"] == ">", float(found["value"]), bool(found["percent"]))
 
 
-def compare(before: Run, after: Run) -> list[Change]:
-    """Return every change of the policies and transcripts that both runs have. Raises CtxsimError if none are."""
-    shared = [label for label in before.info.policies if label in after.info.policies]
-    if not shared:
-        raise CtxsimError(f"{before.folder} and {after.folder} have no policy in common")
+def pairs_of(before: Run, after: Run) -> list[tuple[str, str]]:
+    """Return which policy of a run is compared with which of the other one.
+
+    The same labels; else those that differ in their estimators only; else the one candidate of each. Raises CtxsimError
+    if there is no pair.
+    """
+    found = [(label, label) for label in before.labels if label in after.labels]
+    rest = [[label for label in run.labels if label not in dict(found) and label not in run.info.bounds]
+            for run in (before, after)]  # fmt: skip
+    bare: dict[str, str] = {}
+    for label in rest[1]:
+        bare.setdefault(without_estimator(label), label)
+    found += [(label, bare[key]) for label in rest[0] if (key := without_estimator(label)) in bare]
+    if not [one for one, _ in found if one not in before.info.bounds] and len(rest[0]) == len(rest[1]) == 1:
+        found.append((rest[0][0], rest[1][0]))
+    if not found:
+        raise CtxsimError(
+            f"{before.folder} and {after.folder} have no policy in common; those of one run: --policy LABEL LABEL"
+        )
+    return found
+
+
+def without_estimator(label: str) -> str:
+    """Return a label without what its policy decides by, which stands last."""
+    return re.split(r"[:,]estimator=", label, maxsplit=1)[0]
+
+
+def asked_for(run: Run, label: str) -> str:
+    """Return a policy's label of a run. Raises UnknownName if it isn't in it."""
+    if label not in run.labels:
+        raise unknown("policy", label, run.labels)
+    return label
+
+
+def compare(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = None) -> list[Change]:
+    """Return every change between pairs of policies over the transcripts that both runs have, by default `pairs_of`.
+
+    Raises CtxsimError if there is no pair or no transcript in common.
+    """
     changes = []
-    for label in shared:
-        parts = [run.of(label) for run in (before, after)]
-        first, second = (part.assign(refused=refused(part)).set_index("transcript") for part in parts)
+    for one, other in pairs or pairs_of(before, after):
+        first, second = (
+            run.of(label).assign(refused=lambda part: refused(part)).set_index("transcript")
+            for run, label in ((before, one), (after, other))
+        )
         names = first.index[first.index.isin(second.index)]
         for column in COLUMNS:
-            pairs = first.loc[names, column].to_frame("a").assign(b=second.loc[names, column]).dropna()
-            if not len(pairs):
+            both = first.loc[names, column].to_frame("a").assign(b=second.loc[names, column]).dropna()
+            if not len(both):
                 continue
-            interval = bootstrap_mean((pairs.b - pairs.a).to_numpy(), first.root[pairs.index].to_numpy())
+            interval = bootstrap_mean((both.b - both.a).to_numpy(), first.root[both.index].to_numpy())
             changes.append(
                 Change(
-                    label,
+                    one if one == other else f"{one} -> {other}",
                     column,
-                    float(pairs.a.mean()),
-                    float(pairs.b.mean()),
+                    float(both.a.mean()),
+                    float(both.b.mean()),
                     interval[1:] if interval else None,
-                    len(pairs),
+                    len(both),
                 )
             )
     if not changes:
@@ -114,23 +150,38 @@ def compare(before: Run, after: Run) -> list[Change]:
     return changes
 
 
-def change_rows(changes: Sequence[Change], broken: Sequence[Change], shown: Any) -> list[dict[str, str]]:
-    """Return what isn't the same, as text cells."""
-    rows = []
-    for change in changes:
-        if change.verdict == "same":
-            continue
+def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Callable[[str], str]) -> Sheet:
+    """Return what isn't the same as a table, means over the transcripts that both have."""
+    moved = [change for change in changes if change.verdict != "same"]
+    rows, marks = [], []
+    for change in moved:
+        fails = change in broken
+        percent = change.percent
         interval = change.interval
+        between = None if interval is None else {"low": interval[0], "high": interval[1]}
         rows.append(
-            {
-                "policy": shown(change.policy),
-                "column": change.column,
-                "A": f"{change.before:,.4g}",
-                "B": f"{change.after:,.4g}",
-                "B - A": f"{change.difference:+,.4g}",
-                "%": "-" if change.percent is None else f"{change.percent:+.1f}%",
-                "interval": "-" if interval is None else f"{interval[0]:+,.3g} .. {interval[1]:+,.3g}",
-                "": "FAILS" if change in broken else change.verdict,
-            }
+            (
+                Cell(change.policy, shown(change.policy)),
+                change.column,
+                change.before,
+                change.after,
+                Cell(change.difference, f"{change.difference:+,.4g}"),
+                Cell(percent, "-" if percent is None else f"{percent:+.1f}%"),
+                Cell(between, "-" if interval is None else f"{interval[0]:+,.3g} .. {interval[1]:+,.3g}"),
+                Cell("fails" if fails else change.verdict, "FAILS" if fails else change.verdict),
+            )
         )
-    return rows
+        marks.append("bad" if fails else "")
+    columns = [
+        Column("policy", "policy", left=True),
+        Column("column", "column", left=True),
+        Column("a", "A", rank=2),
+        Column("b", "B", rank=1),
+        Column("difference", "B - A"),
+        Column("percent", "%"),
+        Column("interval", "interval", "95 % of the paired difference, by session", rank=3),
+        Column("verdict", "", left=True),
+    ]
+    count = max(change.transcripts for change in changes)
+    note = f"{len(changes)} figures of {count:,} transcripts; {len(changes) - len(moved)} are the same"
+    return Sheet("changes", "", tuple(columns), tuple(rows), tuple(marks), (note,))

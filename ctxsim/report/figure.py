@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,17 @@ def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows:
     rcParams.update({"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left"})
     figure = Picture(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns)
+
+
+LETTERS_PER_INCH = 12.5
+"""Of a title."""
+
+
+def entitle(figure: Any, finding: str, about: str) -> None:
+    """Give a figure its title: what it shows in a sentence, then of what it is; broken to the figure's width."""
+    width = round(figure.get_size_inches()[0] * LETTERS_PER_INCH)
+    lines = [*textwrap.wrap(finding, width), *textwrap.wrap(about, width)]
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=11)
 
 
 def save(figure: Any, path: Path) -> Path:

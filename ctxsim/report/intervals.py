@@ -37,7 +37,8 @@ def bootstrap_mean(
     if len(sums) < 2:
         return None
     if len(sums) > MANY_SESSIONS:
-        mean, reach = data.mean(), NormalDist().inv_cdf(0.975) * float(_error(sums[:, None].astype(float), counts)[0])
+        error = float(ratio_error(sums[:, None].astype(float), counts)[0])
+        mean, reach = data.mean(), NormalDist().inv_cdf(0.975) * error
         return float(mean), float(mean - reach), float(mean + reach)
     picks = np.random.default_rng(seed).integers(0, len(sums), (RESAMPLES, len(sums)))
     means = sums[picks].sum(axis=1) / counts[picks].sum(axis=1)
@@ -81,28 +82,28 @@ def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     tail = 0.05 / 2 / (len(parts) * (len(parts) - 1) / 2)
     few = count <= MANY_SESSIONS
     means = np.concatenate(
-        [(drawn @ sums) / (drawn @ counts)[:, None] for drawn in (_resampled(count, FINE_RESAMPLES) if few else ())]
+        [(drawn @ sums) / (drawn @ counts)[:, None] for drawn in (resampled(count, FINE_RESAMPLES) if few else ())]
         or [sums.sum(axis=0, keepdims=True) / counts.sum()]
     )
     ranges = {}
     for n, label in enumerate(parts):
         low, high = np.percentile(means - means[:, [n]], [100 * tail, 100 - 100 * tail], axis=0)
         if not few:
-            reach = NormalDist().inv_cdf(1 - tail) * _error(sums - sums[:, [n]], counts)
+            reach = NormalDist().inv_cdf(1 - tail) * ratio_error(sums - sums[:, [n]], counts)
             low, high = low - reach, high + reach
         ranges[label] = (int((low > 0).sum()) + 1, len(parts) - int((high < 0).sum()))
     return ranges
 
 
-def _error(sums: npt.NDArray[np.float64], counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """The standard error of each column's mean, sessions independent (delta method for a ratio of sums)."""
+def ratio_error(sums: npt.NDArray[np.float64], counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return the standard error of each column's mean, sessions independent (delta method for a ratio of sums)."""
     total, sessions = counts.sum(), len(counts)
     rest = sums - counts[:, None] * (sums.sum(axis=0) / total)
     error: npt.NDArray[np.float64] = np.sqrt((rest**2).sum(axis=0) * sessions / (sessions - 1)) / total
     return error
 
 
-def _resampled(sessions: int, times: int, seed: int = 0) -> Iterator[npt.NDArray[np.int64]]:
+def resampled(sessions: int, times: int, seed: int = 0) -> Iterator[npt.NDArray[np.int64]]:
     """Yield how often each session is drawn in each resample, some resamples at a time to bound memory."""
     rng = np.random.default_rng(seed)
     at_once = max(1, DRAWN_AT_ONCE // sessions)

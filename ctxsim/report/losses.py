@@ -1,4 +1,4 @@
-"""What was lost, as tables: survival with intervals and ranks, by age, depth, tool and form, and of planted facts."""
+"""What was lost, as tables: by age, depth, tool and form, and of planted facts."""
 
 from __future__ import annotations
 
@@ -7,69 +7,15 @@ from typing import Any
 import numpy as np
 import pandas
 
-from ctxsim.report.intervals import Interval, rank_ranges, survival_interval
 from ctxsim.results import Run
 
 AGES = ((1, "1-2"), (3, "3-9"), (10, "10-29"), (30, "30+"))
 TOOLS_SHOWN = 4
 
 
-def percent(interval: Interval) -> str:
-    """A mean with its interval: `86% (81-90)`."""
-    mean, low, high = (round(100 * value) for value in interval)
-    return f"{mean}%" if low == high else f"{mean}% ({low}-{high})"
-
-
 def share(values: Any) -> str:
     """The mean of what is known, as per cent."""
     return f"{values.mean():.0%}" if values.notna().any() else "-"
-
-
-def kept(part: Any) -> str:
-    """Aged strict survival of one policy; where summaries made a difference, between keeping nothing and the best."""
-    if not part.survival.notna().any():
-        return "none"
-    low, high = (part[name].fillna(part.survival) for name in ("survival_low", "survival_high"))
-    if part.survival_low.notna().any() and round(100 * low.mean()) < round(100 * high.mean()):
-        return f"{100 * low.mean():.0f}..{100 * high.mean():.0f}%"
-    return share(part.survival)
-
-
-def survival_rows(run: Run) -> list[dict[str, str]]:
-    """Return what each policy kept and how far it is from the frontier, as text cells; empty without any aged need.
-
-    `rank`: best and worst possible; policies whose ranges overlap can't be told apart. `refetch`: edited results that
-    held something lost, of all edited ones. `sent`, `results`, `any`: tokens sent, and the least at the same survival
-    by removing whole results and by any means, as shares of keep-all's.
-    """
-    if not run.knows("survival"):
-        return []
-    columns = ["transcript", "root", "survival"]
-    ranks = rank_ranges({label: run.of(label)[columns] for label in run.labels if label not in run.info.bounds})
-    rows = []
-    for label in run.labels:
-        part = run.of(label)
-        interval = survival_interval(part)
-        row = {
-            "policy": run.shown(label),
-            "kept": kept(part) if interval is None or ".." in kept(part) else percent(interval),
-        }
-        if ranks:
-            low, high = ranks.get(label, (0, 0))
-            row["rank"] = "-" if not low else (str(low) if low == high else f"{low}-{high}")
-        # A transcript of no tokens at all saves nothing.
-        whole = part.tokens_full_sum.where(part.tokens_full_sum > 0)
-        row |= {
-            "loose": share(part.survival_loose),
-            "fresh": share(part.survival_fresh),
-            "touched": str(int((part.results_edited + part.items_dropped > 0).sum())),
-            "refetch": f"{part.results_missed.sum()}/{part.results_edited.sum()}",
-            "sent": share(part.tokens_sum / whole),
-            "results": share(part.tokens_frontier_results / whole),
-            "any": share(part.tokens_frontier / whole),
-        }
-        rows.append(row)
-    return rows
 
 
 def basis(run: Run) -> str:

@@ -13,14 +13,15 @@ from typing import Any
 import msgspec
 import pandas
 
-from ctxsim.errors import CtxsimError
-from ctxsim.report.intervals import bootstrap_mean, refused, survival_interval, survival_of
-from ctxsim.report.losses import basis, percent, survival_by_age
-from ctxsim.report.losses import kept as kept_of
+from ctxsim.report.advice import Advice, usd, verdict
+from ctxsim.report.cells import policy_sheet
+from ctxsim.report.losses import basis, survival_by_age
+from ctxsim.report.picture import Picture, picture
 from ctxsim.report.plots import limits_of
-from ctxsim.report.style import color_of, second_time
-from ctxsim.report.tables import compact
-from ctxsim.report.tradeoff import Scope, amount, dominated, frontiers, points, priced
+from ctxsim.report.pooled import Share
+from ctxsim.report.sheet import Cell, text_of, value_of
+from ctxsim.report.style import COLORS, DARK_COLORS, compact
+from ctxsim.report.tradeoff import dominated, frontiers, points
 from ctxsim.results import Run
 from ctxsim.results.files import replacing
 
@@ -34,17 +35,23 @@ TEXT_BUDGET = 2_500_000
 """Characters of transcript text in a page; beyond, texts are cut shorter, all alike."""
 
 
-def page(run: Run) -> str:
-    """Return the HTML page of a run. Raises CtxsimError if plotly isn't installed."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise CtxsimError("the report needs plotly: pip install 'ctxsim[report]'") from None
+LIBRARY = "plotly-basic.min.js"
+"""plotly.js 3.7, the bundle of lines and bars (MIT licence): a quarter of the whole library."""
+
+COLUMNS = (
+    "policy", "usd", "usd_share", "kept", "tokens_share", "refused", "peak", "tokens", "least_tokens", "hit",
+    "compactions", "estimate", "usd_ratio",
+)  # fmt: skip
+"""Of the table."""
+
+
+def page(run: Run, goal: str = "dollars") -> str:
+    """Return the HTML page of a run."""
     folder = files("ctxsim.report").joinpath("html")
     script, style, frame = (folder.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("js", "css", "html"))
-    library = get_plotlyjs()
+    library = folder.joinpath(LIBRARY).read_text("utf-8")
     # As JSON inside a script element: no character of a text can end it or start another.
-    text = msgspec.json.encode(page_data(run), enc_hook=lambda number: number.item()).decode()
+    text = msgspec.json.encode(page_data(run, goal), enc_hook=lambda number: number.item()).decode()
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     hashes = " ".join(
@@ -56,20 +63,21 @@ def page(run: Run) -> str:
     return re.sub("@@([A-Z]+)@@", lambda mark: filled[mark[1]], frame)
 
 
-def write_page(run: Run, path: Path) -> Path:
+def write_page(run: Run, path: Path, goal: str = "dollars") -> Path:
     """Write the page under a temporary name, rename it, and return its path."""
-    text = page(run)
+    text = page(run, goal)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path
 
 
-def page_data(run: Run) -> dict[str, Any]:
+def page_data(run: Run, goal: str = "dollars") -> dict[str, Any]:
     """Return all that the page shows."""
+    one = picture(run, goal)
     labels = run.labels
     number = {label: n for n, label in enumerate(labels)}
     count = run.transcripts
-    columns, rows = _overview(run, labels)
+    columns, rows = _overview(one)
     first = next((n for n, label in enumerate(labels) if label not in run.info.bounds), 0)
     strings = _Strings()
     transcripts = _transcripts(run, number, strings)
@@ -77,29 +85,51 @@ def page_data(run: Run) -> dict[str, Any]:
     providers = "; ".join(sorted({_provider(values) for values in run.info.providers})[:5])
     return {
         "title": run.info.title,
-        "about": f"{count} transcript{'s' if count > 1 else ''}, {calls:,} calls, {len(labels)} policies. "
+        "about": f"{count:,} transcript{'s' if count > 1 else ''}, {calls:,} calls, {len(labels)} policies. "
         f"ctxsim {run.info.ctxsim}; tokens by {', '.join(run.info.tokenizers)}.",
-        "basis": f"{basis(run)}. Means over transcripts, with 95 % intervals by bootstrap over sessions. "
-        "Click a heading to sort.",
+        "verdict": verdict(one.advice, run.info.shown),
+        "card": _card(one.advice),
+        "chosen": number.get(one.chosen) if one.chosen else None,
+        "basis": f"{basis(run)}. Figures are of all transcripts together, with 95 % intervals by bootstrap over "
+        "sessions. Click a heading to sort, a policy to look at it.",
         "made": f"References by {', '.join(run.info.detectors)}. {providers}",
         "policies": [
             {
+                "label": label,
                 "shown": run.shown(label),
-                "bound": label in run.info.bounds,
-                "color": color_of(label, run.info.policies, run.info.bounds),
-                "again": second_time(label, run.info.policies, run.info.bounds),
+                "name": one.name(label),
+                "bound": one.bound(label),
+                "color": [COLORS[at], DARK_COLORS[at]] if (at := one.colors.get(label)) is not None else None,
             }
             for label in labels
         ],
-        "start": first,
+        "start": first if one.chosen is None or one.chosen == one.pooled.nothing else number[one.chosen],
         "columns": columns,
         "rows": rows,
         "dollars": _dollars(run, number),
-        "tradeoff": {name: _tradeoff(run, number, name == "dollars") for name in ("tokens", "dollars")},
+        "tradeoff": {name: _tradeoff(one, number, name == "dollars") for name in ("tokens", "dollars")},
         "age": _age(run, number),
         "transcripts": transcripts,
+        "more": max(0, count - len(transcripts)),
         "strings": list(strings.numbers),
     }
+
+
+def _card(advice: Advice | None) -> list[list[str]]:
+    """The chosen policy's numbers beside keep-all's: what, now, instead of."""
+    if advice is None or advice.nothing is None:
+        return []
+    take, nothing = advice.take, advice.nothing
+    found = []
+    if take.usd is not None and nothing.usd is not None:
+        found.append(["bill, USD", usd(take.usd), usd(nothing.usd)])
+    found.append(["tokens sent", compact(take.tokens), compact(nothing.tokens)])
+    found.append(["largest request", compact(take.peak), compact(nothing.peak)])
+    kept = [f"{figures.kept.value:.0%}" for figures in (take, nothing) if figures.kept]
+    if len(kept) == 2:
+        found.append(["kept", *kept])
+    found.append(["calls refused", f"{take.refused:,}", f"{nothing.refused:,}"])
+    return found
 
 
 def _provider(values: dict[str, Any]) -> str:
@@ -107,57 +137,21 @@ def _provider(values: dict[str, Any]) -> str:
     return f"{values.get('model') or 'no model'}, window {values['window']:,}, cache {values['cache']}, {prices}"
 
 
-def _overview(run: Run, labels: list[str]) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
+def _overview(one: Picture) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
     """The table: each cell as (sort key, text)."""
-    columns = [
-        ("policy", "", "the label; italics mark bounds"),
-        ("kept", "counted, %", "identifiers that later calls needed and still had"),
-        ("tokens", "counted", "input tokens per transcript"),
-        ("vs keep-all", "counted, %", "input tokens against keep-all's"),
-        ("least", "counted, %", "the least tokens at the same survival, by removing whole results"),
-        ("USD", "modelled", "per transcript with known prices"),
-        ("USD vs keep-all", "modelled, %", "against keep-all's"),
-        ("cache hit", "modelled, %", "input read from the cache"),
-        ("refused", "modelled, calls", "calls over window or rate limit, with invalid pairs, or given up"),
-        ("compactions", "count", "per transcript"),
-        ("estimate", "estimated, %", "mean error of what the policy decides by"),
-    ]
+    table = policy_sheet(one.run, one.pooled, one.run.labels, COLUMNS)
     rows = []
-    for n, label in enumerate(labels):
-        part = run.of(label)
-        found = survival_of(part)
-        interval = survival_interval(part)
-        shares = (part.tokens_sum / part.tokens_full_sum.where(part.tokens_full_sum > 0)).dropna()
-        spread = bootstrap_mean(shares.to_numpy(), part.root[shares.index].to_numpy())
-        kept = None if not len(found) else float(found.mean())
-        kept_text = "none" if kept is None else (percent(interval) if interval else f"{kept:.0%}")
-        if ".." in (bracket := kept_of(part)):
-            kept_text = bracket
-        bad = int(refused(part).sum())
-        cells = [
-            (label, run.shown(label)),
-            (kept, kept_text),
-            (float(part.tokens_sum.mean()), compact(part.tokens_sum.mean())),
-            _percent_cell(shares.mean(), percent(spread) if spread else None),
-            _percent_cell((part.tokens_frontier_results / part.tokens_full_sum.clip(lower=1)).mean()),
-            _cell(part.cost_usd.mean(), "{:.3f}"),
-            _percent_cell(part.cost_vs_keep_all.mean()),
-            _percent_cell(part.cache_hit_ratio.mean()),
-            (bad, f"{bad}" if bad else "-"),
-            _cell(part.compactions.mean(), "{:.1f}"),
-            _cell(100 * part.estimate_bias.mean(), "{:+.1f}"),
-        ]
-        rows.append({"policy": n, "cells": cells, "bad": 8 if bad else None})
-    described = [{"title": title, "kind": kind, "about": about} for title, kind, about in columns]
+    for n, row in enumerate(table.rows):
+        cells = [(_key(cell), text_of(cell)) for cell in row]
+        rows.append({"policy": n, "cells": cells, "bad": table.marks[n] == "bad"})
+    described = [{"title": column.heading, "about": column.about} for column in table.columns]
     return described, rows
 
 
-def _cell(value: float, form: str) -> tuple[float | None, str]:
-    return (None, "-") if value != value else (float(value), form.format(value))
-
-
-def _percent_cell(value: float, text: str | None = None) -> tuple[float | None, str]:
-    return (None, "-") if value != value else (float(value), text or f"{value:.0%}")
+def _key(cell: Cell) -> Any:
+    """What a cell is sorted by: its value, or the first of several."""
+    value = value_of(cell)
+    return next(iter(value.values())) if isinstance(value, dict) else value
 
 
 def _dollars(run: Run, number: dict[str, int]) -> list[dict[str, Any]]:
@@ -167,29 +161,40 @@ def _dollars(run: Run, number: dict[str, int]) -> list[dict[str, Any]]:
         part = part[part.cost_usd.notna()]
         if len(part):
             classes = ("read", "write", "uncached", "output", "summary")
-            found.append({"policy": n, **{name: float(part[f"cost_{name}_usd"].mean()) for name in classes}})
+            found.append({"policy": n, **{name: float(part[f"cost_{name}_usd"].sum()) for name in classes}})
     return found
 
 
-def _tradeoff(run: Run, number: dict[str, int], dollars: bool) -> dict[str, Any] | None:
-    if dollars and not priced(run):
+def _tradeoff(one: Picture, number: dict[str, int], dollars: bool) -> dict[str, Any] | None:
+    if dollars and not one.pooled.by_dollars:
         return None
-    found = [point for point in points(run, Scope(run, dollars).of) if point.survival is not None]
-    beaten = dominated(found, dollars)
+    found = [point for point in points(one.pooled, dollars) if point.kept is not None]
+    beaten = dominated(found)
     return {
         "title": f"{'dollars (modelled)' if dollars else 'input tokens (counted)'}, % of keep-all's",
         "points": [
             {
                 "policy": number[point.policy],
-                "x": 100 * amount(point, dollars),
-                "y": 100 * (point.survival or 0.0),
+                "x": 100 * point.amount.value,
+                "y": 100 * point.kept.value,
+                "reach": _reach(point.amount),
+                "kept": _reach(point.kept),
                 "beaten": point.policy in beaten,
                 "refused": point.rejected,
             }
             for point in found
+            if point.kept is not None
         ],
-        "lines": [{"x": one.x, "y": one.y, "dash": one.dash, "name": one.name} for one in frontiers(run, dollars)],
-    }
+        "lines": [{"x": line.x, "y": line.y, "dash": line.dash, "name": line.name}
+                  for line in frontiers(one.run, dollars)],
+    }  # fmt: skip
+
+
+def _reach(share: Share) -> list[float] | None:
+    """How far the interval reaches up and down, in points."""
+    if share.low is None or share.high is None:
+        return None
+    return [100 * (share.high - share.value), 100 * (share.value - share.low)]
 
 
 def _age(run: Run, number: dict[str, int]) -> dict[str, Any]:

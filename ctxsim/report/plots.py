@@ -11,9 +11,20 @@ import pandas
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from ctxsim.report.figure import new_figure, save
-from ctxsim.report.style import COLORS, LIMIT_COLOR, color_of, direct_label, plain_axes, second_time, short, spread
-from ctxsim.report.tables import compact
+from ctxsim.report.figure import entitle, new_figure, save
+from ctxsim.report.picture import Picture, picture
+from ctxsim.report.style import (
+    COLORS,
+    LIMIT_COLOR,
+    OTHER_COLOR,
+    colors_of,
+    compact,
+    direct_label,
+    middle_cut,
+    plain_axes,
+    short,
+    spread,
+)
 from ctxsim.report.tradeoff_plots import tradeoffs
 from ctxsim.results import Run
 
@@ -21,10 +32,15 @@ DOTS = 20_000
 """Requests in the picture of estimates, at most."""
 
 
-def plot_run(run: Run) -> list[Path]:
+TITLE_NAME = 60
+"""Characters of a transcript's name in a title."""
+
+
+def plot_run(run: Run, goal: str = "dollars") -> list[Path]:
     """Write all pictures of a run into its folder and return their paths."""
-    drawn = [growth(run, run.folder / "token-growth.png"), estimates(run, run.folder / "estimates.png")]
-    return drawn + tradeoffs(run)
+    one = picture(run, goal)
+    drawn = [growth(one, run.folder / "token-growth.png"), estimates(one, run.folder / "estimates.png")]
+    return drawn + tradeoffs(one, run.folder)
 
 
 def shown_transcript(run: Run) -> str:
@@ -32,22 +48,42 @@ def shown_transcript(run: Run) -> str:
     return str(run.of(run.labels[-1]).sort_values("tokens_full_sum", kind="stable").transcript.iloc[-1])
 
 
-def growth(run: Run, path: Path) -> Path:
+def growth(one: Picture, path: Path) -> Path:
     """Write the picture of input tokens of every call, one line per policy."""
-    return save(growth_of(run), path)
+    return save(growth_of(one), path)
 
 
-def growth_of(run: Run) -> Figure:
+def growth_of(one: Picture) -> Figure:
     """Return the picture of input tokens per call of a run's transcript with the most tokens."""
-    transcript = shown_transcript(run)
+    run, transcript = one.run, shown_transcript(one.run)
+    calls = run.table("calls", transcript=[transcript])
     return growth_figure(
-        run.table("calls", transcript=[transcript]),
-        run.info.policies,
+        calls,
+        one.labels,
         run.info.bounds,
         run.info.shown,
-        run.info.title,
+        f"{_growth_finding(one, calls)}\n{run.info.title}: {which(one, transcript)}",
         limits_of(run, transcript),
+        one.colors,
+        one.chosen,
     )
+
+
+def which(one: Picture, transcript: str) -> str:
+    """Return which transcript a picture shows, of how many."""
+    if one.pooled.transcripts == 1:
+        return "its one transcript"
+    return f"{middle_cut(transcript, TITLE_NAME)}, the largest of {one.pooled.transcripts:,}"
+
+
+def _growth_finding(one: Picture, calls: pandas.DataFrame) -> str:
+    """What the picture shows, in a sentence: of the advised policy in this transcript."""
+    tops = calls.groupby("policy").tokens_sent.max()
+    whole = int(calls.tokens_full.max())
+    if one.chosen is None or one.chosen == one.pooled.nothing:
+        return f"The context grows to {compact(whole)} tokens"
+    top = int(tops[one.chosen])
+    return f"{one.name(one.chosen)} stays within {compact(top)} tokens where keep-all sends up to {compact(whole)}"
 
 
 def growth_figure(
@@ -57,13 +93,18 @@ def growth_figure(
     shown: Mapping[str, str],
     title: str,
     limits: Sequence[tuple[int, str]],
+    colors: Mapping[str, int] | None = None,
+    chosen: str | None = None,
 ) -> Figure:
     """Return input tokens of one transcript's calls, one line per policy, with the limits; crosses mark first failures.
 
-    `shown` has labels in a shorter form. Settings of matplotlib stay as they are.
+    `shown` has labels in a shorter form, `colors` the numbers of colours; what has none is grey. Settings of matplotlib
+    stay as they are.
     """
+    if colors is None:
+        colors = colors_of([label for label in policies if label not in bounds])
     with rc_context():
-        return _growth(calls, tuple(policies), tuple(bounds), shown, title, limits)
+        return _growth(calls, tuple(policies), tuple(bounds), shown, title, limits, colors, chosen)
 
 
 def _growth(
@@ -73,23 +114,26 @@ def _growth(
     shown: Mapping[str, str],
     title: str,
     limits: Sequence[tuple[int, str]],
+    colors: Mapping[str, int],
+    chosen: str | None,
 ) -> Figure:
     figure: Figure
     figure, axes = new_figure()
     last = calls.call.max()
     ends: list[tuple[str, float, str]] = []
-    for label in policies:
+    # What is drawn last lies above the others.
+    for label in sorted(policies, key=lambda label: (label in colors, label == chosen)):
         rows = calls[calls.policy == label].sort_values("call")
         if not len(rows):  # it could not be replayed
             continue
         bound = label in bounds
-        color = color_of(label, policies, bounds)
-        again = second_time(label, policies, bounds)
+        color = COLORS[colors[label]] if label in colors else OTHER_COLOR
+        width = 3.0 if label == chosen else 1.8 if label in colors else 1.0
         failed = rows[rows.status != "ok"].call
         first = failed.iloc[0] if len(failed) else last + 1
         style = {
-            "color": color, "linewidth": 1.4 if bound else 1.8, "linestyle": "--" if bound else ":" if again else "-",
-            "marker": "o" if last <= 20 else None, "markersize": 3.5,
+            "color": color, "linewidth": width, "linestyle": "--" if bound else "-",
+            "marker": "o" if last <= 20 else None, "markersize": 3.5, "zorder": 3 if label in colors else 2,
         }  # fmt: skip
         before, after = rows[rows.call <= first], rows[rows.call >= first]
         axes.plot(before.call, before.tokens_sent, **style)
@@ -98,7 +142,7 @@ def _growth(
         note = f"  × call {first}" if len(failed) else ""
         ends.append(
             (
-                f"{short(shown.get(label, label))}{' (bound)' if bound else ''}{note}",
+                f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{' (bound)' if bound else ''}{note}",
                 float(rows.tokens_sent.iloc[-1]),
                 color,
             )
@@ -120,10 +164,9 @@ def _growth(
     axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:,.0f}K")
     axes.set_xlabel("call")
     axes.set_ylabel("input tokens sent (counted)")
-    axes.set_title(
-        f"{title}: input tokens per call\n"
-        "× = first call that the provider would refuse; pale = what the policy would have sent after it",
-        fontsize=12,
+    finding, _, about = title.rpartition("\n")
+    entitle(
+        figure, finding, f"{about}; × = first call that would be refused, pale = what would have been sent after it"
     )
     plain_axes(axes)
     if last <= 20:
@@ -162,8 +205,9 @@ def _sample(run: Run, most: int) -> Any:
     return calls[calls.tokens_sent > 0]
 
 
-def estimates(run: Run, path: Path) -> Path:
+def estimates(one: Picture, path: Path) -> Path:
     """How far the policies' estimates are from the count, for every request of the run, against its size."""
+    run = one.run
     figure, axes = new_figure(9, 5.5)
     calls = _sample(run, DOTS)
     error = 100 * (calls.tokens_estimated - calls.tokens_sent) / calls.tokens_sent
@@ -181,14 +225,17 @@ def estimates(run: Run, path: Path) -> Path:
     for text, (height, side) in notes.items():
         axes.text(0.015, height, text, transform=axes.transAxes, fontsize=9, va=side, color="#555555")
     axes.xaxis.set_major_formatter(lambda value, _: compact(value))
-    axes.xaxis.set_minor_formatter(lambda value, _: compact(value) if int(f"{value:e}"[0]) in (2, 5) else "")
+    # Over many decades there is room for the whole ones only.
+    between = (2, 5) if len(calls) and calls.tokens_sent.max() < 300 * calls.tokens_sent.min() else ()
+    axes.xaxis.set_minor_formatter(lambda value, _: compact(value) if int(f"{value:e}"[0]) in between else "")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:+.0f} %" if value else "exact")
     axes.set_xlabel(f"input tokens of the request, counted by {' and '.join(run.info.tokenizers)} (log scale)")
     axes.set_ylabel("estimate against count")
     mean = pandas.concat([run.of(label).estimate_mape for label in run.labels]).mean()
-    axes.set_title(
-        f"{run.info.title}:\nwhat policies believe is off by {mean:.0%} on average (one dot per request; band ±20 %)",
-        fontsize=12,
+    entitle(
+        figure,
+        f"What policies believe a request holds is off by {mean:.0%} on average",
+        f"{run.info.title}, {one.many}; one dot per request; band: ±20 %",
     )
     plain_axes(axes)
     return save(figure, path)

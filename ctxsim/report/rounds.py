@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ctxsim.report.figure import new_figure, save
-from ctxsim.report.style import color_of, plain_axes, second_time, short
+from ctxsim.report.figure import entitle, new_figure, save
+from ctxsim.report.picture import Picture
+from ctxsim.report.style import plain_axes
 from ctxsim.results import Run
 
 LOOKS = 3
@@ -55,26 +56,25 @@ def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
     ]
 
 
-def curves(run: Run, path: Path) -> Path:
+def curves(one: Picture, path: Path) -> Path:
     """Kept facts by round: a panel for each kind, and for each part of the telling, a line for each policy."""
-    needles = in_rounds(run)
+    needles = in_rounds(one.run)
     panels = [("kind", kind) for kind in sorted(set(needles.kind))]
     panels += [("depth", part) for part in _in_order(needles, "depth")]
     columns = 3
     figure, axes = new_figure(12, 0.9 + 2.6 * -(-len(panels) // columns), columns, -(-len(panels) // columns))
     flat = list(axes.flat)
-    policies, bounds = run.info.policies, run.info.bounds
+    policies = one.labels
+    last = needles[needles["round"] == needles["round"].max()].groupby("policy").kept.mean()
+    used = [label for label in policies if not one.bound(label)] or list(policies)
+    best = max(used, key=lambda label: float(last[label]))
     for (column, value), panel in zip(panels, flat, strict=False):
         part = needles[needles[column] == value]
         for number, label in enumerate(policies):
             kept = 100 * part[part.policy == label].groupby("round").kept.mean()
             # Equal curves lie side by side, not on top of each other.
-            offset = 0.0 if label in bounds else APART * (number - (len(policies) - 1) / 2)
-            line = ":" if second_time(label, policies, bounds) else "-"
-            panel.plot(
-                kept.index, kept + offset, line, color=color_of(label, policies, bounds), linewidth=1.5,
-                label=short(run.info.shown.get(label, label)),
-            )  # fmt: skip
+            offset = 0.0 if one.bound(label) else APART * (number - (len(policies) - 1) / 2)
+            panel.plot(kept.index, kept + offset, color=one.color(label), linewidth=1.5, label=one.marked(label))
         told = f"told: {value}" if column == "depth" else value
         panel.set_title(f"{told} ({part.needle.nunique()} facts)", fontsize=10)
         panel.set_ylim(-6, 106)
@@ -86,8 +86,10 @@ def curves(run: Run, path: Path) -> Path:
         panel.set_xlabel("round of other work")
     for row in range(0, len(panels), columns):
         flat[row].set_ylabel("kept, %")
-    figure.suptitle(
-        f"{run.info.title}\nKept, by kind and by when it was told; equal curves are moved apart", x=0.01, ha="left"
+    entitle(
+        figure,
+        f"{one.name(best)} still has {last[best]:.0%} of all planted facts after the last round, the most of all",
+        f"{one.run.info.title}: kept, by kind and by when it was told; equal curves are moved apart",
     )
     handles, labels = flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)

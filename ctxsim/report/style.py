@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from math import inf
 from typing import Any
+from zlib import crc32
 
 from ctxsim.labels import chain, named
 
-# Okabe and Ito (2008), "Color Universal Design", without yellow, which is too light for lines; then Tol's "muted".
-COLORS = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00",
-    "#332288", "#882255", "#117733", "#AA4499", "#44AA99", "#999933",
-)  # fmt: skip
-BOUND_COLOR = "#777777"
+# Seven that differ by at least 17 in CIE Lab for ordinary, red-blind and green-blind eyes (Machado et al. 2009), each
+# with a contrast of 4.5 to its ground, so that names can be written in them.
+COLORS = ("#3077be", "#ce450a", "#387d6f", "#490dff", "#5d0505", "#b0149c", "#2b224c")
+DARK_COLORS = ("#6ca2d7", "#ffbf80", "#1a9c08", "#bc4dff", "#d7d70b", "#eb4770", "#47ebd7")
+"""The same on a dark ground."""
+
+OTHER_COLOR = "#737373"
+"""Bounds, and policies beyond the seventh."""
+
 LIMIT_COLOR = "#B00020"
 
 
-def color_of(label: str, labels: tuple[str, ...], bounds: tuple[str, ...]) -> str:
-    """Return a policy's colour: the same in every picture of a run; bounds are grey."""
-    if label in bounds:
-        return BOUND_COLOR
-    return COLORS[[other for other in labels if other not in bounds].index(label) % len(COLORS)]
+def colors_of(labels: Sequence[str], first: Sequence[str] = ()) -> dict[str, int]:
+    """Return the number of each label's colour, of at most seven labels: those that come first, then in order.
+
+    A name has the same colour everywhere, unless another one of the picture has it already.
+    """
+    found: dict[str, int] = {}
+    for label in list(dict.fromkeys([*first, *labels]))[: len(COLORS)]:
+        number = crc32(label.encode("utf-8", "surrogateescape")) % len(COLORS)
+        while number in found.values():
+            number = (number + 1) % len(COLORS)
+        found[label] = number
+    return found
 
 
-def second_time(label: str, labels: tuple[str, ...], bounds: tuple[str, ...]) -> bool:
-    """Whether a policy has a colour that another one has already; its lines are dotted."""
-    return label not in bounds and [other for other in labels if other not in bounds].index(label) >= len(COLORS)
+LONGEST_NAME = 40
+"""Characters of a name beside a line; longer ones lose their middle."""
 
 
 def short(label: str) -> str:
@@ -35,7 +47,15 @@ def short(label: str) -> str:
         name, parameters = named(part)
         values = [pair.partition("=")[2] for pair in parameters.split(",") if "=" in pair]
         parts.append(f"{name} {'/'.join(_short_number(value) for value in values)}".strip())
-    return " + ".join(parts)
+    return middle_cut(" + ".join(parts), LONGEST_NAME)
+
+
+def middle_cut(text: str, most: int) -> str:
+    """Return a text of at most so many characters: what is too much goes from its middle."""
+    if len(text) <= most:
+        return text
+    head = (most - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
 
 
 def _short_number(text: str) -> str:
@@ -81,3 +101,27 @@ def direct_label(axes: Any, text: str, at: tuple[float, float], height: float, c
         text, at, xytext=(1.03, height), textcoords=axes.transAxes, color=color, va="center", fontsize=9,
         annotation_clip=False, arrowprops=line,
     )  # fmt: skip
+
+
+def compact(tokens: float) -> str:
+    """A token count in few characters: 950, 45.2K, 1.31M; - where it isn't known."""
+    if tokens != tokens:
+        return "-"
+    for limit, divisor, suffix in ((1e4, 1, ""), (1e6, 1e3, "K"), (1e9, 1e6, "M")):
+        if abs(tokens) < limit:
+            return (
+                f"{tokens / divisor:,.0f}"
+                if divisor == 1
+                else f"{tokens / divisor:,.{1 if divisor == 1e3 else 2}f}{suffix}"
+            )
+    return f"{tokens / 1e9:,.2f}G"
+
+
+def wrap_label(label: str, width: int) -> str:
+    """Break a long label over lines, only after a comma, colon, plus, slash or space."""
+    lines = [""]
+    for piece in re.findall(r"[^,:+/ ]*[,:+/ ]?", label):
+        if lines[-1] and len(lines[-1]) + len(piece) > width:
+            lines.append("  ")
+        lines[-1] += piece
+    return "\n".join(lines)

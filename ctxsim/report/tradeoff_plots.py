@@ -6,93 +6,117 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.labels import chain, named
-from ctxsim.report.figure import new_figure, save
-from ctxsim.report.style import BOUND_COLOR, COLORS, color_of, direct_label, plain_axes, second_time, short, spread
-from ctxsim.report.tradeoff import Point, Scope, amount, dominated, frontiers, points, priced
-from ctxsim.results import Run
+from ctxsim.report.figure import entitle, new_figure, save
+from ctxsim.report.picture import Picture
+from ctxsim.report.style import LIMIT_COLOR, direct_label, plain_axes, spread
+from ctxsim.report.tradeoff import Point, dominated, frontiers, points
 
-DIRECT_LABELS = 16
-"""More points than this are labelled by family only."""
+DIRECT_LABELS = 24
+"""Of more points only those in colour are named, and one of each family."""
 
 DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 """matplotlib's names of line styles."""
 
 
-def tradeoffs(run: Run) -> list[Path]:
+def tradeoffs(one: Picture, folder: Path, form: str = "png") -> list[Path]:
     """Write survival against tokens, and against dollars where prices are known; none if nothing old was needed."""
-    if not run.knows("survival"):
+    if not one.run.knows("survival"):
         return []
-    drawn = [tradeoff(run, run.folder / "survival-tokens.png", dollars=False)]
-    if priced(run):
-        drawn.append(tradeoff(run, run.folder / "survival-dollars.png", dollars=True))
+    drawn = [tradeoff(one, folder / f"survival-tokens.{form}", dollars=False)]
+    if one.pooled.by_dollars:
+        drawn.append(tradeoff(one, folder / f"survival-dollars.{form}", dollars=True))
     return drawn
 
 
-def tradeoff(run: Run, path: Path, dollars: bool) -> Path:
-    """One chart: each policy a point, a policy's settings joined, what another one beats pale, the frontier drawn."""
-    found = [point for point in points(run, Scope(run, dollars).of) if point.survival is not None]
-    figure, axes = new_figure(10.5, 6)
-    pale = dominated(found, dollars)
-
-    def at(point: Point) -> tuple[float, float]:
-        return 100 * amount(point, dollars), 100 * (point.survival or 0.0)
-
-    def again(point: Point) -> bool:
-        return not sweeping and second_time(point.policy, run.info.policies, run.info.bounds)
-
+def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
+    """One chart: each policy a point with its intervals, a policy's settings joined, what another one beats hollow, the
+    advised one ringed, the frontier drawn.
+    """
+    found = [point for point in points(one.pooled, dollars) if point.kept is not None and point.policy in one.labels]
+    figure, axes = new_figure(10.5, 6.4)
+    worse = dominated(found)
     families: dict[str, list[Point]] = {}
     for point in found:
-        families.setdefault("bound" if point.bound else _family(point.policy), []).append(point)
-    sweeping = any(len(members) > 2 for name, members in families.items() if name != "bound")
+        if not point.bound:
+            families.setdefault(family(point.policy), []).append(point)
     labels: list[tuple[str, float, float, str]] = []
-    for number, (name, members) in enumerate(families.items()):
-        for point in members:
-            color = BOUND_COLOR if point.bound else (
-                COLORS[(number - 1) % len(COLORS)] if sweeping
-                else color_of(point.policy, run.info.policies, run.info.bounds)
-            )  # fmt: skip
-            faint = point.policy in pale
-            axes.plot(
-                *at(point), marker="s" if point.bound else "^" if again(point) else "o", color=color, markersize=7,
-                alpha=0.35 if faint else 1.0, zorder=3, markeredgecolor="#B00020" if point.rejected else color,
-                markeredgewidth=1.5 if point.rejected else 0.5,
-            )  # fmt: skip
-            if point.bound or not sweeping or (len(found) <= DIRECT_LABELS and not faint):
-                labels.append((short(run.info.shown.get(point.policy, point.policy)), *at(point), color))
-        if sweeping and name != "bound":
-            for line in _lines(members):
-                axes.plot(*zip(*(at(point) for point in line), strict=True), color=color, linewidth=0.8, alpha=0.5)
-            if len(found) > DIRECT_LABELS:
-                best = max(members, key=lambda point: at(point)[1] - at(point)[0] * 1e-6)
-                labels.append((name, *at(best), color))
-    _draw_frontiers(run, axes, dollars)
+    # The advised one lies above others at its place.
+    for point in sorted(found, key=lambda point: (point.policy in one.colors, point.policy == one.chosen)):
+        _draw_point(one, axes, point, point.policy in worse)
+        alone = len(families.get(family(point.policy), ())) <= 2
+        if len(found) <= DIRECT_LABELS or point.bound or alone or point.policy in one.colors:
+            labels.append((one.marked(point.policy), *_at(point), one.color(point.policy)))
+    for members in families.values():
+        for line in _lines(members) if len(members) > 2 else ():
+            axes.plot(*zip(*map(_at, line), strict=True), color="#999999", linewidth=0.7, alpha=0.6, zorder=1)
+    _draw_frontiers(one, axes, dollars)
     top, right = 106.0, axes.get_xlim()[1] * 1.02
     axes.set_ylim(-4, top)
     axes.set_xlim(0, right)
-    placed = spread([y for _, _, y, _ in labels], 4.2, -3, 104)
+    placed = spread([y for _, _, y, _ in labels], 3.9, -3, 104)
     for (text, x, y, color), height in zip(labels, placed, strict=True):
         direct_label(axes, text, (x, y), (height + 4) / (top + 4), color)
-    axes.set_xlabel(
-        "dollars, % of keep-all's (modelled)" if dollars else "input tokens sent, % of keep-all's (counted)"
-    )
-    axes.set_ylabel("kept, % of what later calls needed of old results (counted)")
-    note = "red ring: some calls refused; " if any(point.rejected for point in found) else ""
-    axes.set_title(
-        f"{run.info.title}: what survival costs\n{note}pale: another policy is as good in everything and better in one",
-        fontsize=12,
-    )
+    axes.set_xlabel(f"{_amount(dollars)}, % of keep-all's, all transcripts together")
+    axes.set_ylabel("kept, % of what later calls used of old results (counted)")
+    entitle(figure, _finding(one, dollars), f"{one.run.info.title}, {one.many}; {_legend(one, found)}")
     plain_axes(axes)
     return save(figure, path)
 
 
-def _draw_frontiers(run: Run, axes: Any, dollars: bool) -> None:
+def _amount(dollars: bool) -> str:
+    return "dollars (modelled)" if dollars else "input tokens sent (counted)"
+
+
+def _at(point: Point) -> tuple[float, float]:
+    return 100 * point.amount.value, 100 * (point.kept.value if point.kept else 0.0)
+
+
+def _draw_point(one: Picture, axes: Any, point: Point, worse: bool) -> None:
+    """A point; its intervals if it is in colour; ringed if it is the advised one."""
+    color, (x, y) = one.color(point.policy), _at(point)
+    if point.policy in one.colors and point.amount.low is not None and point.amount.high is not None:
+        axes.plot([100 * point.amount.low, 100 * point.amount.high], [y, y], color=color, linewidth=1, alpha=0.7)
+        if point.kept and point.kept.low is not None and point.kept.high is not None:
+            axes.plot([x, x], [100 * point.kept.low, 100 * point.kept.high], color=color, linewidth=1, alpha=0.7)
+    edge = LIMIT_COLOR if point.rejected else color
+    axes.plot(
+        x, y, marker="s" if point.bound else "o", markersize=7, zorder=3, markeredgecolor=edge,
+        color="white" if worse else color, markeredgewidth=1.5 if point.rejected or worse else 0.5,
+    )  # fmt: skip
+    if point.policy == one.chosen:
+        axes.plot(x, y, marker="o", markersize=15, markerfacecolor="none", markeredgecolor=color, markeredgewidth=2)
+
+
+def _finding(one: Picture, dollars: bool) -> str:
+    """What the chart shows, in a sentence."""
+    if one.chosen is None or one.advice is None:
+        return f"What survival costs in {'dollars' if dollars else 'tokens'}"
+    take = one.advice.take
+    if take.policy == one.pooled.nothing:
+        return "Nothing saves enough for what it loses: don't compact"
+    share = take.usd_share if dollars else take.tokens_share
+    kept = f" and keeps {take.kept.value:.0%}" if take.kept else ""
+    if share is None:
+        return f"{one.name(take.policy)}{kept}"
+    verb = "costs" if dollars else "sends"
+    return f"{one.name(take.policy)} {verb} {share.value:.0%} of keep-all's {'dollars' if dollars else 'tokens'}{kept}"
+
+
+def _legend(one: Picture, found: list[Point]) -> str:
+    note = "red edge: some calls refused; " if any(point.rejected for point in found) else ""
+    ring = "ring: advised; " if one.chosen else ""
+    bars = "; bars: 95 %" if one.pooled.sessions > 1 else ""
+    return f"{ring}{note}hollow: another is as good in everything{bars}"
+
+
+def _draw_frontiers(one: Picture, axes: Any, dollars: bool) -> None:
     """The least anybody can reach: by removing whole results (solid; with real edits dashed), by any means (dotted)."""
-    for one in frontiers(run, dollars):
-        if not one.x:
+    for line in frontiers(one.run, dollars):
+        if not line.x:
             continue
         # Between two levels only the lower one's amount is proven.
         axes.plot(
-            one.x, one.y, DASHES[one.dash], color="#222222", linewidth=1.3, zorder=2, label=one.about,
+            line.x, line.y, DASHES[line.dash], color="#222222", linewidth=1.3, zorder=2, label=line.about,
             drawstyle="steps-pre",
         )  # fmt: skip
     if axes.get_legend_handles_labels()[0]:
@@ -102,8 +126,8 @@ def _draw_frontiers(run: Run, axes: Any, dollars: bool) -> None:
         )  # fmt: skip
 
 
-def _family(label: str) -> str:
-    """Policy names of a label, without parameters."""
+def family(label: str) -> str:
+    """Return the policy names of a label, without parameters."""
     return " + ".join(named(part)[0] for part in chain(label))
 
 

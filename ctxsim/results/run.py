@@ -99,6 +99,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     complete: bool = True
     """False if the run was stopped: what was finished by then is in it, and `--resume` goes on."""
     scenario: dict[str, Any] | None = None
+    question: str = ""
+    """The digest of what was asked: policies, options, names of sources, version."""
     schema: int = SCHEMA_VERSION
     columns: dict[str, dict[str, str]] = {}
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from zipfile import ZipFile
 
 import pandas
 import pytest
-from command_line import ctxsim
+from bench_runs import content
+from command_line import Done, ctxsim
 from project import ROOT
 from samples import conversation
 
@@ -39,7 +41,8 @@ def test_bench_without_arguments_runs_both_scenarios(default_bench: tuple[Path, 
             "summary.parquet", "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png",
         }  # fmt: skip
         assert (results / name / "token-growth.png").read_bytes().startswith(b"\x89PNG")
-    assert re.search(r"call 7: [^\n]*\n +rate limit", printed)
+    assert re.search(r"keep-all \(bound\) [^\n]* call 7: rate limit", printed)
+    assert printed.count("\nTake ") == 2
     assert "Provider: window 200,000" in printed and "[scenario documented-53k]" in printed
     assert max(map(len, printed.splitlines())) <= 200
     tables = [line for line in printed.splitlines() if not line.startswith(("Provider", "Results"))]
@@ -148,7 +151,7 @@ def test_empty_transcripts_make_a_table(tmp_path: Path) -> None:
     (tmp_path / "logs" / "a.json").write_text(json.dumps(empty))
     assert ctxsim("bench", "logs", cwd=tmp_path).returncode == 0
     (tmp_path / "logs" / "b.json").write_text(json.dumps(full))
-    assert ctxsim("bench", "logs", cwd=tmp_path).returncode == 0
+    assert ctxsim("bench", "logs", "--force", cwd=tmp_path).returncode == 0
 
 
 def test_a_damaged_archive_does_not_stop_the_others(tmp_path: Path) -> None:
@@ -178,15 +181,80 @@ def test_an_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "file" in done.stderr
 
 
+CHAT = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+
+
 def test_runs_do_not_share_a_folder(tmp_path: Path) -> None:
-    chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
     for name in ("claude-4.5-a", "claude-4.5-b", "documented-53k"):
-        (tmp_path / f"{name}.json").write_text(json.dumps(chat))
-        assert ctxsim("bench", f"{name}.json", "--policy", "keep-all", cwd=tmp_path).returncode == 0
-    arguments = ("--scenario", "documented-53k", "--policy", "keep-all")
+        (tmp_path / f"{name}.json").write_text(json.dumps(CHAT))
+        assert ctxsim("bench", f"{name}.json", "--policy", "mask:keep=2", cwd=tmp_path).returncode == 0
+    arguments = ("--scenario", "documented-53k", "--policy", "keep-all", "--window", "9000")
     assert ctxsim("bench", "documented-53k.json", *arguments, cwd=tmp_path).returncode == 0
     found = {folder.name for folder in (tmp_path / "results").iterdir()}
-    assert found == {"claude-4.5-a", "claude-4.5-b", "documented-53k", "documented-53k-recorded"}
+    assert found == {
+        "claude-4.5-a.mask-keep=2", "claude-4.5-b.mask-keep=2", "documented-53k.mask-keep=2",
+        "documented-53k.keep-all.window=9000", "documented-53k-recorded.keep-all.window=9000",
+    }  # fmt: skip
+
+
+def test_a_long_name_ends_in_a_digest_of_what_was_asked(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(CHAT))
+    for last in ("5", "6"):
+        labels = [f"token-budget:budget={n}000" for n in (1, 2, 3, 4, last)]
+        asked = [part for label in labels for part in ("--policy", label)]
+        assert ctxsim("bench", "a.json", *asked, cwd=tmp_path).returncode == 0
+    names = [folder.name for folder in (tmp_path / "results").iterdir()]
+    assert len(names) == 2 and all(len(name) <= 62 and name.startswith("a.token-budget-") for name in names)
+
+
+def test_another_run_is_not_overwritten_but_the_same_question_may_be_asked_again(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(CHAT))
+
+    def bench_to_out(*arguments: str) -> Done:
+        return ctxsim("bench", "a.json", "--out", "out", *arguments, cwd=tmp_path)
+
+    assert bench_to_out("--policy", "mask").returncode == 0
+    before = content(tmp_path / "out")
+    assert bench_to_out("--policy", "mask").returncode == 0
+    for other in (("--policy", "fifo:budget=20"), ("--policy", "mask", "--window", "9000")):
+        refused = bench_to_out(*other)
+        assert refused.returncode == 1 and refused.stderr.count("\n") == 1
+        assert "holds another run (Recorded transcripts in a.json; 2 policies)" in refused.stderr
+        assert "--force" in refused.stderr and content(tmp_path / "out") == before
+    assert bench_to_out("--policy", "fifo:budget=20", "--force").returncode == 0
+    assert content(tmp_path / "out") != before
+    # A file of somebody else is no run, and stays too.
+    (tmp_path / "out" / "run.json").write_text("[]")
+    assert bench_to_out("--policy", "fifo:budget=20").returncode == 1
+
+
+def test_the_documented_reference_stays_as_it_is(tmp_path: Path) -> None:
+    held = tmp_path / "results" / "documented-53k"
+    held.parent.mkdir()
+    shutil.copytree(ROOT / "results" / "documented-53k", held)
+    before = {file.name: file.read_bytes() for file in held.iterdir()}
+    arguments = ("bench", "--scenario", "documented-53k")
+    done = ctxsim(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Results: results/documented-53k-own/" in done.stdout
+    for line in ("bench --scenario documented-53k --out", "report", "plot"):
+        refused = ctxsim(*line.split(), str(held), cwd=tmp_path)
+        assert refused.returncode == 1 and "documented reference" in refused.stderr, line
+    assert {file.name: file.read_bytes() for file in held.iterdir()} == before
+
+
+def test_keep_all_is_in_every_bench_once(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(CHAT))
+    for n, (asked, labels) in enumerate(
+        (
+            (("mask",), ("keep-all", "mask:keep=10,batch=1")),
+            (("mask", "keep-all"), ("mask:keep=10,batch=1", "keep-all")),
+            (("mask+keep-all",), ("keep-all", "mask:keep=10,batch=1+keep-all")),
+        )
+    ):
+        policies = [part for label in asked for part in ("--policy", label)]
+        assert ctxsim("bench", "a.json", *policies, "--out", f"out{n}", cwd=tmp_path).returncode == 0
+        assert read_run(tmp_path / f"out{n}").info.policies == labels
 
 
 def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:

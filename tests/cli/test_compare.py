@@ -20,3 +20,24 @@ def test_compare_exits_for_ci(undisturbed: Path, pair: tuple[Run, Run]) -> None:
     assert run(str(undisturbed), other, "--fail-if", "tokens_sum > +1000%").returncode == 0
     nonsense = run(str(undisturbed), other, "--fail-if", "nonsense")
     assert nonsense.returncode == 1 and nonsense.stderr.count("\n") == 1
+
+
+def test_two_policies_of_one_run(undisturbed: Path) -> None:
+    two = ("token-budget:budget=300,retain=20", "mask:keep=1,batch=1")
+    done = ctxsim("compare", str(undisturbed), "--policy", *two, cwd=undisturbed)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(("Take ", "Don't compact"))
+    assert "tokens_sum" in done.stdout and "24 transcripts" in done.stdout
+    unknown = ctxsim("compare", str(undisturbed), "--policy", two[0], "mask:keep=2", cwd=undisturbed)
+    assert unknown.returncode == 1 and unknown.stderr.count("\n") == 1
+    assert ctxsim("compare", str(undisturbed), cwd=undisturbed).returncode == 1
+
+
+def test_runs_of_one_policy_each_and_of_other_estimators(logs: Path, tmp_path: Path) -> None:
+    asked = {"mask": "mask:keep=1", "fifo": "fifo:budget=300", "words": "fifo:budget=300,estimator=words"}
+    for name, label in asked.items():
+        assert ctxsim("bench", str(logs), "--policy", label, "--out", name, cwd=tmp_path).returncode == 0
+    apart = ctxsim("compare", "mask", "fifo", "--format", "json", cwd=tmp_path)
+    assert '"policy": "mask:keep=1,batch=1 -> fifo:budget=300"' in apart.stdout
+    estimators = ctxsim("compare", "fifo", "words", "--format", "json", cwd=tmp_path)
+    assert "fifo:budget=300 -> fifo:budget=300,estimator=words" in estimators.stdout

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import csv
+import io
+import json
 import re
 from pathlib import Path
 
@@ -16,8 +19,8 @@ from ctxsim.cli.transcripts import command as transcripts
 
 ANSWERS = {
     # what is typed: what the answer has in it
-    "bench logs --policy keep-all --policy mask:keep=1 --out a": r"mask:keep=1,batch=1 .*\d%.*\n[\s\S]*Results: a/",
-    "bench logs --policy keep-all --policy mask --format csv --out b": r"^policy,bound,[\s\S]*^keep-all,True,6,6\.",
+    "bench logs --policy mask:keep=1 --out a": r"^Don't compact[\s\S]*mask:keep=1,batch=1 .*\d%.*\n[\s\S]*Results: a/",
+    "bench logs --policy mask --format csv --out b": r"^policy,policy_bound,usd,[\s\S]*^keep-all,True,",
     "sweep logs --policy mask:keep=1|3 --out s": r"mask:keep=3[\s\S]*Results: s/",
     "replay logs/rollout-1.jsonl --policy mask:keep=1 --losses": r"6 calls under mask:keep=1[\s\S]*lost: 'ticket-1093'",
     "replay logs --number 2 --policy keep-all --request 2": r'"tool_use_id": "c0"',
@@ -36,7 +39,7 @@ ANSWERS = {
     "calibrate logs --against usage -o used.json": r"heads: median [\s\S]*= head \+ ceil\([\s\S]*written: used\.json",
     "calibrate logs --matrix --no-plots": r"\| kind [\s\S]*o200k_base",
     "columns": r"# Columns[\s\S]*tokens_recorded",
-    "models claude-sonnet-4-5": r"anthropic/claude-sonnet-4-5 +\d[\d,]+ +3",
+    "models claude-sonnet-4-5": r"anthropic/ +\d[\d,]+ +3\+ .*\n +claude-sonnet-4-5",
     "policies": r"keep-all   \(bound\)\n[\s\S]*token-budget:budget=40000,retain=500\n",
     "check-policy mask:keep=2": r"^mask:keep=2,batch=1: keeps the contract$",
     "serve --help": r"Play a conversation's responses to any client",
@@ -71,6 +74,41 @@ def test_a_command_answers(line: str, runs: tuple[Path, dict[str, Done]]) -> Non
     done = printed.get(line) or ctxsim(*line.split(), cwd=folder)
     assert done.returncode == 0, done.stderr
     assert re.search(ANSWERS[line], done.stdout, re.MULTILINE), done.stdout
+
+
+ROWS = (
+    "bench logs --policy mask:keep=1 --out f", "sweep logs --policy mask:keep=1|3 --out g", "compare a b", "losses a",
+    "claims --document 000", "validate logs", "accuracy logs --estimator chars",
+    "calibrate logs -o own.json --no-plots",
+    "models claude-sonnet-4-5", "policies", "estimators", "scenarios", "tokenizers", "transcripts check logs",
+    "transcripts check logs --against-usage", "transcripts stats logs",
+)  # fmt: skip
+"""Every command that prints rows."""
+
+NO_ROWS = {"transcripts", "replay", "report", "plot", "columns", "check-policy", "check-estimator"}
+"""Those that draw, print a page of the documentation, or one conversation; and the group, whose commands are above."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", ROWS)
+def test_rows_in_every_form(line: str, runs: tuple[Path, dict[str, Done]]) -> None:
+    folder, _ = runs
+    told = {form: ctxsim(*line.split(), "--format", form, cwd=folder) for form in ("json", "csv", "md")}
+    assert all(done.returncode == 0 for done in told.values()), told
+    answer = json.loads(told["json"].stdout)
+    assert answer["schema"] == 1 and line.startswith(answer["command"])
+    assert ("verdict" in answer) == line.startswith(("bench", "sweep", "compare"))
+    for table in answer["tables"]:
+        assert set(table) == {"name", "title", "columns", "rows", "notes"} and table["rows"]
+    first = answer["tables"][0]["rows"]
+    # A cell may hold line feeds; tables are apart by an empty line.
+    read = list(csv.DictReader(io.StringIO(told["csv"].stdout)))
+    assert set(read[0]) == set().union(*first) and read[0][next(iter(first[0]))] == str(next(iter(first[0].values())))
+    assert "|---" in told["md"].stdout
+
+
+def test_every_command_with_rows_has_its_forms() -> None:
+    assert {line.split()[0] for line in ROWS} | NO_ROWS == set(COMMANDS)
 
 
 def test_no_command_is_left_out() -> None:

@@ -9,9 +9,12 @@ from samples import ASK, TASK, chat
 from ctxsim.bench import bench
 from ctxsim.bench.task import Setting
 from ctxsim.readers.formats.ctxsim_jsonl import lines
+from ctxsim.report.advice import advise
+from ctxsim.report.cells import policy_sheet
 from ctxsim.report.intervals import rank_ranges, survival_interval
-from ctxsim.report.losses import breakdown, needle_rows, survival_rows
-from ctxsim.report.tradeoff import Scope, advise, points
+from ctxsim.report.losses import breakdown, needle_rows
+from ctxsim.report.pooled import Pooled
+from ctxsim.report.sheet import text_rows
 from ctxsim.results import Run, read_run
 from ctxsim.transcript import Transcript
 
@@ -39,7 +42,8 @@ def test_ranks_say_what_cannot_be_told_apart(ranked: Run) -> None:
     parts = {label: ranked.of(label) for label in (cut, late, masked)}
     assert [survival_interval(part) for part in parts.values()] == [(0.5, 0.5, 0.5), (0.5, 0.5, 0.5), (0, 0, 0)]
     assert rank_ranges(parts) == {cut: (1, 2), late: (1, 2), masked: (3, 3)}
-    rows = {row["policy"]: row for row in survival_rows(ranked)}
+    table = policy_sheet(ranked, Pooled(ranked), ranked.labels, ["rank"])
+    rows = {row["policy"]: row for row in text_rows(table)}
     assert [rows[label]["rank"] for label in (cut, late, masked)] == ["1-2", "1-2", "3"]
     assert rows["keep-all (bound)"]["rank"] == "-"
 
@@ -61,13 +65,13 @@ def test_chance_is_the_share_that_the_transcript_before_would_have_held(ranked: 
     assert pandas.isna(found.iloc[0]) and set(found.iloc[1:]) == {0.0}
 
 
-def test_advice_takes_the_cheapest_of_the_best(ranked: Run) -> None:
+def test_advice_takes_the_cheapest_of_what_keeps_enough(ranked: Run) -> None:
     cut, late, masked = ranked.info.policies[1:]
-    found = {point.policy: point for point in points(ranked, Scope(ranked).of)}
-    assert found[masked].survival == 0 and found[cut].survival == found[late].survival == 0.5
+    found = Pooled(ranked)
+    assert [found.value(label, "kept") for label in (cut, late, masked)] == [0.5, 0.5, 0.0]
     # Cut on arrival is sent short from the first request on, so it is cheaper than cutting after use.
-    assert found[cut].tokens < found[late].tokens
+    assert (found.value(cut, "tokens") or 1) < (found.value(late, "tokens") or 0)
+    # keep-all keeps all, so what loses half is no answer: nothing is worth it.
     advice = advise(ranked)
-    assert advice is not None and advice.policy == cut
-    assert (advice.agreement, advice.others) == (1.0, {})
-    assert "no call refused" in advice.reason and "50% kept" in advice.reason
+    assert advice is not None and advice.take.policy == "keep-all" and advice.agreement == 1.0
+    assert advice.cheaper is not None and advice.cheaper.policy == cut

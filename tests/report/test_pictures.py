@@ -13,7 +13,9 @@ from project import ROOT
 from ctxsim.bench import bench
 from ctxsim.bench.task import Setting
 from ctxsim.report import accuracy_plots, calibration_plots, charts, figure
+from ctxsim.report.advice import usd
 from ctxsim.report.page import page_data
+from ctxsim.report.picture import picture
 from ctxsim.report.tradeoff import frontiers
 from ctxsim.results import Run, read_run
 
@@ -47,20 +49,20 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def test_every_chart_of_a_run(run: Run, drawn: dict[str, str], tmp_path: Path) -> None:
-    paths = charts.plot_all(run, tmp_path, ("svg",))
+    paths = charts.plot_all(picture(run), tmp_path, ("svg",))
     assert [path.stem for path in paths] == [
         "token-growth", "estimates", "survival-tokens", "survival-age", "survival-dollars", "dollars", "cache",
     ]  # fmt: skip
     assert all(path.read_text().startswith("<?xml") for path in paths) and not list(tmp_path.glob("*.tmp"))
     assert "mask 1" in drawn["survival-age"] and "1-2 (n=18)" in drawn["survival-age"]
-    total = run.of(next(label for label in run.labels if label == "keep-all")).cost_usd.mean()
-    assert f" {total:.3f}" in drawn["dollars"] and "where the dollars go" in drawn["dollars"]
+    total = run.of("keep-all").cost_usd.sum()
+    assert f" {usd(total)}" in drawn["dollars"] and "where the dollars go" in drawn["dollars"]
     assert "read from the cache" in drawn["cache"] and "drop-all" in drawn["cache"]
 
 
 @pytest.mark.parametrize("form", ["svg", "png"])
 def test_a_chart_is_drawn_with_the_same_bytes_again(form: str, run: Run, tmp_path: Path) -> None:
-    first, second = (charts.dollars(run, tmp_path / f"{name}.{form}").read_bytes() for name in "ab")
+    first, second = (charts.dollars(picture(run), tmp_path / f"{name}.{form}").read_bytes() for name in "ab")
     assert first == second
 
 

@@ -5,33 +5,109 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from bench_runs import SOURCES
+from project import ROOT
+from rich.console import Console
 
-from ctxsim.report.tables import SORTS, formatted, sorted_labels
-from ctxsim.results import read_run
+from ctxsim.errors import UnknownName
+from ctxsim.report.advice import advise
+from ctxsim.report.cells import EVERY, chosen_columns, every_column, glossary, policy_sheet
+from ctxsim.report.pooled import Pooled
+from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, blocks, fitting, sheet, text_of
+from ctxsim.report.tables import SORTS, bench_sheet, formatted, print_sheet, sorted_labels, sweep_sheet
+from ctxsim.results import Run, read_run
 
 
-def test_formats_say_the_same(undisturbed: Path) -> None:
+def written(run: Run, form: str) -> str:
+    pooled = Pooled(run)
+    advice = advise(run, "dollars", pooled)
+    return formatted("bench", run, [bench_sheet(run, pooled, advice, names=["*"])], form, advice)
+
+
+def test_forms_say_the_same(undisturbed: Path) -> None:
     run = read_run(undisturbed)
-    rows = json.loads(formatted(run, "json"))
+    told = json.loads(written(run, "json"))
+    assert (told["schema"], told["command"], told["goal"]) == (1, "bench", "dollars")
+    rows = told["tables"][0]["rows"]
     assert [row["policy"] for row in rows] == list(run.info.policies)
-    table = list(csv.DictReader(io.StringIO(formatted(run, "csv"))))
-    assert [float(row["tokens_sum"]) for row in table] == [row["tokens_sum"] for row in rows]
-    assert rows[0]["transcripts"] == SOURCES and rows[0]["cost_usd"] is None
-    assert formatted(run, "markdown").count("\n") == len(rows) + 2
+    table = list(csv.DictReader(io.StringIO(written(run, "csv"))))
+    assert [int(row["tokens"]) for row in table] == [row["tokens"] for row in rows]
+    assert [int(row["tokens"]) for row in table] == [int(run.of(label).tokens_sum.sum()) for label in run.labels]
+    # No price is known of invented logs, and 24 sources are too few to say nothing of intervals.
+    assert rows[0]["usd"] is None and rows[2]["tokens_share"] < 1
+    assert told["verdict"]["take"]["transcripts"] == SOURCES
+    assert written(run, "md").count("\n| ") == len(rows) + 1
 
 
 def test_sorting_puts_bounds_first_and_the_best_next(undisturbed: Path) -> None:
-    run = read_run(undisturbed)
+    pooled = Pooled(read_run(undisturbed))
+    run = pooled.run
     for sort in SORTS:
-        labels = sorted_labels(run, sort)
+        labels = sorted_labels(pooled, sort)
         assert sorted(labels) == sorted(run.info.policies)
         if sort != "run":
             assert set(labels[:2]) == set(run.info.bounds)
-    tokens = (
-        run.summary.assign(share=run.summary.tokens_sum / run.summary.tokens_full_sum).groupby("policy").share.mean()
-    )
-    order = [tokens[label] for label in sorted_labels(run, "tokens")[2:]]
+    sums = run.summary.groupby("policy")[["tokens_sum", "tokens_full_sum"]].sum()
+    order = [sums.tokens_sum[label] / sums.tokens_full_sum[label] for label in sorted_labels(pooled, "tokens")[2:]]
     assert order == sorted(order)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_table_fits_its_terminal_and_cuts_no_cell(width: int, wide: bool) -> None:
+    run = read_run(ROOT / "results" / "documented-53k")
+    pooled = Pooled(run)
+    out = Console(width=width, file=io.StringIO(), color_system=None)
+    for one in (bench_sheet(run, pooled, advise(run)), sweep_sheet(run, pooled, advise(run))):
+        print_sheet(bench_sheet(run, pooled, None, names=["*"]) if wide else one, out.print, width, wide)
+    printed = out.file.getvalue()  # type: ignore[attr-defined]
+    assert max(map(len, printed.splitlines())) <= width
+    assert "…" not in printed and "rate limit" in printed
+    if wide:
+        assert all(one.column.heading in printed for one in every_column())
+
+
+def test_columns_leave_in_their_order() -> None:
+    run = read_run(ROOT / "results" / "documented-53k")
+    pooled = Pooled(run)
+    one = bench_sheet(run, pooled, None)
+    gone: list[list[str]] = []
+    for width in range(120, 30, -1):
+        gone.append(fitting(one, width)[1])
+    assert gone[0] == [] and gone[-1] == ["tokens_share", "usd", "usd_share"]
+    assert all(now[: len(before)] == before for before, now in pairwise(gone))
+
+
+def test_columns_by_name() -> None:
+    assert chosen_columns("usd, kept") == ("usd", "kept")
+    with pytest.raises(UnknownName, match="kept"):
+        chosen_columns("kep")
+    names = [one.column.name for one in every_column()]
+    assert len(set(names)) == len(names) and all(one.column.about for one in every_column())
+
+
+def test_forms_of_any_sheet() -> None:
+    one = sheet("a", "A", ["name", "n"], [("x|y", 1234), ("z", Cell({"": 0.5, "low": None}, "50%"))])
+    assert as_markdown(one).splitlines()[2:] == ["| x\\|y | 1,234 |", "| z | 50% |"]
+    assert as_csv([one]).splitlines() == ["name,n,n_low", "x|y,1234,", "z,0.5,"]
+    assert [text_of(cell) for cell in (None, 1.5, True, 10_000)] == ["-", "1.5", "yes", "10,000"]
+    assert [len(part.columns) for part in blocks(one, 200)] == [2]
+    assert set(FORMS) == {"table", "json", "csv", "md"}
+
+
+def test_the_page_of_columns_is_the_tables() -> None:
+    page = (ROOT / "docs" / "output.md").read_text()
+    assert page.endswith(glossary()), "its end is: ctxsim.report.cells.glossary()"
+    gone = fitting(
+        policy_sheet(
+            *(lambda run: (run, Pooled(run), run.labels, [one.column.name for one in EVERY]))(
+                read_run(ROOT / "results" / "documented-53k")
+            )
+        ),
+        30,
+    )[1]
+    assert gone == ["tokens", "tokens_share", "peak", "usd", "usd_share"]

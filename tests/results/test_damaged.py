@@ -12,7 +12,7 @@ from bench_runs import write
 from command_line import ctxsim
 from samples import ASK, TASK, chat
 
-from ctxsim.report.tables import in_backticks
+from ctxsim.report.sheet import in_backticks
 from ctxsim.results.run import TABLES
 from ctxsim.results.writer import harmless
 

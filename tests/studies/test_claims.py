@@ -53,7 +53,7 @@ def test_the_page_of_claims_is_current() -> None:
     assert len(rest) > 5 and rest <= set(PAGE.read_text().splitlines()), "the list of documents, the table's head"
     for (claim, _), line, row in zip(found, measured, stated(), strict=True):
         if not claim.recorded:
-            assert line == row, "run: ctxsim claims ../shared/transcripts --format markdown"
+            assert line == row, "run: ctxsim claims ../shared/transcripts --format md"
 
 
 @corpus.here

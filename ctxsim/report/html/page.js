@@ -16,7 +16,7 @@ for (const transcript of data.transcripts) for (const [policy, edits] of Object.
   transcript.edits[policy] = edits.map(([call, moment, item, action, before, after, reason, sources, text]) => (
     { call, moment: data.strings[moment], item, action: data.strings[action], before, after, reason: data.strings[reason], sources: data.strings[sources], text: data.strings[text] }));
 }
-const state = { transcript: 0, policy: 0, axis: "tokens", sort: null, descending: false, cell: null };
+const state = { transcript: 0, policy: 0, axis: "tokens", sort: null, descending: false, cell: null, shown: new Set(data.policies.keys()) };
 const narrow = () => window.innerWidth < 700;
 
 // pictures
@@ -37,21 +37,27 @@ function layout(extra) {
 }
 const config = { displayModeBar: false, responsive: true };
 const draw = (id, traces, extra) => Plotly.react(id, traces, layout(extra), config);
-// There are more policies than colours that everybody can tell apart.
-const dashOf = (policy) => policy.bound ? "dash" : policy.again ? "dot" : "solid";
-const colour = (n) => data.policies[n].bound ? css("--quiet") : data.policies[n].color;
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const dashOf = (policy) => policy.bound ? "dash" : "solid";
+// There are more policies than colours that everybody can tell apart: the others are grey.
+const colour = (n) => data.policies[n].color ? data.policies[n].color[dark.matches ? 1 : 0] : css("--other");
+const isShown = (n) => state.shown.has(Number(n));
+const nameOf = (n) => (Number(n) === data.chosen ? "▶ " : "") + plain(data.policies[n].name) + (data.policies[n].bound ? " (bound)" : "");
 
 function drawGrowth() {
   const transcript = data.transcripts[state.transcript];
   const traces = [];
   let top = 0;
-  for (const [n, calls] of Object.entries(transcript.calls)) {
+  const entries = Object.entries(transcript.calls).filter(([n]) => isShown(n));
+  // Grey ones first, so that they lie below and stand at the end of the legend.
+  entries.sort(([a], [b]) => (data.policies[a].color ? 1 : 0) - (data.policies[b].color ? 1 : 0));
+  for (const [n, calls] of entries) {
     const policy = data.policies[n], x = calls.sent.map((_, i) => i + 1);
     top = Math.max(top, ...calls.sent);
     const symbols = x.map((call, i) => calls.status[i] !== "ok" ? "x" : calls.compacted[i] ? "diamond" : "circle");
     const sizes = x.map((call, i) => calls.status[i] !== "ok" && (i === 0 || calls.status[i - 1] === "ok") ? 10 : calls.compacted[i] ? 7 : x.length > 40 ? 0.1 : 4);
     traces.push({
-      x, y: calls.sent, name: plain(policy.shown), mode: "lines+markers", line: { color: colour(n), width: policy.bound ? 1.3 : 2, dash: dashOf(policy) },
+      x, y: calls.sent, name: nameOf(n), legendrank: policy.color ? 1 : 2, mode: "lines+markers", line: { color: colour(n), width: Number(n) === data.chosen ? 3.5 : policy.color ? 2 : 1.1, dash: dashOf(policy) },
       marker: { symbol: symbols, size: sizes, color: colour(n) },
       text: x.map((_, i) => calls.status[i]), hovertemplate: "call %{x}: %{y:,} tokens, %{text}<extra>" + plain(policy.shown) + "</extra>",
     });
@@ -66,12 +72,12 @@ function drawGrowth() {
 
 function drawDollars() {
   const classes = [["read", "#56B4E9"], ["write", "#0072B2"], ["uncached", "#E69F00"], ["output", "#009E73"], ["summary", "#9467bd"]];
-  const rows = data.dollars;
+  const rows = data.dollars.filter((row) => isShown(row.policy));
   if (!rows.length) return empty("chart-dollars", "No prices are known for these transcripts.");
   draw("chart-dollars", classes.map(([name, color]) => ({
-    type: "bar", orientation: "h", name, marker: { color }, y: rows.map((row) => plain(data.policies[row.policy].shown)), x: rows.map((row) => row[name]),
+    type: "bar", orientation: "h", name, marker: { color }, y: rows.map((row) => nameOf(row.policy)), x: rows.map((row) => row[name]),
     hovertemplate: name + ": %{x:.4f} USD<extra>%{y}</extra>",
-  })), { barmode: "stack", xaxis: { title: "USD per transcript" }, yaxis: { title: "", autorange: "reversed" }, height: 120 + 26 * rows.length, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } });
+  })), { barmode: "stack", xaxis: { title: "USD" }, yaxis: { title: "", autorange: "reversed" }, height: 120 + 26 * rows.length, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } });
 }
 
 function empty(id, text) {
@@ -86,11 +92,13 @@ function drawTradeoff() {
   const traces = chart.lines.map((line) => ({
     x: line.x, y: line.y, mode: "lines", name: line.name, line: { color: css("--text"), width: 1.5, dash: line.dash, shape: "vh" }, hovertemplate: "%{y:.0f}% for at least %{x:.1f}%<extra>" + line.name + "</extra>",
   }));
-  for (const point of chart.points) {
-    const policy = data.policies[point.policy];
+  const bars = (reach) => ({ type: "data", array: [reach[0]], arrayminus: [reach[1]], thickness: 1, width: 3 });
+  for (const point of chart.points.filter((one) => isShown(one.policy))) {
+    const policy = data.policies[point.policy], chosen = point.policy === data.chosen;
     traces.push({
-      x: [point.x], y: [point.y], mode: "markers", name: plain(policy.shown), opacity: point.beaten ? 0.35 : 1,
-      marker: { symbol: policy.bound ? "square" : policy.again ? "triangle-up" : "circle", size: 11, color: colour(point.policy), line: { width: point.refused ? 2.5 : 0, color: css("--lost") } },
+      x: [point.x], y: [point.y], mode: chosen ? "markers+text" : "markers", text: [nameOf(point.policy)], textposition: point.x > 60 ? "middle left" : "middle right", name: nameOf(point.policy),
+      legendrank: policy.color ? 1 : 2, opacity: point.beaten ? 0.5 : 1, error_x: policy.color && point.reach ? bars(point.reach) : {}, error_y: policy.color && point.kept ? bars(point.kept) : {},
+      marker: { symbol: policy.bound ? "square" : "circle", size: chosen ? 17 : 11, color: colour(point.policy), line: { width: point.refused ? 2.5 : chosen ? 3 : 0, color: point.refused ? css("--lost") : css("--text") } },
       hovertemplate: "%{y:.1f}% kept at %{x:.1f}% of keep-all" + (point.refused ? ", " + (100 * point.refused).toFixed(1) + "% of calls refused" : "") + "<extra>" + plain(policy.shown) + "</extra>",
     });
   }
@@ -99,16 +107,16 @@ function drawTradeoff() {
 
 function drawAge() {
   if (!data.age.groups.length) return empty("chart-age", "No call needed anything old.");
-  draw("chart-age", data.age.rows.map((row) => ({
-    x: data.age.groups, y: row.kept, mode: "lines+markers", name: plain(data.policies[row.policy].shown),
-    line: { color: colour(row.policy), dash: dashOf(data.policies[row.policy]) }, hovertemplate: "%{x}: %{y:.0f}%<extra>" + plain(data.policies[row.policy].shown) + "</extra>",
+  draw("chart-age", data.age.rows.filter((row) => isShown(row.policy)).map((row) => ({
+    x: data.age.groups, y: row.kept, mode: "lines+markers", name: nameOf(row.policy), legendrank: data.policies[row.policy].color ? 1 : 2,
+    line: { color: colour(row.policy), dash: dashOf(data.policies[row.policy]), width: row.policy === data.chosen ? 3.5 : 1.6 }, hovertemplate: "%{x}: %{y:.0f}%<extra>" + plain(data.policies[row.policy].shown) + "</extra>",
   })), { xaxis: { title: "age in calls (n needs)", type: "category" }, yaxis: { title: "kept, %", range: [-4, 106] } });
 }
 
 function drawEstimates() {
   const transcript = data.transcripts[state.transcript];
-  draw("chart-estimates", Object.entries(transcript.calls).map(([n, calls]) => ({
-    x: calls.sent, y: calls.sent.map((sent, i) => sent ? 100 * (calls.estimated[i] - sent) / sent : 0), mode: "markers", name: plain(data.policies[n].shown),
+  draw("chart-estimates", Object.entries(transcript.calls).filter(([n]) => isShown(n)).map(([n, calls]) => ({
+    x: calls.sent, y: calls.sent.map((sent, i) => sent ? 100 * (calls.estimated[i] - sent) / sent : 0), mode: "markers", name: nameOf(n), legendrank: data.policies[n].color ? 1 : 2,
     marker: { color: colour(n), size: 5, opacity: 0.65 }, hovertemplate: "%{x:,} tokens: %{y:+.1f}%<extra>" + plain(data.policies[n].shown) + "</extra>",
   })), { xaxis: { title: "input tokens sent" }, yaxis: { title: "estimate error, %", zeroline: true } });
 }
@@ -137,7 +145,7 @@ function drawTable() {
       drawTable();
       $("table").querySelectorAll("th button")[n].focus();
     });
-    th.append(button, el("span", column.kind, "kind"));
+    th.append(button);
     if (state.sort === n) th.setAttribute("aria-sort", state.descending ? "descending" : "ascending");
     head.append(th);
   }
@@ -147,14 +155,17 @@ function drawTable() {
     // What isn't known stays last, whichever way.
     rows.sort((a, b) => key(a) === null ? 1 : key(b) === null ? -1 : (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) * (state.descending ? -1 : 1));
   }
-  for (const row of rows) {
-    const tr = el("tr", undefined, data.policies[row.policy].bound ? "bound" : "");
+  for (const row of rows.filter((one) => isShown(one.policy))) {
+    const tr = el("tr", undefined, (data.policies[row.policy].bound ? "bound" : "") + (row.policy === data.chosen ? " chosen" : ""));
+    tr.addEventListener("click", () => pickPolicy(row.policy));
     row.cells.forEach(([, text], n) => {
-      const td = el("td", n ? text : undefined, row.bad === n ? "bad" : "");
+      const td = el("td", n ? text : undefined, row.bad && data.columns[n].title === "refused" ? "bad" : "");
       if (n === 0) {
-        const swatch = el("span", undefined, "swatch");
+        const swatch = el("span", undefined, "swatch"), name = el("button", undefined, "name");
+        name.type = "button";
         swatch.style.background = colour(row.policy);
-        td.append(swatch, document.createTextNode(text));
+        name.append(swatch, text);
+        td.append(name);
       }
       tr.append(td);
     });
@@ -211,7 +222,7 @@ const FILL = { kept: "--kept", edited: "--edited", dropped: "--dropped", summari
 function drawTimeline() {
   const box = $("timeline"), canvas = box.querySelector("canvas"), ratio = window.devicePixelRatio || 1;
   const left = 108, width = Math.max(box.clientWidth - 2, left + grid.total * 3);
-  const cell = (width - left) / grid.total, high = grid.rows.length > 150 ? 4 : grid.rows.length > 60 ? 8 : 16, top = 18;
+  const cell = (width - left) / grid.total, high = grid.rows.length > 400 ? 8 : grid.rows.length > 60 ? 12 : 18, top = 18;
   canvas.style.width = width + "px";
   canvas.style.height = top + high * grid.rows.length + "px";
   canvas.width = width * ratio;
@@ -277,7 +288,37 @@ function choose(chosen) {
   drawTimeline();
 }
 
+function jump(chosen) {
+  choose(chosen);
+  const [x, y] = grid.at(chosen), box = $("timeline");
+  box.scrollTop = Math.max(0, y - box.clientHeight / 2);
+  box.scrollLeft = Math.max(0, x - box.clientWidth / 2);
+}
+
+function hit(text, chosen) {
+  const entry = el("li"), button = el("button", text);
+  button.type = "button";
+  button.addEventListener("click", () => jump(chosen));
+  entry.append(button);
+  return entry;
+}
+
+const MOST_HITS = 100;
+
+function drawLosses() {
+  const at = new Map(grid.rows.map((row, n) => [row.item, n])), lost = [...grid.lost].map((one) => one.split(":").map(Number)).filter(([, item]) => at.has(item));
+  $("losses-note").textContent = lost.length ? `${lost.length.toLocaleString("en")} ${lost.length > 1 ? "losses" : "loss"}${lost.length > MOST_HITS ? `, the first ${MOST_HITS}` : ""}: a call needed what was gone` : "No call needed what was gone.";
+  $("losses").replaceChildren(...lost.slice(0, MOST_HITS).map(([call, item]) => hit(`call ${call}: item ${item}, ${grid.rows[at.get(item)].tool || grid.rows[at.get(item)].kind}`, { call, row: at.get(item) })));
+}
+
+function drawHits() {
+  const wanted = $("search").value.toLowerCase();
+  const rows = wanted.length < 2 ? [] : grid.rows.map((row, n) => [row, n]).filter(([row]) => (row.tool + "\n" + row.text).toLowerCase().includes(wanted)).slice(0, MOST_HITS);
+  $("hits").replaceChildren(...rows.map(([row, n]) => hit(`item ${row.item}: ${row.tool || row.kind}`, { call: Math.min(grid.total, Math.max(1, row.first)), row: n })));
+}
+
 function listen() {
+  $("search").addEventListener("input", drawHits);
   const canvas = $("timeline").querySelector("canvas");
   canvas.addEventListener("click", (event) => choose(grid.place(event.offsetX, event.offsetY)));
   canvas.addEventListener("keydown", (event) => {
@@ -326,13 +367,84 @@ function fill(id, options, chosen, pick) {
   select.addEventListener("change", () => pick(select.value));
 }
 
+function drawAnswer() {
+  $("verdict").replaceChildren(...data.verdict.map((line) => el("p", line, /^Weak|Unsure|may be chance/.test(line) ? "weak" : "")));
+  const head = el("tr"), rows = data.card.map((cells) => {
+    const tr = el("tr");
+    cells.forEach((cell) => tr.append(el("td", cell)));
+    return tr;
+  });
+  for (const name of ["", "advised", "keep-all"]) head.append(el("th", name));
+  $("card").replaceChildren(...(rows.length ? [head, ...rows] : []));
+}
+
+function drawFilter() {
+  const boxes = data.policies.map((policy, n) => {
+    const label = el("label"), box = el("input"), swatch = el("span", undefined, "swatch");
+    box.type = "checkbox";
+    box.checked = isShown(n);
+    box.addEventListener("change", () => { if (box.checked) state.shown.add(n); else state.shown.delete(n); refilter(); });
+    swatch.style.background = colour(n);
+    label.append(box, " ", swatch, policy.shown);
+    return label;
+  });
+  $("boxes").replaceChildren(...boxes);
+  $("filtered").textContent = state.shown.size === data.policies.length ? "all" : `${state.shown.size} of ${data.policies.length}`;
+}
+
+function refilter() {
+  keep();
+  drawFilter();
+  drawTable(); drawTradeoff(); drawDollars(); drawAge(); drawGrowth(); drawEstimates();
+}
+
+function pickPolicy(n) {
+  state.policy = n;
+  $("policy").value = String(n);
+  keep();
+  drawPolicy();
+}
+
+// What is looked at stands in the address, so that it can be sent.
+function keep() {
+  const words = new URLSearchParams({ transcript: state.transcript, policy: state.policy, axis: state.axis });
+  if (state.shown.size < data.policies.length) words.set("only", [...state.shown].sort((a, b) => a - b).join("."));
+  history.replaceState(null, "", "#" + words);
+}
+
+function restore() {
+  const words = new URLSearchParams(location.hash.slice(1)), number = (name, most) => {
+    const value = Number(words.get(name));
+    return words.has(name) && Number.isInteger(value) && value >= 0 && value < most ? value : null;
+  };
+  state.transcript = number("transcript", data.transcripts.length) ?? 0;
+  state.policy = number("policy", data.policies.length) ?? data.start;
+  if (data.tradeoff[words.get("axis")]) state.axis = words.get("axis");
+  const only = (words.get("only") || "").split(".").filter(Boolean).map(Number).filter((n) => n in data.policies);
+  if (only.length) state.shown = new Set(only);
+}
+
+function save(name, blob) {
+  const link = el("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function saveTable() {
+  const quote = (text) => `"${String(text).replace(/"/g, '""')}"`;
+  const lines = [data.columns.map((column) => column.title), ...data.rows.filter((row) => isShown(row.policy)).map((row) => row.cells.map(([, text]) => text))];
+  save("policies.csv", new Blob([lines.map((cells) => cells.map(quote).join(",")).join("\n") + "\n"], { type: "text/csv" }));
+}
+
 function drawTranscript() { drawGrowth(); drawEstimates(); drawPolicy(); }
 function drawPolicy() {
   state.cell = null;
   $("cell").textContent = $("before").textContent = $("after").textContent = "";
-  drawCache(); buildGrid(); drawTimeline(); drawAudit();
+  drawCache(); buildGrid(); drawTimeline(); drawLosses(); drawHits(); drawAudit();
 }
-function drawAll() { drawTable(); drawTradeoff(); drawDollars(); drawAge(); drawTranscript(); }
+function drawAll() { drawFilter(); drawTable(); drawTradeoff(); drawDollars(); drawAge(); drawTranscript(); }
 
 $("title").textContent = data.title;
 $("about").textContent = data.about;
@@ -344,13 +456,20 @@ for (const [name, text] of [["--kept", "in view"], ["--edited", "edited"], ["--d
   entry.append(swatch, document.createTextNode(text));
   $("legend").append(entry);
 }
-state.policy = data.start;
 state.axis = data.tradeoff.dollars ? "dollars" : "tokens";
-fill("axis", Object.entries(data.tradeoff).filter(([, chart]) => chart).map(([key, chart]) => [key, chart.title]), state.axis, (value) => { state.axis = value; drawTradeoff(); });
-fill("transcript", data.transcripts.map((one, n) => [String(n), one.name]), "0", (value) => { state.transcript = Number(value); drawTranscript(); });
-fill("policy", data.policies.map((one, n) => [String(n), one.shown]), String(state.policy), (value) => { state.policy = Number(value); drawPolicy(); });
+restore();
+drawAnswer();
+$("more").textContent = data.more ? `the largest; ${data.more.toLocaleString("en")} more are in the tables` : "";
+$("all").addEventListener("click", () => { state.shown = new Set(data.policies.keys()); refilter(); });
+$("few").addEventListener("click", () => { state.shown = new Set([...data.policies.keys()].filter((n) => data.policies[n].color || data.policies[n].bound)); refilter(); });
+$("csv").addEventListener("click", saveTable);
+for (const button of document.querySelectorAll("[data-png]")) button.addEventListener("click", () => Plotly.downloadImage("chart-" + button.dataset.png, { format: "png", filename: button.dataset.png, scale: 2 }));
+for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", (event) => { event.preventDefault(); $(link.hash.slice(1)).scrollIntoView({ behavior: "smooth" }); });
+fill("axis", Object.entries(data.tradeoff).filter(([, chart]) => chart).map(([key, chart]) => [key, chart.title]), state.axis, (value) => { state.axis = value; keep(); drawTradeoff(); });
+fill("transcript", data.transcripts.map((one, n) => [String(n), one.name]), String(state.transcript), (value) => { state.transcript = Number(value); keep(); drawTranscript(); });
+fill("policy", data.policies.map((one, n) => [String(n), one.shown]), String(state.policy), (value) => { state.policy = Number(value); keep(); drawPolicy(); });
 listen();
 drawAll();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+dark.addEventListener("change", drawAll);
 addEventListener("resize", () => drawTimeline());
 document.documentElement.dataset.ready = "yes";

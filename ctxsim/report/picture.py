@@ -1,0 +1,72 @@
+"""What all pictures of a run agree on: its figures, the advice, which policies are drawn, and in which colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ctxsim.errors import unknown
+from ctxsim.report.advice import Advice, advise
+from ctxsim.report.pooled import Pooled
+from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
+from ctxsim.results import Run
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """A run as pictures show it. `labels` are drawn; `colors` has the number of a colour for at most seven of them."""
+
+    run: Run
+    pooled: Pooled
+    advice: Advice | None
+    labels: tuple[str, ...]
+    colors: dict[str, int]
+
+    @property
+    def chosen(self) -> str | None:
+        """The policy that is advised."""
+        return self.advice.take.policy if self.advice else None
+
+    def color(self, label: str) -> str:
+        """Return a policy's colour: grey for bounds, and beyond the seventh."""
+        return COLORS[self.colors[label]] if label in self.colors else OTHER_COLOR
+
+    def bound(self, label: str) -> bool:
+        """Return whether a policy is a bound."""
+        return label in self.run.info.bounds
+
+    def name(self, label: str) -> str:
+        """Return a policy's name for use beside a line or in a title."""
+        return short(self.run.info.shown.get(label, label))
+
+    def marked(self, label: str) -> str:
+        """Return the name beside a line: the advised policy and bounds say so."""
+        return ("▶ " if label == self.chosen else "") + self.name(label) + (" (bound)" if self.bound(label) else "")
+
+    @property
+    def many(self) -> str:
+        """Of how many transcripts the figures are."""
+        count = self.pooled.transcripts
+        return f"{count:,} transcript{'s' if count > 1 else ''}"
+
+
+def picture(run: Run, goal: str = "dollars", policies: Sequence[str] = ()) -> Picture:
+    """Return a run to draw: all its policies, or only these and the bounds. Raises UnknownName for one it hasn't."""
+    pooled = Pooled(run)
+    advice = advise(run, goal, pooled)
+    for label in policies:
+        if label not in run.labels:
+            raise unknown("policy", label, run.labels)
+    bounds = run.info.bounds
+    labels = tuple(label for label in run.labels if not policies or label in policies or label in bounds)
+    first = [label for label in worth_colour(advice) if label in labels]
+    return Picture(run, pooled, advice, labels, colors_of([one for one in labels if one not in bounds], first))
+
+
+def worth_colour(advice: Advice | None) -> list[str]:
+    """Return the policies that the advice speaks of, the advised one first; keep-all is a bound and stays grey."""
+    if advice is None:
+        return []
+    named = [advice.take, advice.losing_less, advice.cheaper]
+    labels = [one.policy for one in named if one is not None and not one.bound]
+    return list(dict.fromkeys([*labels, *advice.alike]))

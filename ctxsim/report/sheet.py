@@ -1,0 +1,225 @@
+"""A table as values with their texts, and its forms: for a terminal of any width, as JSON, CSV and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import msgspec
+
+Form = Literal["table", "json", "csv", "md"]
+
+FORMS: tuple[str, ...] = get_args(Form)
+
+SCHEMA = 1
+"""Of the JSON that every command prints; docs/output.md says what is in it."""
+
+LEAST_NAME = 20
+"""Characters that the first column keeps before another column drops out."""
+
+GAP = 2
+"""Characters beside each column."""
+
+EDGES = 1
+"""Characters left of all columns."""
+
+
+BOUND = " (bound)"
+"""What stands behind the name of a bound."""
+
+
+class Cell(NamedTuple):
+    """A value for programs and its text for people; what isn't known is None and a dash."""
+
+    value: Any
+    text: str
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column: its name in files and options, its heading, what it means. The larger `rank`, the sooner it leaves a
+    terminal that is too narrow; 0 never does.
+    """
+
+    name: str
+    heading: str
+    about: str = ""
+    left: bool = False
+    rank: int = 0
+
+
+class Sheet(msgspec.Struct, frozen=True):
+    """One table. `rows` hold a Cell or a plain value for each column; `marks` say how a row looks: bad or dim."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    marks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def only(self, names: Sequence[str]) -> Sheet:
+        """Return the sheet with these columns in this order; its first column always stays."""
+        numbers = {column.name: number for number, column in enumerate(self.columns)}
+        wanted = list(dict.fromkeys([0, *(numbers[name] for name in names if name in numbers)]))
+        rows = tuple(tuple(row[number] for number in wanted) for row in self.rows)
+        return msgspec.structs.replace(self, columns=tuple(self.columns[number] for number in wanted), rows=rows)
+
+
+def sheet(name: str, title: str, columns: Sequence[str | Column], rows: Sequence[Sequence[Any]], **more: Any) -> Sheet:
+    """Return a sheet of plain columns: a name alone is its heading, the first one stands to the left."""
+    made = [Column(one, one, left=not n) if isinstance(one, str) else one for n, one in enumerate(columns)]
+    return Sheet(name, title, tuple(made), tuple(tuple(row) for row in rows), **more)
+
+
+def text_of(cell: Any) -> str:
+    """Return what people see of a cell."""
+    if isinstance(cell, Cell):
+        return cell.text
+    if cell is None:
+        return "-"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return f"{cell:,.4g}"
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+
+
+def value_of(cell: Any) -> Any:
+    """Return what programs see of a cell."""
+    return cell.value if isinstance(cell, Cell) else cell
+
+
+def text_rows(one: Sheet) -> list[dict[str, str]]:
+    """Return a sheet's rows as texts by heading."""
+    headings = [column.heading for column in one.columns]
+    return [dict(zip(headings, map(text_of, row), strict=True)) for row in one.rows]
+
+
+def value_rows(one: Sheet) -> list[dict[str, Any]]:
+    """Return a sheet's rows as values by the columns' names; a value of several parts is several columns."""
+    found = []
+    for row in one.rows:
+        values: dict[str, Any] = {}
+        for column, cell in zip(one.columns, row, strict=True):
+            value = value_of(cell)
+            if isinstance(value, dict):
+                values |= {f"{column.name}{part and '_'}{part}": inner for part, inner in value.items()}
+            else:
+                values[column.name] = value
+        found.append(values)
+    return found
+
+
+def as_json(command: str, sheets: Sequence[Sheet], **more: Any) -> str:
+    """Return the one JSON of every command: what was asked, its tables, and whatever else it says."""
+    tables = [
+        {
+            "name": one.name,
+            "title": one.title,
+            "columns": {column.name: column.about for column in one.columns},
+            "rows": value_rows(one),
+            "notes": list(one.notes),
+        }
+        for one in sheets
+    ]
+    return json.dumps({"schema": SCHEMA, "command": command, **more, "tables": tables}, indent=2, default=str) + "\n"
+
+
+def as_csv(sheets: Sequence[Sheet]) -> str:
+    """Return the tables as CSV, with an empty line between two of them."""
+    found = []
+    for one in sheets:
+        out = io.StringIO()
+        rows = value_rows(one)
+        names = list(dict.fromkeys(name for row in rows for name in row)) or [column.name for column in one.columns]
+        writer = csv.DictWriter(out, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        found.append(out.getvalue())
+    return "\n".join(found)
+
+
+def as_markdown(one: Sheet) -> str:
+    """Return a table as Markdown, with whole labels."""
+    lines = [
+        "| " + " | ".join(column.heading for column in one.columns) + " |",
+        "|" + "|".join("---" if column.left else "--:" for column in one.columns) + "|",
+    ]
+    for row in one.rows:
+        texts = [text_of(cell).replace("\n", " ") for cell in row]
+        if one.columns[0].name == "policy":
+            label = texts[0].removesuffix(BOUND)
+            texts[0] = in_backticks(label) + (BOUND if label != texts[0] else "")
+        lines.append("| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def in_backticks(text: str) -> str:
+    """Return a text as Markdown code, whatever backticks and line ends it has: the fence is longer than any of them."""
+    text = " ".join(text.split("\n"))
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def fitting(one: Sheet, width: int) -> tuple[Sheet, list[str]]:
+    """Return the sheet with what fits into a width, and the names of the columns that left."""
+    left: list[str] = []
+    while True:
+        others = sum(_widths(one)[1:]) + GAP * len(one.columns) + EDGES
+        leaving = max(one.columns[1:], key=lambda column: column.rank, default=None)
+        if width - others >= min(LEAST_NAME, _widths(one)[0]) or leaving is None or not leaving.rank:
+            return one, left
+        left.append(leaving.name)
+        one = one.only([column.name for column in one.columns if column is not leaving])
+
+
+def blocks(one: Sheet, width: int) -> list[Sheet]:
+    """Return the sheet as tables that fit into a width, below each other, each with the first column."""
+    widths = _widths(one)
+    first = min(widths[0], max(LEAST_NAME, width // 3))
+    parts: list[list[str]] = [[]]
+    room = width - first - GAP - EDGES
+    for column, needs in zip(one.columns[1:], widths[1:], strict=True):
+        if parts[-1] and room < needs + GAP:
+            parts.append([])
+            room = width - first - GAP - EDGES
+        parts[-1].append(column.name)
+        room -= needs + GAP
+    return [one.only(names) for names in parts]
+
+
+def _widths(one: Sheet) -> list[int]:
+    """How wide each column's longest line is."""
+    return [
+        max(len(line) for text in (column.heading, *(text_of(row[n]) for row in one.rows)) for line in text.split("\n"))
+        for n, column in enumerate(one.columns)
+    ]
+
+
+def rich_table(one: Sheet, width: int) -> Any:
+    """Return a table for a terminal of this width: long names wrap, what is bad is red, what matters less dim."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from ctxsim.report.style import wrap_label
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), width=None)
+    widths = _widths(one)
+    room = max(12, width - sum(widths[1:]) - GAP * len(widths) - EDGES)
+    for n, column in enumerate(one.columns):
+        # A name that can't be broken anywhere is folded; it takes no room from figures.
+        fold = {"max_width": room, "overflow": "fold"} if not n else {"no_wrap": True}
+        table.add_column(column.heading, justify="left" if column.left else "right", **fold)
+    styles = {"bad": "red", "dim": "dim", "chosen": "bold green"}
+    for n, row in enumerate(one.rows):
+        texts = [text_of(cell) for cell in row]
+        texts[0] = wrap_label(texts[0], room)
+        mark = one.marks[n] if one.marks else ""
+        table.add_row(*(Text(text) for text in texts), style=styles.get(mark, ""))
+    return table

@@ -1,0 +1,50 @@
+"""Runs with a summary written by hand: what advice and tables are made from, with figures that can be added up."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ctxsim.results import Run, RunInfo, Tables, read_run
+from ctxsim.results.columns import SummaryRow
+from ctxsim.results.writer import RunWriter
+
+Table = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def made_run(folder: Path, rows: Table, bounds: Sequence[str] = ("keep-all",)) -> Run:
+    """A run of some policies, each with a few columns of each of its transcripts; keep-all's come first.
+
+    Unless said otherwise a transcript has 10 calls, is its own session, and all of what it needed is kept.
+    """
+    keep_all = [dict(row) for row in rows["keep-all"]]
+    tables = Tables()
+    for label, given in rows.items():
+        for n, (row, whole) in enumerate(zip(given, keep_all, strict=True)):
+            cost, base = row.get("cost_usd"), whole.get("cost_usd")
+            tokens = row.get("tokens_sum", 1000)
+            values = {
+                "transcript": f"t{n}", "root": f"t{n}", "policy": label, "calls": 10, "survival": 1.0,
+                "calls_with_aged_needs": 1, "tokens_sum": tokens, "tokens_peak": tokens // 10,
+                "tokens_full_sum": whole.get("tokens_sum", 1000),
+                "cost_vs_keep_all": cost / base if cost is not None and base else None, "size": "counted",
+                **row,
+            }  # fmt: skip
+            tables.summary.append(SummaryRow(**(_nothing() | values)))
+    info = RunInfo(
+        name="made", title="Made by hand", ctxsim="0", tokenizers={}, policies=tuple(rows), shown={},
+        bounds=tuple(bounds), limits={}, providers=({},), inputs=(), detectors=(),
+    )  # fmt: skip
+    with RunWriter(folder) as writer:
+        writer.write(tables)
+        writer.finish(info)
+    return read_run(folder)
+
+
+def _nothing() -> dict[str, Any]:
+    """A row in which nothing is known, and nothing happened."""
+    empty = {str: "", int: 0, float: 0.0}
+    hints = typing.get_type_hints(SummaryRow)
+    return {name: empty.get(hint) for name, hint in hints.items()}

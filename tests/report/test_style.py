@@ -1,0 +1,65 @@
+"""Colours that everybody can tell apart and read, by name; names that fit."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from ctxsim.report.style import COLORS, DARK_COLORS, OTHER_COLOR, colors_of, middle_cut, short
+
+# Machado, Oliveira and Fernandes (2009): what red-blind and green-blind eyes see of linear RGB.
+EYES = {
+    "ordinary": np.eye(3),
+    "green-blind": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]
+    ),
+    "red-blind": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+}
+
+
+def linear(color: str) -> np.ndarray:
+    channels = np.array([int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    """CIE 1976 L*a*b* of linear sRGB, white D65."""
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    x, y, z = np.cbrt(to_xyz @ np.clip(rgb, 0, 1) / np.array([0.9505, 1, 1.089]))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def contrast(one: str, other: str) -> float:
+    """By WCAG 2."""
+    low, high = sorted(float(linear(color) @ [0.2126, 0.7152, 0.0722]) + 0.05 for color in (one, other))
+    return high / low
+
+
+@pytest.mark.parametrize(("colors", "ground"), [(COLORS, "#ffffff"), (DARK_COLORS, "#15181c")])
+def test_colours_are_told_apart_and_read(colors: tuple[str, ...], ground: str) -> None:
+    assert len(colors) == 7
+    assert min(contrast(color, ground) for color in (*colors, *([OTHER_COLOR] if ground == "#ffffff" else []))) >= 4.5
+    for eyes, seen in EYES.items():
+        for one, other in combinations(colors, 2):
+            assert np.linalg.norm(lab(seen @ linear(one)) - lab(seen @ linear(other))) > 17, (eyes, one, other)
+
+
+def test_a_name_keeps_its_colour_and_seven_have_one() -> None:
+    labels = [f"policy-{n}" for n in range(12)]
+    found = colors_of(labels)
+    assert list(found) == labels[:7] and sorted(found.values()) == list(range(7))
+    # Alone each has the colour of its name, whoever else there is.
+    alone = {label: colors_of([label])[label] for label in labels}
+    assert colors_of(labels[::-1])[labels[-1]] == alone[labels[-1]]
+    assert next(iter(colors_of(labels, ["policy-9"]))) == "policy-9"
+
+
+def test_long_names_lose_their_middle() -> None:
+    assert short("token-budget:budget=40000,retain=500") == "token-budget 40K/500"
+    cut = short("json-aware+round-summary+token-approx-budget+head-tail:lines=3,bytes=4")
+    assert len(cut) == 40 and cut.startswith("json-aware") and cut.endswith("3/4") and "…" in cut
+    assert middle_cut("abcdefgh", 5) == "ab…gh"
