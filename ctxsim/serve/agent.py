@@ -33,7 +33,8 @@ class Helper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One agent. Texts may hold `{url}`, `{window}`, `{output}`, `{share}`, `{prompt}`, `{home}` and `{folder}`.
 
-    `also` is installed beside the package. `files` are written before the first prompt, by path under its home or, with
+    `programs` is the folder of an npm package that holds the binary itself, with `{machine}` as in linux-x64. `also` is
+    installed beside the package. `files` are written before the first prompt, by path under its home or, with
     `folder:`, its working folder. `command` is for one prompt, `resume` for a later one; `stdin`: it goes there.
     `tools` are templates of the calls that read a file, in order of preference; `ends` is the call that ends a turn,
     where a text doesn't. `tells`: what the run can't enforce, in one line.
@@ -45,6 +46,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     also: tuple[str, ...] = ()
     installer: Literal["npm", "pip", ""] = ""
     binary: str = ""
+    programs: str = ""
     node: str = ""
     source: str = ""
     date: str = ""

@@ -54,13 +54,14 @@ def _installed(agent: Agent, folder: Path) -> list[Path]:
     programs = modules / ".bin" if agent.installer == "npm" else folder / "bin"
     if not (programs / (agent.binary or "python")).exists():
         return []
-    return [*([modules / _node_package() / "bin"] if agent.node else []), programs]
+    own = [modules / agent.programs.replace("{machine}", _machine())] if agent.programs else []
+    return [*own, *([modules / f"node-{_machine()}" / "bin"] if agent.node else []), programs]
 
 
-def _node_package() -> str:
-    """The npm package that is a Node for this machine."""
+def _machine() -> str:
+    """This machine as names of npm packages have it: linux-x64."""
     machine = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
-    return f"node-{sys.platform}-{machine}"
+    return f"{sys.platform}-{machine}"
 
 
 def _install(agent: Agent, folder: Path) -> None:
@@ -68,7 +69,7 @@ def _install(agent: Agent, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pinned = f"{agent.package}@{agent.version}"
     if agent.installer == "npm":
-        node = [f"{_node_package()}@{agent.node}"] if agent.node else []
+        node = [f"node-{_machine()}@{agent.node}"] if agent.node else []
         options = ["--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"]
         _run(agent, [_program(agent, "npm"), "install", *options, pinned, *agent.also, *node])
     elif agent.installer == "pip":

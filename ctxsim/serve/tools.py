@@ -41,8 +41,13 @@ def tool_call(
     return None
 
 
-def _filled(template: Template, path: str) -> dict[str, Any]:
-    return {key: value.replace("{file}", path) if isinstance(value, str) else value for key, value in template.items()}
+def _filled(template: Any, path: str) -> Any:
+    """Return a template with the path in its place, however deep."""
+    if isinstance(template, str):
+        return template.replace("{file}", path)
+    if isinstance(template, Mapping):
+        return {key: _filled(value, path) for key, value in template.items()}
+    return [_filled(value, path) for value in template] if isinstance(template, list) else template
 
 
 def _arguments(tool: Tool, key: str, value: str) -> dict[str, Any]:

@@ -17,8 +17,8 @@ pytestmark = [
     pytest.mark.skipif(not os.environ.get("CTXSIM_LIVE"), reason="drives real agents: set CTXSIM_LIVE=1"),
 ]
 
-DIFFERS = 0.005
-"""Dates, paths and ids stand in the prompts: a request may differ by so much."""
+DIFFERS = 40
+"""Dates, ids and the path of its program stand in an agent's prompts: a request may differ by so many tokens."""
 
 
 @pytest.mark.parametrize("name", ["codex", "pi", "opencode", "qwen-code"])
@@ -33,4 +33,4 @@ def test_an_agent_decides_as_it_did(name: str, tmp_path: Path) -> None:
         (kind, step, status) for kind, step, status, *_ in before
     ]
     for entry, (_, _, _, tokens, _) in zip(entries, before, strict=True):
-        assert abs(entry.tokens - tokens) <= DIFFERS * tokens
+        assert abs(entry.tokens - tokens) <= DIFFERS

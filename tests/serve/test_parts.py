@@ -86,6 +86,7 @@ READER = Tool("read", {"filePath": {"type": "string"}, "limit": {"type": "number
         ([READER], {}, "/w", ("read", {"filePath": "/w/result_0002.txt"})),
         ([SHELL, READER], {"read": {"filePath": "{file}", "limit": 9}}, "/w",
          ("read", {"filePath": "/w/result_0002.txt", "limit": 9})),
+        ([SHELL], {"bash": {"commands": ["cat {file}"]}}, "/w", ("bash", {"commands": ["cat /w/result_0002.txt"]})),
         ([Tool("think", {"thought": {}})], {}, "/w", None),
     ],
 )  # fmt: skip
