@@ -10,7 +10,20 @@ from ctxsim.errors import InputError
 from ctxsim.readers.reader import owner
 from ctxsim.readers.source import Source, archive_members, standard_input
 
-SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip")
+SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet")
+
+COLUMN = "column:"
+"""`column:NAME:PATH` is a path whose tables hold the conversations in that column."""
+
+
+def in_column(path: str, column: str) -> str:
+    """Return a path as that of tables with the conversations in that column."""
+    return f"{COLUMN}{column}:{path}"
+
+
+def bare(path: str) -> str:
+    """Return a path without the column that it may name."""
+    return path.removeprefix(COLUMN).partition(":")[2] if path.startswith(COLUMN) else path
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -28,19 +41,29 @@ def _walk(folder: Path) -> Iterator[Path]:
 def sources(*paths: str) -> Iterator[Source]:
     """Return what paths on the command line mean: `-`, a file, an archive, or a folder, walked in sorted order.
 
-    `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a pattern. What several
-    of them mean comes once. Raises InputError if one means nothing.
+    `column:NAME:path` names the column of tables. `@file` is a list of such paths, a line each; what has * or ? or [ in
+    it and isn't there is a pattern. What several of them mean comes once. Raises InputError if one means nothing.
     """
     seen = set()
     for path in paths:
         for source in _sources(path):
-            key = (source.path.resolve() if source.path else source.name, source.member)
+            key = (source.path.resolve() if source.path else source.name, source.member, source.column)
             if key not in seen:
                 seen.add(key)
                 yield source
 
 
 def _sources(path: str) -> Iterator[Source]:
+    if path.startswith(COLUMN):
+        column, _, path = path.removeprefix(COLUMN).partition(":")
+        if not column or not path:
+            raise InputError(f"{COLUMN}{column}", f"is not {COLUMN}NAME:PATH")
+        for source in _sources(path):
+            source.column = source.column or column
+            # Transcripts of two columns of one table are two.
+            source.name = f"{source.name}:{column}"
+            yield source
+        return
     if path == "-":
         yield standard_input()
         return

@@ -36,6 +36,7 @@ class Source:
         data: bytes | None = None,
         named: bool = False,
         member: str | None = None,
+        column: str = "",
     ) -> None:
         # A file name that isn't UTF-8 is shown with ? and opened by its path.
         self.name = name.encode("utf-8", "replace").decode("utf-8")
@@ -43,6 +44,8 @@ class Source:
         self.member = member
         self.named = named
         """Whether the user named it; else it was found in a folder or an archive."""
+        self.column = column
+        """The column of a table that holds the conversations, where the user named one."""
         self._data = data
 
     def open(self) -> BinaryIO:
