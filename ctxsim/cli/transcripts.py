@@ -4,19 +4,41 @@ from __future__ import annotations
 
 import sys
 from collections import Counter as Frequencies
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import click
+import msgspec
 
 from ctxsim.cli import options
 from ctxsim.cli.reading import Reading
 from ctxsim.readers.formats import ctxsim_jsonl
+from ctxsim.readers.formats.atif.written import documents, unwritable
 from ctxsim.results.files import replacing
 from ctxsim.studies.survey import Against, against_usage, check, per_format, sizes
 from ctxsim.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.transcript import Transcript
+
+
+def _own(reading: Reading) -> Iterator[bytes]:
+    return (line for transcript in reading for line in ctxsim_jsonl.lines(transcript))
+
+
+def _atif(reading: Reading) -> Iterator[bytes]:
+    return map(msgspec.json.encode, documents(_writable(reading)))
+
+
+def _writable(reading: Reading) -> Iterator[Transcript]:
+    for transcript in reading:
+        if why := unwritable(transcript):
+            reading.left_out.append(f"{transcript.name}: {why}")
+        else:
+            yield transcript
+
+
+WRITTEN = {"ctxsim": _own, "atif": _atif}
+"""By the name of a format, how transcripts are written as lines of it."""
 
 
 @click.group("transcripts")
@@ -65,22 +87,23 @@ def _print_against(reading: Reading, engine: Any) -> None:
 
 @command.command("convert")
 @options.some_paths
+@click.option("--to", "form", type=click.Choice(list(WRITTEN)), default="ctxsim", show_default=True, help="Format.")
 @click.option("-o", "--output", type=options.PATH, help="File to write; standard output without it.")
-def convert_command(paths: tuple[str, ...], output: Path | None) -> None:
-    """Write transcripts of any format as ctxsim JSONL."""
+def convert_command(paths: tuple[str, ...], form: str, output: Path | None) -> None:
+    """Write transcripts of any format as ctxsim JSONL, or as ATIF: a document a line, sub-agents in their parent."""
     reading = Reading(paths)
+    lines = WRITTEN[form](reading)
     if output is None:
-        _convert(reading, sys.stdout.buffer)
+        _write(lines, sys.stdout.buffer)
     else:
         with replacing(output) as temporary, temporary.open("wb") as stream:
-            _convert(reading, stream)
+            _write(lines, stream)
     reading.finish()
 
 
-def _convert(transcripts: Iterable[Transcript], stream: IO[bytes]) -> None:
-    for transcript in transcripts:
-        for line in ctxsim_jsonl.lines(transcript):
-            stream.write(line + b"\n")
+def _write(lines: Iterable[bytes], stream: IO[bytes]) -> None:
+    for line in lines:
+        stream.write(line + b"\n")
 
 
 @command.command("stats")
