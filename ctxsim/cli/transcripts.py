@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,6 +14,7 @@ import msgspec
 
 from ctxsim.cli import options
 from ctxsim.cli.reading import Reading
+from ctxsim.cli.terminal import safe
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.formats.atif.written import documents, unwritable
 from ctxsim.results.files import replacing
@@ -128,6 +130,29 @@ def stats_command(paths: tuple[str, ...], tokenizer: str, by: tuple[str, ...]) -
                 f"{row.max_chars:>10,} {row.tokens:>10,} {row.tokens / total:>6.1%} {ratio:>5}"
             )
     reading.finish()
+
+
+@command.command("find")
+@click.option("--paths", "list_paths", is_flag=True, help="Print the paths alone, one a line.")
+def find_command(list_paths: bool) -> None:
+    """List the sessions that agents keep on this machine, without reading them; `@found` as a path means all."""
+    from ctxsim.readers.places import PLACES, kept
+
+    found = list(kept())
+    if list_paths:
+        for one in found:
+            for path in one.paths:
+                click.echo(safe(str(path)))
+        return
+    for one in found:
+        span = " to ".join(f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" for at in (one.first_s, one.last_s))
+        click.echo(
+            f"{one.place.agent:<12} {len(one.paths):>6,} paths {one.bytes / 1e6:>9,.1f} MB  {span}  "
+            f"{one.place.format:<12} {safe(str(one.folder))}"
+        )
+    if not found:
+        agents = ", ".join(dict.fromkeys(place.agent for place in PLACES))
+        click.echo(f"no sessions of {agents} on this machine")
 
 
 @command.command("formats")

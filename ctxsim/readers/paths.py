@@ -7,10 +7,15 @@ from glob import glob
 from pathlib import Path
 
 from ctxsim.errors import InputError
+from ctxsim.readers.places import kept
 from ctxsim.readers.reader import owner
 from ctxsim.readers.source import Source, archive_members, standard_input
+from ctxsim.readers.source.git import GIT, git_sources
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet")
+
+FOUND = "@found"
+"""The sessions that agents keep on this machine."""
 
 COLUMN = "column:"
 """`column:NAME:PATH` is a path whose tables hold the conversations in that column."""
@@ -41,8 +46,9 @@ def _walk(folder: Path) -> Iterator[Path]:
 def sources(*paths: str) -> Iterator[Source]:
     """Return what paths on the command line mean: `-`, a file, an archive, or a folder, walked in sorted order.
 
-    `column:NAME:path` names the column of tables. `@file` is a list of such paths, a line each; what has * or ? or [ in
-    it and isn't there is a pattern. What several of them mean comes once. Raises InputError if one means nothing.
+    `git:repository@ref:folder` are files of a commit, `@found` what agents keep here. `column:NAME:path` names the
+    column of tables. `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a
+    pattern. What several of them mean comes once. Raises InputError if one means nothing.
     """
     seen = set()
     for path in paths:
@@ -63,6 +69,12 @@ def _sources(path: str) -> Iterator[Source]:
             # Transcripts of two columns of one table are two.
             source.name = f"{source.name}:{column}"
             yield source
+        return
+    if path.startswith(GIT):
+        yield from git_sources(path)
+        return
+    if path == FOUND and not Path(path).exists():
+        yield from _found()
         return
     if path == "-":
         yield standard_input()
@@ -95,6 +107,14 @@ def _sources(path: str) -> Iterator[Source]:
             yield Source(str(file), file, named=file == root)
     if not any_found:
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
+
+
+def _found() -> Iterator[Source]:
+    """The sessions of every agent on this machine."""
+    paths = [path for place in kept() for path in place.paths]
+    if not paths:
+        raise InputError(FOUND, "finds no sessions of agents on this machine. See: ctxsim transcripts find")
+    yield from (Source(str(path), path) for path in paths)
 
 
 def _listed(path: str) -> Iterator[Source]:
