@@ -13,8 +13,8 @@ sessions. `ctxsim transcripts check PATH` says what was found, what was left out
 | path | means |
 |---|---|
 | `@found` | the sessions that agents keep on this machine; `ctxsim transcripts find` lists them unread |
-| `git:REPOSITORY[@REF][:FOLDER]` | files of a commit, without a checkout; of several versions of a session the longest |
-| `column:NAME:PATH` | tables whose conversations stand in that column, as `--column NAME` says it for all paths |
+| `git:REPOSITORY[@REF][:FOLDER]` | files of a commit, read without a checkout: the longest version of each session |
+| `column:NAME:PATH` | tables whose conversations stand in that column; `--column NAME` says so of all paths |
 | `@FILE`, `-`, `*?[` | a list of paths, one a line; standard input; a pattern |
 
 Left out of every format: what was never sent to the model (display texts, file snapshots, telemetry). Mended and noted

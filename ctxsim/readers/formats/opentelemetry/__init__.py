@@ -58,6 +58,7 @@ CUT = "attribute(s) of messages that are cut, no complete JSON: their requests l
 LOST = "attribute(s) or event(s) lost at the SDK's limits: what was sent may be short"
 REDACTED = "text(s) redacted before export: counts are of what stands for them"
 SHORT = "response(s) whose text later requests leave out: taken from where they were made"
+NO_TOOLS = "the tool definitions are not recorded"
 ORPHANS = "span(s) whose parent is missing: sampled away, or exported elsewhere"
 
 
@@ -116,7 +117,7 @@ def _conversations(
             for call in transcript.calls if not agent else ():
                 if call.time_s in times:
                     whose.setdefault(call.time_s or 0.0, (times[call.time_s], transcript.name))
-            yield msgspec.structs.replace(transcript, parent=parent) if parent else transcript
+            yield _with_parent(transcript, parent)
     if not order:
         empty = Assembly(source.name, NAME)
         empty.head_recorded = False
@@ -151,6 +152,14 @@ def _has_text(parts: tuple[Part, ...]) -> bool:
 
 def _call_ids(parts: tuple[Part, ...]) -> tuple[str, ...]:
     return tuple(part.call_id for part in parts if part.call_id)
+
+
+def _with_parent(transcript: Transcript, parent: str | None) -> Transcript:
+    """Return a transcript as a child; where calls are made of tools that no span defines, its head is incomplete."""
+    head, notes = transcript.head, transcript.notes
+    if not head.tools and any(item.kind == "tool_call" for item in transcript.items):
+        head, notes = msgspec.structs.replace(head, recorded=False), (*notes, NO_TOOLS)
+    return msgspec.structs.replace(transcript, head=head, notes=notes, parent=parent or transcript.parent)
 
 
 def _spans(source: Source, sample: Sample, notes: list[str]) -> list[Span]:
