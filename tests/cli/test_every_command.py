@@ -30,7 +30,8 @@ ANSWERS = {
     "report a --out page.html": r"^page\.html \(\d\.\d MB\)$",
     "plot a --out charts --format svg": r"charts/token-growth\.svg\n[\s\S]*charts/survival-age\.svg",
     "doctor --policy mask:keep=1 --defect task-lost": r"task-lost[\s\S]*mask:keep=1: 0 of 1 known defects",
-    "doctor --policies papers --defect task-lost --format md": r"^1\. task-lost: [\s\S]*^\| mask +\| +0 \| +· \|$",
+    "doctor --policies papers --defect task-lost --format md": r"^\| policy \| has \| 1 \|[\s\S]*^\| `mask` \| 0 \|",
+    "transcripts find": r"claude|no sessions|agent",
     "compactions logs --out c": r"^0 recorded compactions in 6 transcripts",
     "claims --seed 000": r"000  [\s\S]*\d+ claims: .*reproduced",
     "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: predicted without",
@@ -82,11 +83,17 @@ ROWS = (
     "calibrate logs -o own.json --no-plots",
     "models claude-sonnet-4-5", "policies", "estimators", "scenarios", "tokenizers", "transcripts check logs",
     "transcripts check logs --against-usage", "transcripts stats logs",
+    "doctor --policy mask:keep=1 --defect task-lost",
 )  # fmt: skip
 """Every command that prints rows."""
 
-NO_ROWS = {"transcripts", "replay", "report", "plot", "columns", "check-policy", "check-estimator"}
-"""Those that draw, print a page of the documentation, or one conversation; and the group, whose commands are above."""
+NO_ROWS = {
+    "transcripts", "replay", "report", "plot", "columns", "check-policy", "check-estimator", "serve", "drive",
+    "compactions",
+}  # fmt: skip
+"""Those that draw, print a page of the documentation, one conversation or their own report; and the group, whose
+commands are above.
+"""
 
 
 @pytest.mark.slow
