@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, overload
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Literal, overload
 
 import msgspec
 
@@ -84,14 +86,7 @@ class View(Sequence[Item]):
 
     def messages(self) -> list[list[Item]]:
         """Return the items grouped into messages."""
-        groups: list[list[Item]] = []
-        number: int | None = None
-        for item in self:
-            if item.message != number:
-                groups.append([])
-                number = item.message
-            groups[-1].append(item)
-        return groups
+        return [list(group) for _, group in groupby(self, attrgetter("message"))]
 
     def exchanges(self) -> list[list[Item]]:
         """Return the items grouped so that a response stands with the results that answer it.
@@ -100,11 +95,11 @@ class View(Sequence[Item]):
         """
         groups: list[list[Item]] = []
         for message in self.messages():
-            asked = groups and any(item.kind == "tool_call" for item in groups[-1])
-            if message[0].kind == "tool_result" and asked:
+            answers = groups and message[0].kind == "tool_result"
+            if answers and any(item.kind == "tool_call" for item in groups[-1]):
                 groups[-1].extend(message)
             else:
-                groups.append(list(message))
+                groups.append(message)
         return groups
 
     def position(self, place: int) -> int:
@@ -182,21 +177,37 @@ class View(Sequence[Item]):
             position += 1
         items = self._items[: self._length]
         items.insert(position, made)
-        return self._with(items, self.size + self._measure(made), (Edit(None, made, position, reason),))
+        view = self._with(items, self.size + self._measure(made), (Edit(None, made, position, reason),))
+        view._results = self._results
+        return view
 
     def _edit(self, changes: Mapping[int, Item | None], reason: str) -> View:
         if not changes:
             return self
-        items: list[Item | None] = list(self._items[: self._length])
+        items: list[Any] = self._items[: self._length]
         edits: list[Edit] = []
         size = self.size
         for position, place in sorted((self.position(place), place) for place in changes):
-            before = self._items[position]
-            after = changes[place]
-            items[position] = after
+            before = items[position]
+            after = items[position] = changes[place]
             size += (self._measure(after) if after else 0) - self._measure(before)
             edits.append(Edit(before, after, position, reason))
-        return self._with([item for item in items if item is not None], size, tuple(edits))
+        if None in changes.values():
+            items = list(filter(None, items))
+        view = self._with(items, size, tuple(edits))
+        view._results = self._results_after(edits)
+        return view
+
+    def _results_after(self, edits: Sequence[Edit]) -> tuple[list[Item], int] | None:
+        if self._results is None:
+            return None
+        found = self.results
+        # From the back, so that what is in front keeps its position.
+        for edit in reversed(edits):
+            if edit.before is not None and edit.before.kind == "tool_result":
+                at = bisect_left(found, edit.before.place, key=lambda item: item.place)
+                found[at : at + 1] = [edit.after] if edit.after else []
+        return found, len(found)
 
     def _with(self, items: list[Item], size: int, edits: tuple[Edit, ...]) -> View:
         view = View.__new__(View)

@@ -28,7 +28,7 @@ def grown(transcript: Transcript) -> View:
 def test_any_edits_keep_size_order_and_the_old_view(transcript: Transcript, data: st.DataObject) -> None:
     view = grown(transcript)
     for _ in range(4):
-        before = list(view)
+        before, results = list(view), view.results
         places = [item.place for item in view]
         chosen = data.draw(st.sets(st.sampled_from(places), max_size=3) if places else st.just(set()))
         action = data.draw(st.sampled_from(["drop", "rewrite", "insert"]))
@@ -43,6 +43,8 @@ def test_any_edits_keep_size_order_and_the_old_view(transcript: Transcript, data
             edited = view.insert("note", at, "r", sources=chosen)
             assert len(edited) == len(view) + 1
         assert list(view) == before, "an edit changed the view that it was made from"
+        assert view.results == results, "an edit changed the results of the view that it was made from"
+        assert edited.results == [item for item in edited if item.kind == "tool_result"]
         assert edited.size == sum(len(item.text) for item in edited)
         assert [item.order for item in edited] == sorted(item.order for item in edited)
         assert len(edited) == len(view) + sum(

@@ -6,6 +6,7 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 from ctxsim.provider.vendor import Framing
 from ctxsim.transcript import Head, Item
@@ -52,6 +53,8 @@ class Rendering:
         self._plain = self._framing == Framing()
         self._count = count
         self._text = text
+        self._known: dict[int, tuple[Item, Item | None, Item | None, int, int]] = {}
+        """By place, an item as it was rendered last: it and the two before it, its tokens, its hash."""
         self._start(head)
 
     def _start(self, head: Head) -> None:
@@ -81,23 +84,35 @@ class Rendering:
         return self.tokens[-1]
 
     def follow(self, items: Sequence[Item], changed_from: int) -> int:
-        """Become the rendering of these items, of which those before `changed_from` are the same; return its tokens."""
+        """Become the rendering of these items, of which those before `changed_from` are the same; return its tokens.
+
+        Behind an edit only items that differ, by identity, or stand behind others are rendered again.
+        """
         keep = min(changed_from, len(self.items), len(items))
         del self.items[keep:], self.hashes[HEAD_POSITIONS + keep :], self.tokens[HEAD_POSITIONS + keep :]
-        for item in items[keep:]:
-            self.append(item)
+        before, last = ([None, None, *self.items[max(0, keep - 2) :]])[-2:]
+        tokens, hashes, known = [self.tokens.pop()], [self.hashes.pop()], self._known
+        new = items[keep:]
+        for item in new:
+            found = known.get(item.place)
+            if found is None or found[0] is not item or found[1] is not last or found[2] is not before:
+                found = known[item.place] = (item, last, before, *self._render(item, last, before))
+            tokens.append(found[3])
+            hashes.append(found[4])
+            before, last = last, item
+        self.tokens += accumulate(tokens)
+        self.hashes += accumulate(hashes, _chained)
+        self.items += new
         return self.total
 
-    def append(self, item: Item) -> None:
-        """One more item at the end."""
-        first = not self.items or self.items[-1].message != item.message
-        tokens = self._count(item) if self._plain else self._framed(item, first)
-        self.tokens.append(self.tokens[-1] + tokens)
+    def _render(self, item: Item, last: Item | None, before: Item | None) -> tuple[int, int]:
+        """Tokens and hash of an item behind two others; nothing else decides about them."""
+        first = last is None or last.message != item.message
+        tokens = self._count(item) if self._plain else self._framed(item, first, last, before)
         # Only what goes over the wire: our own numbers don't.
-        self.hashes.append(hash((self.hashes[-1], first, item.kind, item.text, item.tool, item.call_id, item.media)))
-        self.items.append(item)
+        return tokens, hash((first, item.kind, item.text, item.tool, item.call_id, item.media))
 
-    def _framed(self, item: Item, first: bool) -> int:
+    def _framed(self, item: Item, first: bool, last: Item | None, before: Item | None) -> int:
         """Tokens of an item as the vendor renders it: its content and what stands around it."""
         framing = self._framing
         around = framing.message if first else 0
@@ -108,7 +123,7 @@ class Rendering:
             if framing.named_results and item.tool:
                 around += self._text(item.tool)
         elif item.kind == "tool_call":
-            around += framing.call + self._around_calls(first)
+            around += framing.call + self._around_calls(first, last, before)
             if framing.arguments == "decoded":
                 parts = decoded(item.text)
                 texts = self._text(item.tool) + sum(self._text(name) + self._text(text) for name, text in parts)
@@ -117,17 +132,20 @@ class Rendering:
             around += framing.reasoning
         return around + self._count(item)
 
-    def _around_calls(self, first: bool) -> int:
+    def _around_calls(self, first: bool, last: Item | None, before: Item | None) -> int:
         """What the first call of a response, and its second, bring with them."""
         framing = self._framing
-        if first:
+        if first or last is None:
             return framing.calls
-        last = self.items[-1]
         if last.kind != "tool_call":
             return framing.calls + (framing.answer if last.kind == "assistant" else 0)
-        second = len(self.items) < 2 or self.items[-2].message != last.message or self.items[-2].kind != "tool_call"
+        second = before is None or before.message != last.message or before.kind != "tool_call"
         return framing.parallel if second else 0
 
     def tokens_before(self, order: int) -> int:
         """Tokens of the head and of all items whose place in the recording is before `order`."""
         return self.tokens[HEAD_POSITIONS - 1 + bisect_left(self.items, order, key=lambda item: item.order)]
+
+
+def _chained(before: int, own: int) -> int:
+    return hash((before, own))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Literal
 
 from ctxsim.references.needs import Need
@@ -10,6 +12,8 @@ Depth = Literal["head", "middle", "tail"]
 
 EDGE_CHARS = 500
 """How much of a text is its head, and its tail: what agents commonly retain."""
+
+_GAP = re.compile(r"\W*")
 
 
 def depth_in(need: Need, text: str) -> Depth:
@@ -40,13 +44,19 @@ def _loose(text: str, atom: str) -> tuple[int, int]:
     wanted = atom.split(" ")
     at = first = text.find(wanted[0])
     while at >= 0:
-        end = at
-        for word in wanted:
-            found = text.find(word, end)
-            if found < 0 or any(map(_word, text[end:found])):
-                break
-            end = found + len(word)
-        else:
+        end = _followed(text, at, wanted)
+        if end is not None:
             return at, end
         at = text.find(wanted[0], at + 1)
     return max(0, first), max(0, first)
+
+
+def _followed(text: str, at: int, words: Sequence[str]) -> int | None:
+    """Where words that follow one another from a place on end, nothing but other characters between them."""
+    for word in words:
+        gap = _GAP.match(text, at)
+        at = gap.end() if gap else at
+        if not text.startswith(word, at):
+            return None
+        at += len(word)
+    return at

@@ -100,20 +100,27 @@ class Survival:
 
     def _follow(self, view: Sequence[Item], changed_from: int) -> None:
         keep = min(changed_from, len(self._items), len(view))
-        for item in self._items[keep:]:
-            if item.place in self.changed:
-                self._forget(item)
-            self.intact.discard(item.place)
-        del self._items[keep:]
-        for item in view[keep:]:
-            if self._references.intact(item):
-                self.intact.add(item.place)
-            else:
-                self.changed[item.place] = item
-                self._unread.add(item.place)
-                if item.synthetic:
-                    self.synthetic.add(item.place)
-            self._items.append(item)
+        left, joined = self._items[keep:], view[keep:]
+        self._items[keep:] = joined
+        # Most of what stands behind an edit is what stood there before.
+        stayed = set(map(id, left)).intersection(map(id, joined))
+        for item in left:
+            if id(item) not in stayed:
+                if item.place in self.changed:
+                    self._forget(item)
+                self.intact.discard(item.place)
+        for item in joined:
+            if id(item) not in stayed:
+                self._look_at(item)
+
+    def _look_at(self, item: Item) -> None:
+        if self._references.intact(item):
+            self.intact.add(item.place)
+            return
+        self.changed[item.place] = item
+        self._unread.add(item.place)
+        if item.synthetic:
+            self.synthetic.add(item.place)
 
     def _forget(self, item: Item) -> None:
         del self.changed[item.place]

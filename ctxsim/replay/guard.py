@@ -9,13 +9,12 @@ import os
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from ctxsim.errors import ContractError, InputError
-
-T = TypeVar("T")
+from ctxsim.policies import Policy
 
 VARIABLE = "CTXSIM_POLICY_SECONDS"
 DEFAULT_S = 60.0
@@ -26,8 +25,9 @@ class _TooLong(BaseException):
     """Not an Exception: a policy that catches those must not go on."""
 
 
-def guarded(label: str, moment: str, function: Callable[..., T], *arguments: Any) -> T:
-    """Return what a policy's function returns. Raises ContractError if it raises, exits or takes too long."""
+def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
+    """Return what a policy does at a moment. Raises ContractError if it raises, exits or takes too long."""
+    function = getattr(policy, moment)
     try:
         if function.__module__.startswith("ctxsim."):
             return function(*arguments)
@@ -36,12 +36,16 @@ def guarded(label: str, moment: str, function: Callable[..., T], *arguments: Any
     except ContractError:
         raise
     except _TooLong:
-        raise ContractError(f"{label}: {moment} took longer than {limit_s():g} s; {VARIABLE} sets the limit") from None
+        raise ContractError(
+            f"{policy.label}: {moment} took longer than {limit_s():g} s; {VARIABLE} sets the limit"
+        ) from None
     except SystemExit as error:
-        raise ContractError(f"{label}: {moment} wanted to end the process ({_place(error)})") from error
+        raise ContractError(f"{policy.label}: {moment} wanted to end the process ({_place(error)})") from error
     # It is anybody's code: whatever it raises is told in one line, with its place.
     except Exception as error:
-        raise ContractError(f"{label}: {moment} raised {type(error).__name__}: {error} ({_place(error)})") from error
+        raise ContractError(
+            f"{policy.label}: {moment} raised {type(error).__name__}: {error} ({_place(error)})"
+        ) from error
 
 
 def limit_s() -> float:

@@ -31,7 +31,7 @@ class Moments:
         self.links = sorted(spec.create(), key=lambda link: link.ephemeral)
         for link in self.links:
             link.attach(sees)
-            guarded(link.label, "start", link.start)
+            guarded(link, "start")
         sees.say = self._say
         self.view = View(spec.estimator.item)
         self.tally = Tally()
@@ -63,7 +63,7 @@ class Moments:
 
     def _ingest(self, item: Item) -> Item:
         for link in self.links:
-            limited = guarded(link.label, "on_tool_result", link.on_tool_result, item)
+            limited = guarded(link, "on_tool_result", item)
             if limited is item:
                 continue
             if not isinstance(limited, Item) or limited.with_text(item.text) != item:
@@ -151,7 +151,7 @@ class Moments:
     def _act(self, link: Policy, moment: str, view: View, *seen: Usage | Overflow) -> View | Stop | None:
         """Let one policy act on one view, hold it to the contract, and write its edits down."""
         returned: Any
-        returned = guarded(link.label, moment, getattr(link, moment), view, *seen)
+        returned = guarded(link, moment, view, *seen)
         if isinstance(returned, Stop) and not isinstance(returned.reason, str):
             raise ContractError(f"{link.label}: {moment} must give Stop a reason, not {type(returned.reason).__name__}")
         if returned is view or isinstance(returned, Stop) or (returned is None and moment == "on_overflow"):
@@ -178,7 +178,7 @@ class Moments:
 
 
 def _threshold(link: Policy) -> float | None:
-    limit = guarded(link.label, "threshold", link.threshold)
+    limit = guarded(link, "threshold")
     if limit is not None and not isinstance(limit, int | float):
         raise ContractError(f"{link.label}: threshold must return a number or None, not {type(limit).__name__}")
     return limit

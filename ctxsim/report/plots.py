@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
 from ctxsim.report.figure import entitle, new_figure, save
 from ctxsim.report.picture import Picture, picture
@@ -27,6 +25,9 @@ from ctxsim.report.style import (
 )
 from ctxsim.report.tradeoff_plots import tradeoffs
 from ctxsim.results import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DOTS = 20_000
 """Requests in the picture of estimates, at most."""
@@ -103,6 +104,9 @@ def growth_figure(
     """
     if colors is None:
         colors = colors_of([label for label in policies if label not in bounds])
+    # Not before something is drawn: a run's rows come first.
+    from matplotlib import rc_context
+
     with rc_context():
         return _growth(calls, tuple(policies), tuple(bounds), shown, title, limits, colors, chosen)
 

@@ -6,13 +6,13 @@ itself adds to each vocabulary. A text in which one of them stands is therefore 
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 import splintr
+
+from ctxsim.tokenizers.hashes import vocabulary_sha256
 
 VOCABULARIES = (
     "o200k_base",
@@ -81,9 +81,7 @@ class SplintrTokenizer:
         ids: list[int] = self._engine.encode_ordinary(without_surrogates(text))
         return ids
 
-    @cached_property
+    @property
     def vocabulary_sha256(self) -> str:
         """SHA-256 of all tokens in id order, in the rank-file form (for o200k_base tiktoken's own hash)."""
-        from ctxsim.tokenizers.ranks import rank_file
-
-        return hashlib.sha256(rank_file(self.name)).hexdigest()
+        return vocabulary_sha256(self.name)

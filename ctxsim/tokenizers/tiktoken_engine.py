@@ -10,10 +10,10 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ctxsim.tokenizers.hashes import vocabulary_sha256
 from ctxsim.tokenizers.ranks import rank_file
 from ctxsim.tokenizers.splintr_engine import without_surrogates
 
@@ -59,9 +59,7 @@ class TiktokenTokenizer:
         ids: list[int] = self._encoding.encode_ordinary(without_surrogates(text))
         return ids
 
-    @cached_property
+    @property
     def vocabulary_sha256(self) -> str:
         """SHA-256 of the verified rank file."""
-        import hashlib
-
-        return hashlib.sha256(rank_file(self._vocabulary)).hexdigest()
+        return vocabulary_sha256(self._vocabulary)

@@ -34,3 +34,9 @@ def test_help_imports_no_command_and_no_room(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert set(done.stdout.split()) <= {"ctxsim", "ctxsim.cli", "ctxsim.cli.terminal", "ctxsim.errors"}, done.stderr
+
+
+def test_bench_loads_matplotlib_only_to_draw(tmp_path: Path) -> None:
+    code = "import sys, ctxsim.cli.bench; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "False\n", done.stdout + done.stderr

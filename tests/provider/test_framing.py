@@ -98,8 +98,8 @@ def test_harmony_packs_calls_and_sets_a_text_before_them_apart() -> None:
     # apart, 9 for each call, 16 because they are several.
     assert rendering.total - plain == 3 + 5 * 5 + 3 + 7 + 9 * 3 + 16
     grown = Rendering(transcript.head, "gpt-5.5", load_vendor("openai").framing, counter.item, counter.text)
-    for item in transcript.items:
-        grown.append(item)
+    for length in range(len(transcript.items)):
+        grown.follow(transcript.items[: length + 1], length)
     assert grown.tokens == rendering.tokens
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
 from samples import ASK, TASK, chat
 
-from ctxsim.references import prepare
+from ctxsim.references import Need, prepare
 from ctxsim.references.canonical import content, fold
-from ctxsim.references.depth import depth_in
+from ctxsim.references.depth import EDGE_CHARS, depth_in
 
 
 def test_depth_is_head_middle_or_tail() -> None:
@@ -22,3 +26,20 @@ def test_depth_is_head_middle_or_tail() -> None:
     transcript = chat(TASK, ASK, ("tool_result", text), ASK, ("tool_result", ""), ("assistant", "order_12"))
     source = fold(content(transcript.items[2]))
     assert [depth_in(need, source) for need in prepare(transcript).needs(3)] == ["tail"]
+
+
+GAPS = [" ", "-\n", "...", "*" * 400]
+
+
+@given(
+    st.lists(st.sampled_from(["to", "top", "é", "_x", "2"]), min_size=5, max_size=5),
+    st.sampled_from(GAPS),
+    st.lists(st.sampled_from(["to", "top", "é", "_x", "2", "to top", *GAPS]), max_size=60),
+)
+def test_a_quotation_stands_where_a_plain_pattern_finds_it(words: list[str], gap: str, pieces: list[str]) -> None:
+    text = "".join([*pieces, gap.join(words), *pieces])
+    found = re.search(r"\W*".join(words), text)
+    assert found is not None
+    expected = "tail" if found.start() >= len(text) - EDGE_CHARS else "middle"
+    need = Need(" ".join(words), "loose", False, (0,), 1)
+    assert depth_in(need, text) == ("head" if found.end() <= EDGE_CHARS else expected)

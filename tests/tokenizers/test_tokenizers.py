@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import pytest
 import splintr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxsim.errors import UnknownName
-from ctxsim.tokenizers import available, open_tokenizer
+from ctxsim.tokenizers import available, hashes, open_tokenizer
 from ctxsim.tokenizers.agreement import hard_texts, transformers_copy
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.tokenizers.splintr_engine import VOCABULARIES
@@ -63,6 +65,16 @@ def test_vocabulary_hash_is_the_one_tiktoken_expects() -> None:
     expected = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
     assert open_tokenizer("o200k_base").vocabulary_sha256 == expected
     assert open_tokenizer("tiktoken:o200k_base").vocabulary_sha256 == expected
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "llama2", "mistral_v1", "phi4"])
+def test_a_stored_hash_is_that_of_the_vocabulary(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if version("splintr-rs") != hashes.STORED_FOR:
+        pytest.skip("the hashes of another wheel are stored; they are computed here")
+    assert set(hashes.STORED) == set(VOCABULARIES)
+    stored = hashes.vocabulary_sha256(name)
+    monkeypatch.setattr(hashes, "STORED_FOR", "another")
+    assert hashes.vocabulary_sha256(name) == stored
 
 
 def test_unknown_names_say_what_is_close() -> None:
