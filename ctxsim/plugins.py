@@ -100,7 +100,7 @@ class Registry(Generic[T]):
         Raises UnknownName or LabelError: a name that nothing has, a class that can't be loaded.
         """
         prefix, _, rest = label.strip().partition(":")
-        if prefix in self.forms:
+        if prefix in self.forms and not self._own(prefix, rest):
             return self.forms[prefix](rest)
         # What stands behind `estimator=` is another label, whose path isn't this one's.
         before, estimator, rest = label.partition("estimator=")
@@ -111,6 +111,10 @@ class Registry(Generic[T]):
         cls = self.named(prefix)
         name, parameters = labels.split(label)
         return name, cls, parameters
+
+    def _own(self, prefix: str, rest: str) -> bool:
+        """Whether a class has the name of a form and is meant: a form's target comes first and has no `=`."""
+        return prefix in self.classes and (not rest or "=" in rest.partition(":")[0])
 
     def named(self, name: str) -> type[T]:
         """Return the class of a name. Raises UnknownName, or LabelError with what is wrong with an installed one."""

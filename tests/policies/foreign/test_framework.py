@@ -132,8 +132,14 @@ def test_who_asks_again_and_again_is_stopped() -> None:
 
 def test_no_framework_is_loaded_unless_a_label_asks_for_it() -> None:
     assert {"langchain", "langmem", "autogen", "agent-framework", "pydantic-ai", "strands"} <= FORMS.keys()
-    assert not {name for name in registered_policies() if name in FORMS}
     assert all(isinstance(FORMS[name], partial) for name in FORMS if name not in ("messages", "pipe"))
+
+
+def test_a_policy_that_is_called_like_a_framework_opens_by_its_parameters() -> None:
+    for name in [name for name in registered_policies() if name in FORMS]:
+        for label in (name, f"{name}:estimator=chars:ratio=4"):
+            ((cls, opened, _),) = open_policy(label).links
+            assert (cls, opened) == (registered_policies()[name], name)
 
 
 @pytest.mark.parametrize(
