@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
+from ctxsim.bench.masking import info_without_secrets, without_secrets
 from ctxsim.bench.nameless import info_without_text, without_text
 from ctxsim.bench.rows import Done, Rows
+from ctxsim.bench.secrets import Secrets
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
 from ctxsim.measure import Basis, frontier_rows, measure, summarize
 from ctxsim.measure.losses import item_rows, loss_rows, need_rows
@@ -30,8 +33,8 @@ class Setting(msgspec.Struct, frozen=True):
     """How one bench runs: which policies, decided by which estimator, against which provider.
 
     `overrides` are the command line's fields of the provider; `models` the user's own entries. Without `text` no word
-    of a transcript gets into the results. `head` and `across` say how large recordings are, and whether they are
-    replayed as if they had never been compacted.
+    of a transcript gets into the results; with it likely keys are masked unless `keep_secrets`. `head` and `across` say
+    how large recordings are, and whether they are replayed as if they had never been compacted.
     """
 
     name: str
@@ -43,6 +46,8 @@ class Setting(msgspec.Struct, frozen=True):
     models: tuple[Entry, ...] = ()
     head: HeadMode = "fitted"
     across: bool = False
+    keep_secrets: bool | msgspec.UnsetType = msgspec.UNSET
+    """Left out where nobody asks for it: the digest of what a run is asked stays what it was."""
 
 
 def specs_of(setting: Setting) -> list[Spec]:
@@ -66,6 +71,7 @@ def _replay_all(found: Iterable[AsSent], setting: Setting, name: str, sha256: st
     notes: list[str] = []
     errors: list[str] = []
     failed: list[str] = []
+    keys: Counter[str] = Counter()
     with _told_in(errors, name):
         for one in found:
             transcript = one.transcript
@@ -77,17 +83,23 @@ def _replay_all(found: Iterable[AsSent], setting: Setting, name: str, sha256: st
             rows = None
             with _told_in(failed, transcript.name):
                 rows = rows_of(transcript, specs, one.provider, failed)
-            if rows is not None:
-                yield rows if setting.text else without_text(rows, transcript.model)
+            if rows is None:
+                continue
+            if not setting.text:
+                yield without_text(rows, transcript.model)
+                continue
+            secrets = Secrets(item.text for item in transcript.items)
+            keys += secrets.issuers
+            yield without_secrets(rows, secrets) if secrets and not setting.keep_secrets else rows
     error = errors[0] if errors else None
-    yield _done(
-        InputInfo(name, sha256, transcripts_read, calls_read, tuple(notes), error, tuple(failed) or msgspec.UNSET),
-        setting,
-    )
+    info = InputInfo(name, sha256, transcripts_read, calls_read, tuple(notes), error, tuple(failed) or msgspec.UNSET)
+    yield _done(msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET), setting)
 
 
 def _done(info: InputInfo, setting: Setting) -> Done:
-    return Done(info if setting.text else info_without_text(info))
+    if not setting.text:
+        return Done(info_without_text(info))
+    return Done(info if setting.keep_secrets else info_without_secrets(info))
 
 
 @contextmanager

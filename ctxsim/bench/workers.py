@@ -156,6 +156,9 @@ def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
         client.wait_for_workers(1, timeout=CLUSTER_S)
     except TimeoutError as error:
         raise CtxsimError(f"the scheduler at {address} had no worker for {CLUSTER_S:.0f} s: {error}") from None
+    except TypeError as error:
+        # What dask raises where no certificate is configured.
+        raise CtxsimError(f"no way to {address}: {error}; for tls:// see SECURITY.md") from None
     except (OSError, ValueError, ImportError) as error:
         raise CtxsimError(f"no dask scheduler at {address}: {error}") from None
     return client.get_executor(pure=False), max(1, len(client.scheduler_info()["workers"]))

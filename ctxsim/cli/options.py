@@ -109,6 +109,7 @@ RUN_OPTIONS = (
     click.option("--out", type=PATH, metavar="DIR", help="Result folder, not results/NAME."),
     click.option("--force", is_flag=True, help="Replace another run in the result folder."),
     click.option("--no-text", is_flag=True, help="Keep every word of the transcripts out of the results."),
+    click.option("--keep-secrets", is_flag=True, help="Leave likely keys in the results as they are."),
     click.option("--resume", is_flag=True, help="Go on with a run that was stopped or killed."),
     click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler that shares this file system."),
     click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -99,6 +100,17 @@ def tell_recorded(run: Run, across: bool = False) -> None:
         f"Recorded: keep-all sends {sent:,} tokens where {recorded:,} were recorded ({sent / recorded - 1:+.1%}, "
         f"{calls:,} calls){dollars}. Size: {hows}"
     )
+
+
+def tell_keys(info: RunInfo, kept: bool) -> None:
+    """Warn of likely keys in the transcripts of a run, before its tables, pictures or page are shown."""
+    keys: Counter[str] = Counter()
+    for source in info.inputs:
+        keys.update(source.keys or {})
+    if keys:
+        whose = ", ".join(f"{count} {issuer}" for issuer, count in sorted(keys.items()))
+        done = "left in the results by --keep-secrets" if kept else "masked in the results"
+        click.echo(f"warning: {keys.total()} likely key(s) in the transcripts ({whose}): {done}", err=True)
 
 
 def tell_what_was_left_out(info: RunInfo) -> int:

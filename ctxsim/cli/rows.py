@@ -20,7 +20,7 @@ wide = click.option("--wide", is_flag=True, help="All columns, as tables below e
 
 
 def escaped(one: Sheet) -> Sheet:
-    """Return a sheet for people: names of others, as of tools and files, hold no control character."""
+    """Return a sheet for people: names of others, as of tools and files, hold no control character and no line feed."""
     rows = tuple(tuple(_escaped(cell) for cell in row) for row in one.rows)
     return msgspec.structs.replace(one, title=safe(one.title), rows=rows, notes=tuple(map(safe, one.notes)))
 
@@ -28,7 +28,7 @@ def escaped(one: Sheet) -> Sheet:
 def _escaped(cell: Any) -> Any:
     if isinstance(cell, Cell):
         return Cell(cell.value, safe(cell.text))
-    return safe(cell) if isinstance(cell, str) else cell
+    return safe(cell).replace("\n", "\\n").replace("\t", "\\t") if isinstance(cell, str) else cell
 
 
 def show(command: str, sheets: Sequence[Sheet], form: str, wide: bool = False, **more: Any) -> None:

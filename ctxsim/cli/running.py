@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import msgspec
 
 from ctxsim.bench import DEFAULT_POLICIES, bench, preset_policies
 from ctxsim.bench.another import is_reference
 from ctxsim.bench.task import Setting
-from ctxsim.cli.output import progress, tell_providers, tell_recorded
+from ctxsim.cli.output import progress, tell_keys, tell_providers, tell_recorded
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import open_policy
 from ctxsim.provider.models import read_overrides
@@ -57,6 +58,7 @@ def runs_of(
     across: bool = False,
     presets: str | None = None,
     said: Sequence[str] | None = None,
+    keep_secrets: bool = False,
     **overrides: object,
 ) -> list[Asked]:
     """Return the runs that a command line asks for: each scenario, and the recorded transcripts together.
@@ -71,17 +73,20 @@ def runs_of(
     given = {key: value for key, value in overrides.items() if value is not None}
     entries = read_overrides(models_file) if models_file else ()
     apart = _said(words, {"estimator": estimator, "models": models_file, **given}, head, across)
+    kept = True if keep_secrets else msgspec.UNSET
     runs: list[Asked] = []
     for name in scenarios or (() if paths else DEFAULT_SCENARIOS):
         scenario = load_scenario(name)
         labels = tuple(policies) or scenario.policies
-        setting = Setting(scenario.name, scenario.title, labels, estimator, given, not no_text, entries)
+        setting = Setting(
+            scenario.name, scenario.title, labels, estimator, given, not no_text, entries, keep_secrets=kept
+        )
         runs.append(Asked(setting, scenario, (), apart))
     if paths:
         name = _run_name(paths[0], {one.setting.name for one in runs})
         title = f"Recorded transcripts in {', '.join(paths)}"
         labels = tuple(policies) or (DEFAULT_POLICIES if not across else ("recorded", *DEFAULT_POLICIES))
-        setting = Setting(name, title, labels, estimator, given, not no_text, entries, head, across)
+        setting = Setting(name, title, labels, estimator, given, not no_text, entries, head, across, kept)
         runs.append(Asked(setting, None, tuple(paths), apart))
     return runs
 
@@ -140,6 +145,7 @@ def run(asked: Asked, folder: Path, where: Where, quiet: bool = False) -> tuple[
             where.cluster,
             where.force,
         )
+    tell_keys(info, bool(asked.setting.keep_secrets))
     if not info.complete:
         click.echo(f"Stopped: {len(info.inputs)} source(s) done and written; go on with --resume", err=True)
     if not any(one.calls for one in info.inputs):

@@ -73,6 +73,8 @@ class InputInfo(msgspec.Struct, frozen=True):
     error: str | None = None
     failed: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """What could not be replayed, a line each: a policy on a transcript, or all of one. There are no rows of it."""
+    keys: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
+    """How many likely keys its transcripts hold, by who issued them; not looked for in a run without text."""
 
     @property
     def failures(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from project import ROOT
 from ctxsim.bench import bench
 from ctxsim.bench.identity import own_code
 from ctxsim.bench.task import Setting
-from ctxsim.bench.workers import do
+from ctxsim.bench.workers import Workers, do
 from ctxsim.errors import CtxsimError
 
 
@@ -75,3 +75,8 @@ def test_a_cluster_without_workers_is_a_line(
     with pytest.raises(CtxsimError, match="had no worker for 2 s"):
         bench(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_cluster_over_tls_without_a_certificate_is_a_line() -> None:
+    with pytest.raises(CtxsimError, match=r"no way to tls://127\.0\.0\.1:9: .* see SECURITY\.md"):
+        Workers(1, "tls://127.0.0.1:9")

@@ -26,5 +26,10 @@ def test_transcripts_convert_and_stats(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "calls.csv").read_bytes() == (tmp_path / "b" / "calls.csv").read_bytes()
     stats = ctxsim("transcripts", "stats", "chat.json", cwd=tmp_path).stdout
     assert re.search(r"search +1 +16 ", stats) and re.search(r"json +1 +16 ", stats)
+    call["function"]["name"] = "se\narch\t"
+    (tmp_path / "feed.json").write_text(json.dumps(chat))
+    for form in ("table", "md"):
+        stats = ctxsim("transcripts", "stats", "feed.json", "--format", form, cwd=tmp_path).stdout
+        assert re.search(r"se\\narch\\t[ |]+1[ |]+16 ", stats), stats
     usage = ctxsim("transcripts", "check", "--against-usage", "chat.json", cwd=tmp_path)
     assert usage.returncode == 0 and "growth since first" in usage.stdout

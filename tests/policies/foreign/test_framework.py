@@ -137,6 +137,13 @@ def test_no_framework_is_loaded_unless_a_label_asks_for_it() -> None:
     assert all(isinstance(FORMS[name], partial) for name in FORMS if name not in ("messages", "pipe"))
 
 
+def test_a_policy_that_is_called_like_a_framework_opens_by_its_parameters() -> None:
+    for name in [name for name in registered_policies() if name in FORMS]:
+        for label in (name, f"{name}:estimator=chars:ratio=4"):
+            ((cls, opened, _),) = open_policy(label).links
+            assert (cls, opened) == (registered_policies()[name], name)
+
+
 @pytest.mark.parametrize(
     ("label", "module"),
     [

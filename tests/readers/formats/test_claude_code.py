@@ -320,11 +320,11 @@ def test_cleared_tool_results_mark_the_calls_after_them(tmp_path: Path) -> None:
 
 
 def test_a_request_that_shrinks_without_a_record_is_noted(tmp_path: Path) -> None:
-    def session(tokens: int, model: str = "claude-x") -> Transcript:
+    def session(tokens: int, model: str = "claude-x", before: int = 1000) -> Transcript:
         return one(
             tmp_path,
             user("u1", None, "Go."),
-            answer("a1", "u1", "m1", text("One."), usage=usage(0, 0, 1000), stop_reason="end_turn"),
+            answer("a1", "u1", "m1", text("One."), usage=usage(0, 0, before), stop_reason="end_turn"),
             user("u2", "a1", "On."),
             answer("a2", "u2", "m2", text("Two."), usage=usage(0, 0, tokens), stop_reason="end_turn", model=model),
         )
@@ -334,6 +334,8 @@ def test_a_request_that_shrinks_without_a_record_is_noted(tmp_path: Path) -> Non
     assert session(899).notes == ("unrecorded clearing before call 2 (1000 to 899 tokens)",)
     # Where usage falls further, `as_sent` begins a segment: the call compares with what it sent itself.
     assert [each.comparable for each in session(899).calls] == [True, True]
+    # No share of what no usage can be is worked out: it may be larger than any float.
+    assert session(800, before=10**400).calls[0].usage is None
     assert session(100, model="claude-y").notes == ()
 
 

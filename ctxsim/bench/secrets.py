@@ -1,0 +1,172 @@
+"""Likely keys in texts: found by the forms that those who issue them have given them, and masked.
+
+Only keys with a form of their own are found: a password is a word like any other. Forms are those that issuers publish,
+and, where they publish none, those of gitleaks, by its rules' names (gitleaks/gitleaks, config/gitleaks.toml, 009e025).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+_WORD = r"[\w-]"
+_LETTERS = "[A-Za-z0-9]"
+
+
+class Form(NamedTuple):
+    """How an issuer's keys begin, and at least how many of which characters follow."""
+
+    issuer: str
+    prefixes: tuple[str, ...]
+    character: str
+    least: int
+    source: str
+
+
+FORMS = (
+    Form("Anthropic", ("sk-ant-",), _WORD, 16, "gitleaks: anthropic-api-key, anthropic-admin-api-key"),
+    Form(
+        "OpenAI", ("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-or-v1-"), _WORD, 16,
+        "gitleaks: openai-api-key; OpenRouter's begin alike",
+    ),
+    Form("OpenAI", ("sk-",), _LETTERS, 32, "gitleaks: openai-api-key, in its older form"),
+    Form("Google", ("AIza",), _WORD, 35, "gitleaks: gcp-api-key"),
+    Form(
+        "GitHub", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _LETTERS, 30,
+        "https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/",
+    ),
+    Form("GitHub", ("github_pat_",), r"\w", 30, "gitleaks: github-fine-grained-pat"),
+    Form("GitLab", ("glpat-", "gldt-", "glrt-", "glptt-"), _WORD, 20, "gitleaks: gitlab-pat and its like"),
+    Form("Hugging Face", ("hf_",), "[A-Za-z]", 30, "gitleaks: huggingface-access-token"),
+    Form(
+        "AWS", ("AKIA", "ASIA", "ABIA", "ACCA"), "[A-Z0-9]", 16,
+        "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-prefixes",
+    ),
+    Form("Slack", ("xoxb-", "xoxp-", "xoxa-", "xoxe-", "xoxr-", "xoxs-", "xapp-"), _WORD, 20,
+         "https://api.slack.com/concepts/token-types"),
+    Form("Stripe", ("sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"), _LETTERS, 16,
+         "https://docs.stripe.com/keys"),
+    Form("npm", ("npm_",), _LETTERS, 36, "gitleaks: npm-access-token"),
+    Form("PyPI", ("pypi-AgE",), _WORD, 40, "https://docs.pypi.org/api/secrets/"),
+    Form("SendGrid", ("SG.",), r"[\w.-]", 60, "gitleaks: sendgrid-api-token"),
+    Form("xAI", ("xai-",), _WORD, 60, "gitleaks has none; https://docs.x.ai shows it"),
+    Form("Groq", ("gsk_",), _LETTERS, 40, "https://console.groq.com/docs/quickstart shows it"),
+    Form("JSON web token", ("eyJ",), r"[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]", 8, "https://www.rfc-editor.org/rfc/rfc7519"),
+)  # fmt: skip
+
+PRIVATE_KEY = "private key"
+_BEGIN = "-----BEGIN "
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:(?:(?!-----BEGIN ).)*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\,:]*)",
+    re.DOTALL,
+)
+"""From its first line to its last; to where its characters end, if the text is cut. RFC 7468, section 10."""
+
+_CUT = r"(?=… \()"
+"""What stands where a text was cut for people to look at: a key that is cut there is one however short it is."""
+
+
+def _pattern(form: Form) -> re.Pattern[str]:
+    # At the beginning of a word, or after an escaped line feed: texts hold JSON. Elsewhere time would be quadratic.
+    begin = rf"(?:(?<![\w-])|(?<=\\[nrt]))(?:{'|'.join(map(re.escape, form.prefixes))})"
+    return re.compile(rf"{begin}(?:{form.character}{{{form.least},}}|{form.character}*{_CUT})", re.ASCII)
+
+
+_PATTERNS = tuple((form, _pattern(form)) for form in FORMS)
+
+
+class Found(NamedTuple):
+    """A likely key in a text: whose, from where to where."""
+
+    issuer: str
+    start: int
+    end: int
+
+
+def likely_keys(text: str) -> list[Found]:
+    """Return the likely keys of a text in order; of two that overlap the one that begins first, then the longer."""
+    found = [
+        Found(form.issuer, match.start(), match.end())
+        # Looking for the prefix first is a hundred times faster than the pattern.
+        for form, pattern in _PATTERNS
+        if any(prefix in text for prefix in form.prefixes)
+        for match in pattern.finditer(text)
+    ]
+    if _BEGIN in text:
+        found += [Found(PRIVATE_KEY, *match.span()) for match in _PRIVATE_KEY.finditer(text)]
+    apart: list[Found] = []
+    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+        if not apart or one.start >= apart[-1].end:
+            apart.append(one)
+    return apart
+
+
+def masked(text: str) -> str:
+    """Return a text with `[masked: GitHub key]` in place of each likely key."""
+    pieces, after = [], 0
+    for one in likely_keys(text):
+        pieces += [text[after : one.start], _mask(one.issuer)]
+        after = one.end
+    return "".join(pieces) + text[after:] if pieces else text
+
+
+def _mask(issuer: str) -> str:
+    return f"[masked: {issuer if issuer == PRIVATE_KEY else f'{issuer} key'}]"
+
+
+class Secrets:
+    """The likely keys of a transcript's texts, and texts made of them without them."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._whose = {text[one.start : one.end]: one.issuer for text in texts for one in likely_keys(text)}
+
+    def __len__(self) -> int:
+        return len(self._whose)
+
+    @cached_property
+    def issuers(self) -> Counter[str]:
+        """How many keys by issuer."""
+        return Counter(self._whose.values())
+
+    @cached_property
+    def _pieces(self) -> list[tuple[str, str]]:
+        """What tells a known key of which a policy left the beginning or the end, and what stands for it."""
+        return [
+            (piece, _mask(issuer))
+            for key, issuer in islice(self._whose.items(), MOST_KNOWN)
+            for whole in (_lines(key) if issuer == PRIVATE_KEY else [key])
+            for piece in (whole[:PIECE], whole[-PIECE:])
+        ]
+
+    def masked(self, text: str) -> str:
+        """Return a text with a mask in place of each likely key, and of what is left of one of these."""
+        text = masked(text)
+        for piece, mask in self._pieces:
+            if piece in text:
+                text = re.sub(rf"[\w./+=-]*{re.escape(piece)}[\w./+=-]*", mask, text)
+        return text
+
+    def masked_atom(self, atom: str) -> str:
+        """Return an identifier masked if it holds one of these keys, or is a piece of one."""
+        if len(atom) >= PIECE:
+            for key, issuer in islice(self._whose.items(), MOST_KNOWN):
+                if atom in key:
+                    return _mask(issuer)
+        return masked(atom)
+
+
+def _lines(key: str) -> list[str]:
+    """The lines of a private key's body, also where a text holds them as JSON does."""
+    return [line for line in re.split(r"\s|\\n", key) if len(line) >= PIECE and "-----" not in line]
+
+
+PIECE = 10
+"""Characters that tell a known key; a shorter identifier is part of too many."""
+
+MOST_KNOWN = 1_000
+"""Of more keys in a transcript the later ones are masked where they are whole: time stays bounded."""
