@@ -24,6 +24,7 @@ COMMANDS = {
     "plot": ("plot", "Draw every chart of a finished run as PNG and SVG."),
     "compare": ("compare", "Two finished runs: what changed, and whether it is more than noise."),
     "losses": ("losses", "What the policies of a finished run lost, taken apart."),
+    "window": ("window", "Where a window goes: what fills the requests, what that costs, what could be saved."),
     "compactions": ("compactions", "What recorded compactions kept and lost; score a summary of yours."),
     "claims": ("claims", "What the documents behind ctxsim state, measured."),
     "validate": ("validate", "Compare predicted tokens and cache reads with recorded usage."),
