@@ -49,6 +49,7 @@ ANSWERS = {
     "check-estimator chars/3": r"^chars:ratio=3: keeps the contract$",
     "scenarios": r"documented-53k: The documented failure",
     "tokenizers": r"o200k_base   \(default\)",
+    "config": r"^No ctxsim\.toml [\s\S]*^ policies +- +labels that bench runs",
     "transcripts check logs": r"6 transcripts: 2 openai-chat, 2 claude-code, 2 codex-rollout",
     "transcripts check logs --against-usage": r"codex-rollout +12 ",
     "transcripts convert logs/chat-1.json": r'"tool":"search"',
@@ -81,7 +82,7 @@ ROWS = (
     "bench logs --policy mask:keep=1 --out f", "sweep logs --policy mask:keep=1|3 --out g", "compare a b", "losses a",
     "window logs -o w.png --over 100", "claims --document 000", "validate logs", "accuracy logs --estimator chars",
     "calibrate logs -o own.json --no-plots",
-    "models claude-sonnet-4-5", "policies", "estimators", "scenarios", "tokenizers", "transcripts check logs",
+    "models claude-sonnet-4-5", "policies", "estimators", "scenarios", "tokenizers", "config", "transcripts check logs",
     "transcripts check logs --against-usage", "transcripts stats logs",
 )  # fmt: skip
 """Every command that prints rows."""
