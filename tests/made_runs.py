@@ -9,6 +9,7 @@ from typing import Any
 
 from ctxsim.results import Run, RunInfo, Tables, read_run
 from ctxsim.results.columns import SummaryRow
+from ctxsim.results.folder import RunFolder
 from ctxsim.results.writer import RunWriter
 
 Table = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -37,9 +38,12 @@ def made_run(folder: Path, rows: Table, bounds: Sequence[str] = ("keep-all",)) -
         name="made", title="Made by hand", ctxsim="0", tokenizers={}, policies=tuple(rows), shown={},
         bounds=tuple(bounds), limits={}, providers=({},), inputs=(), detectors=(),
     )  # fmt: skip
-    with RunWriter(folder) as writer:
-        writer.write(tables)
-        writer.finish(info)
+    with RunFolder(folder) as held:
+        held.begin()
+        with RunWriter(held) as writer:
+            writer.write(tables)
+            writer.finish(info)
+        held.clear()
     return read_run(folder)
 
 
