@@ -24,6 +24,7 @@ COMMANDS = {
     "plot": ("plot", "Draw every chart of a finished run as PNG and SVG."),
     "compare": ("compare", "Two finished runs: what changed, and whether it is more than noise."),
     "losses": ("losses", "What the policies of a finished run lost, taken apart."),
+    "window": ("window", "Where a window goes: what fills the requests, what that costs, what could be saved."),
     "compactions": ("compactions", "What recorded compactions kept and lost; score a summary of yours."),
     "claims": ("claims", "What the documents behind ctxsim state, measured."),
     "validate": ("validate", "Compare predicted tokens and cache reads with recorded usage."),
@@ -39,8 +40,13 @@ COMMANDS = {
     "check-estimator": ("check_estimator", "Check an estimator, yours too, against the contract."),
     "scenarios": ("scenarios", "List the scenarios that come with ctxsim."),
     "columns": ("columns", "What each column of the result files is; docs/columns.md."),
+    "config": ("config", "Show the project's defaults of bench and sweep, and where they are from."),
     "tokenizers": ("tokenizers", "List the tokenizers that work offline here; compare them."),
 }
+
+
+WITH_DEFAULTS = ("bench", "sweep")
+"""Commands whose options a project's file has defaults for."""
 
 
 class _Commands(click.Group):
@@ -68,12 +74,17 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="ctxsim")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """What would this context policy have done to my agent's conversations?
 
     Replays recorded or synthetic transcripts through context policies, offline, with a mock LLM that enforces what a
     real one enforces. Start with: ctxsim bench
     """
+    if context.invoked_subcommand in WITH_DEFAULTS:
+        from ctxsim.cli.settings import defaults
+
+        context.default_map = defaults()
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -13,6 +13,7 @@ from ctxsim.cli import answer, options, rows
 from ctxsim.cli.answer import show_run
 from ctxsim.cli.output import tell_old_names, tell_results, tell_what_was_left_out
 from ctxsim.cli.running import Where, folder_of, run, runs_of
+from ctxsim.cli.settings import usual_paths
 from ctxsim.report.plots import plot_run
 from ctxsim.report.tables import SORTS, bench_sheet
 
@@ -48,6 +49,7 @@ def command(
     Without arguments both scenarios run. Says which policy to take, prints one table per run, and writes run.json,
     calls, events, summary and pictures to results/<name>.
     """
+    paths = usual_paths(paths, given["scenarios"])
     runs = runs_of(paths, policies, presets=presets, **given)
     tell_old_names(label for asked in runs for label in asked.setting.policies)
     bad = 0

@@ -15,6 +15,7 @@ from ctxsim.cli import answer, options, rows
 from ctxsim.cli.answer import show_run
 from ctxsim.cli.output import tell_old_names, tell_results, tell_what_was_left_out
 from ctxsim.cli.running import Where, folder_of, run, runs_of
+from ctxsim.cli.settings import usual_paths
 from ctxsim.errors import CtxsimError
 from ctxsim.report.picture import picture
 from ctxsim.report.tables import sweep_sheet
@@ -51,6 +52,7 @@ def command(
 
     `low..high@n` are n values, `a|b|c` these; several --policy and several ranges multiply. The bounds always run too.
     """
+    paths = usual_paths(paths, given["scenarios"])
     if not (paths or given["scenarios"]):
         raise CtxsimError("sweep needs transcripts or --scenario NAME, as in: ctxsim sweep logs --policy GRID")
     tell_old_names(grids)

@@ -32,6 +32,7 @@ ANSWERS = {
     "doctor --policy mask:keep=1 --defect task-lost": r"task-lost[\s\S]*mask:keep=1: 0 of 1 known defects",
     "doctor --policies papers --defect task-lost --format md": r"^\| policy \| has \| 1 \|[\s\S]*^\| `mask` \| 0 \|",
     "transcripts find": r"claude|no sessions|agent",
+    "window logs -o w.png": r"^What fills 36 requests of 6 transcripts\n[\s\S]*results of shell [\s\S]*written: w\.png",
     "compactions logs --out c": r"^0 recorded compactions in 6 transcripts",
     "claims --seed 000": r"000  [\s\S]*\d+ claims: .*reproduced",
     "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: predicted without",
@@ -49,6 +50,7 @@ ANSWERS = {
     "check-estimator chars/3": r"^chars:ratio=3: keeps the contract$",
     "scenarios": r"documented-53k: The documented failure",
     "tokenizers": r"o200k_base   \(default\)",
+    "config": r"^No ctxsim\.toml [\s\S]*^ policies +- +labels that bench runs",
     "transcripts check logs": r"6 transcripts: 2 openai-chat, 2 claude-code, 2 codex-rollout",
     "transcripts check logs --against-usage": r"codex-rollout +12 ",
     "transcripts convert logs/chat-1.json": r'"tool":"search"',
@@ -79,9 +81,9 @@ def test_a_command_answers(line: str, runs: tuple[Path, dict[str, Done]]) -> Non
 
 ROWS = (
     "bench logs --policy mask:keep=1 --out f", "sweep logs --policy mask:keep=1|3 --out g", "compare a b", "losses a",
-    "claims --document 000", "validate logs", "accuracy logs --estimator chars",
+    "window logs -o w.png --over 100", "claims --document 000", "validate logs", "accuracy logs --estimator chars",
     "calibrate logs -o own.json --no-plots",
-    "models claude-sonnet-4-5", "policies", "estimators", "scenarios", "tokenizers", "transcripts check logs",
+    "models claude-sonnet-4-5", "policies", "estimators", "scenarios", "tokenizers", "config", "transcripts check logs",
     "transcripts check logs --against-usage", "transcripts stats logs",
     "doctor --policy mask:keep=1 --defect task-lost",
 )  # fmt: skip

@@ -1,0 +1,141 @@
+"""A project's defaults of `bench` and `sweep`: `ctxsim.toml`, or `[tool.ctxsim]` in `pyproject.toml`."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.report.advice import GOALS
+
+FILE, PROJECT = "ctxsim.toml", "pyproject.toml"
+
+ENDS = ".git"
+"""A folder that holds this is a project's own: files above it belong to somebody else."""
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a project's file says; options on the command line go before it.
+
+    `paths` and `models` are beside the file. `grids` are what `sweep` tries. `file` is '' where there is no file.
+    """
+
+    paths: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
+    grids: tuple[str, ...] = ()
+    goal: str | None = None
+    estimator: str | None = None
+    model: str | None = None
+    models: str | None = None
+    tokenizer: str | None = None
+    cache: str | None = None
+    window: int | None = None
+    head: str | int | None = None
+    jobs: int | None = None
+    file: str = ""
+
+
+ABOUT = {
+    "paths": "transcripts, where a command line names none and no scenario",
+    "policies": "labels that bench runs",
+    "grids": "what sweep tries",
+    "goal": "what the advice wants little of",
+    "estimator": "what policies decide by",
+    "model": "window, prices, cache and tokenizer of a model",
+    "models": "a file of your own models and prices",
+    "tokenizer": "what the provider counts by",
+    "cache": "whose cache rules hold",
+    "window": "the provider's window in tokens",
+    "head": "what stands for a head that a log doesn't hold",
+    "jobs": "processes",
+}
+"""Each setting in a few words."""
+
+
+def found(folder: Path | None = None) -> Settings:
+    """Return the settings of the nearest file in a folder or above it, up to the project's own; without one, none.
+
+    Raises InputError for a file that can't be read, or that says what no setting is.
+    """
+    start = (folder or Path.cwd()).absolute()
+    for place in (start, *start.parents):
+        for file in (place / FILE, place / PROJECT):
+            table = _table(file)
+            if table is not None:
+                return _read(file, table)
+        if (place / ENDS).exists():
+            break
+    return Settings()
+
+
+def _table(file: Path) -> dict[str, Any] | None:
+    """What a file says of ctxsim, or None."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(file, f"can't be read: {error}") from None
+    try:
+        whole = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        # Somebody else's mistake in a file that needn't say anything of ctxsim.
+        if file.name == PROJECT and "tool.ctxsim" not in text:
+            return None
+        raise InputError(file, f"is no TOML: {error}") from None
+    if file.name == FILE:
+        return whole
+    tool = whole.get("tool")
+    return tool.get("ctxsim") if isinstance(tool, dict) else None
+
+
+def _read(file: Path, table: dict[str, Any]) -> Settings:
+    if "file" in table:
+        raise InputError(file, "file is no setting; see: ctxsim config")
+    try:
+        said = msgspec.convert(table, Settings)
+    except msgspec.ValidationError as error:
+        raise InputError(file, f"{error}; see: ctxsim config") from None
+    if said.goal is not None and said.goal not in GOALS:
+        raise InputError(file, f"goal = '{said.goal}' is none of: {', '.join(GOALS)}")
+    for name in ("window", "jobs"):
+        value = getattr(said, name)
+        if value is not None and value < 1:
+            raise InputError(file, f"{name} = {value} is less than 1")
+    beside = {"paths": tuple(_beside(file, path) for path in said.paths), "file": str(file)}
+    if said.models is not None:
+        beside["models"] = _beside(file, said.models)
+    return msgspec.structs.replace(said, **beside)
+
+
+def _beside(file: Path, path: str) -> str:
+    """A path as it is from here; `~` is the user's folder, and `-` and `@list` keep their meaning."""
+    if path == "-" or path.startswith("@"):
+        return path
+    return os.path.relpath(file.parent / Path(path).expanduser())
+
+
+def usual_paths(paths: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the paths of a command line, or the project's where it names neither a path nor a scenario."""
+    return paths or (() if scenarios else found().paths)
+
+
+OPTIONS = {
+    "goal": "goal", "estimator": "estimator", "model": "model", "models": "models_file", "tokenizer": "tokenizer",
+    "cache": "cache", "window": "window", "head": "head", "jobs": "jobs",
+}  # fmt: skip
+"""Settings that options of the same meaning stand for, by the options' own names."""
+
+
+def defaults() -> dict[str, dict[str, Any]]:
+    """Return the project's defaults of options, by command."""
+    said = found()
+    shared = {option: value for name, option in OPTIONS.items() if (value := getattr(said, name)) is not None}
+    return {
+        "bench": shared | ({"policies": said.policies} if said.policies else {}),
+        "sweep": shared | ({"grids": said.grids} if said.grids else {}),
+    }

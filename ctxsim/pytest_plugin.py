@@ -1,0 +1,40 @@
+"""The pytest plug-in: the fixture `ctxsim_run`. What it returns is for the assertions of `ctxsim.testing`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def ctxsim_run(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[..., Any]:
+    """Return a function that benches and returns the run: `run(what, policies, window=128_000)`.
+
+    What isn't given is what the project's file says: paths, policies, model, window and so on, from pytest's root. A
+    path is from there too. Results lie in the test's `tmp_path`. Arguments and errors are those of `ctxsim.bench`.
+    """
+    # Loaded only by tests that ask for it: pytest loads plug-ins for every project.
+    from ctxsim.api import bench
+    from ctxsim.cli.settings import found
+    from ctxsim.errors import CtxsimError
+
+    root, numbers = pytestconfig.rootpath, count(1)
+
+    def run(what: Any = None, policies: Sequence[Any] | None = None, **given: Any) -> Any:
+        said = found(root)
+        if what is None:
+            what = list(said.paths)
+            if not what:
+                raise CtxsimError(f"ctxsim_run() needs a path, or paths in {root / 'ctxsim.toml'}")
+        elif isinstance(what, str | Path) and (root / what).exists():
+            what = root / what
+        usual = {"model": said.model, "window": said.window, "cache": said.cache, "tokenizer": said.tokenizer,
+                 "estimator": said.estimator, "jobs": said.jobs}  # fmt: skip
+        fields = {name: value for name, value in usual.items() if value is not None} | given
+        return bench(what, policies or said.policies or None, out=tmp_path / f"ctxsim-{next(numbers)}", **fields)
+
+    return run

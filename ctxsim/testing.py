@@ -1,0 +1,61 @@
+"""Assertions about a run, for tests of an agent's context policy. Each says in one line what broke, and for whom."""
+
+from __future__ import annotations
+
+from ctxsim.policies import open_policy
+from ctxsim.report.comparison import asked_for
+from ctxsim.report.pooled import Figures, Pooled
+from ctxsim.results import Run
+
+
+def no_refused_call(run: Run, policy: str) -> None:
+    """Assert that the provider refused no call under a policy, in any transcript.
+
+    Raises AssertionError with the first refusal, UnknownName for a policy that the run hasn't.
+    """
+    figures = _figures(run, policy)
+    if not figures.refused:
+        return
+    rows = run.table("summary", policy=[_label(run, policy)])
+    failed = rows[rows.first_failure.notna()]
+    first = failed.iloc[0] if len(failed) else None
+    why = f"; the first: {first.transcript}, {first.first_failure}" if first is not None else ""
+    raise AssertionError(f"{policy}: {figures.refused} of {figures.calls} calls refused{why}")
+
+
+def cost_not_over(run: Run, policy: str, *, usd: float | None = None, share: float | None = None) -> None:
+    """Assert that a policy costs at most so many dollars, or that share of keep-all's, all transcripts together.
+
+    Raises AssertionError where it costs more, and where no prices are known: that nobody could tell is no pass.
+    """
+    figures = _figures(run, policy)
+    if usd is None and share is None:
+        raise TypeError("cost_not_over needs usd=... or share=...")
+    if figures.usd is None or (share is not None and figures.usd_share is None):
+        raise AssertionError(f"{policy}: no prices are known of these transcripts; give a model or prices")
+    if usd is not None and figures.usd > usd:
+        raise AssertionError(f"{policy}: costs {figures.usd:.6g} USD, more than {usd:.6g}")
+    if share is not None and figures.usd_share is not None and figures.usd_share.value > share:
+        costs = f"{figures.usd_share.value:.2%} of keep-all's dollars"
+        raise AssertionError(f"{policy}: costs {costs}, more than {share:.2%}")
+
+
+def kept_not_under(run: Run, policy: str, share: float) -> None:
+    """Assert that a policy keeps at least this share of what later calls used of old results.
+
+    With summaries the lower end counts: nobody knows what a model would have written. Where no call needed anything
+    old, all is kept. Raises AssertionError where it keeps less.
+    """
+    figures = _figures(run, policy)
+    kept = figures.kept_low if figures.kept_low is not None else figures.kept.value if figures.kept else None
+    if kept is not None and kept < share:
+        raise AssertionError(f"{policy}: keeps {kept:.2%} of what later calls used, less than {share:.2%}")
+
+
+def _figures(run: Run, policy: str) -> Figures:
+    """What is known of a policy, by its label as the run has it or in a shorter form of it."""
+    return Pooled(run).figures(_label(run, policy))
+
+
+def _label(run: Run, policy: str) -> str:
+    return policy if policy in run.labels else asked_for(run, open_policy(policy).label)

@@ -1,0 +1,59 @@
+"""Assertions about runs: each passes at its limit, fails beyond it, and says who broke it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_runs import made_run
+
+from ctxsim.errors import UnknownName
+from ctxsim.results import Run
+from ctxsim.testing import cost_not_over, kept_not_under, no_refused_call
+
+MASK = "mask:keep=1,batch=1"
+
+
+def run_of(folder: Path, *rows: dict[str, Any]) -> Run:
+    """keep-all costs 10 USD a transcript; the policy what its rows say."""
+    return made_run(folder / "run", {"keep-all": [{"cost_usd": 10.0}] * len(rows), MASK: list(rows)})
+
+
+def says(check: Callable[..., None], *arguments: Any, **named: Any) -> str:
+    with pytest.raises(AssertionError) as broken:
+        check(*arguments, **named)
+    return str(broken.value)
+
+
+def test_cost_is_of_all_transcripts(tmp_path: Path) -> None:
+    # 4 + 8 = 12 of 20 USD: 60 %.
+    run = run_of(tmp_path, {"cost_usd": 4.0}, {"cost_usd": 8.0})
+    cost_not_over(run, MASK, usd=12.0, share=0.6)
+    cost_not_over(run, "mask:keep=1", usd=12.0)
+    assert says(cost_not_over, run, MASK, usd=11.9) == f"{MASK}: costs 12 USD, more than 11.9"
+    told = f"{MASK}: costs 60.00% of keep-all's dollars, more than 59.00%"
+    assert says(cost_not_over, run, MASK, share=0.59) == told
+    with pytest.raises(TypeError, match=r"usd=\.\.\. or share="):
+        cost_not_over(run, MASK)
+    with pytest.raises(UnknownName):
+        cost_not_over(run, "fifo:budget=5", usd=1.0)
+
+
+def test_without_prices_nobody_passes(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "run", {"keep-all": [{}], MASK: [{}]})
+    assert "no prices are known" in says(cost_not_over, run, MASK, share=2.0)
+
+
+def test_kept_is_the_mean_and_its_lower_end_with_summaries(tmp_path: Path) -> None:
+    run = run_of(tmp_path, {"survival": 0.9}, {"survival": 0.7})
+    kept_not_under(run, MASK, 0.8)
+    assert says(kept_not_under, run, MASK, 0.81) == f"{MASK}: keeps 80.00% of what later calls used, less than 81.00%"
+
+
+def test_a_refused_call_is_named(tmp_path: Path) -> None:
+    refused = {"overflows": 2, "calls_until_first_failure": 3, "first_failure": "overflow"}
+    run = run_of(tmp_path, {}, refused)
+    no_refused_call(run, "keep-all")
+    assert says(no_refused_call, run, MASK) == f"{MASK}: 2 of 20 calls refused; the first: t1, overflow"
