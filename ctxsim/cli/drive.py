@@ -106,8 +106,11 @@ def command(
 
 
 def _own(command: str) -> tuple[Agent, str]:
-    """Somebody's own agent: a command, to which the prompt is added where it has no place for it."""
-    parts = shlex.split(command)
+    """Somebody's own agent: a command, to which the prompt is added where it has no place for it.
+
+    It works in another folder, where the files that are named here aren't.
+    """
+    parts = [str(Path(part).absolute()) if Path(part).is_file() else part for part in shlex.split(command)]
     if not parts:
         raise CtxsimError("--command is empty")
     filled = parts if "{prompt}" in command else [*parts, "{prompt}"]

@@ -102,6 +102,7 @@ def test_it_stands_beside_built_in_policies(tmp_path: Path) -> None:
     calls = run.table("calls", policy=["observed:mine@1.0"])
     assert list(calls.tokens_sent) == list(calls.tokens_recorded) == [entry.tokens for entry in seen[1]]
     assert list(calls.compactions) == [0, 0, 1]
+    assert not (tmp_path / "run" / "parts").exists()
     assert (tmp_path / "run" / "requests.csv").read_text().count("\n") == 1 + len(seen[1])
 
 
