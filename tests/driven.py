@@ -6,6 +6,7 @@ A fixture is made from a run by `reduced`, and becomes an Observation again by `
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,19 @@ def reduced(seen: Observation, entries: Sequence[Entry], window: int, counter: C
         ],
         "requests": [[e.kind, e.step, e.status, e.tokens, e.output] for e in entries if not e.retry],
     }
+
+
+OF_ONE_RUN = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # ids
+    r"|\d{4}-\d\d-\d\dT[\d:.]+Z?|\b\d{13}\b"  # times, as words and in milliseconds
+    r"|(?<=Chunk ID: )[0-9a-f]{6}|(?<=Wall time: )[\d.]+"  # what codex says before an output
+)
+"""What differs between two runs that are the same otherwise. Paths don't: an agent always works in one folder."""
+
+
+def normalised(request: Any) -> str:
+    """Return a request as text, without what is of one run alone."""
+    return OF_ONE_RUN.sub("_", json.dumps(request, sort_keys=True))
 
 
 def _ranges(places: Sequence[int]) -> list[list[int]]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
-from command_line import ctxsim
+from command_line import Done, ctxsim
 from invented import write_logs
 from project import ROOT
+
+from ctxsim.serve.agent import agent_names
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -25,6 +30,9 @@ NOT_HERE = {
 }
 """Other programs that pages show, and why no test runs them from here."""
 
+OWN_AGENT = "python my_agent.py {prompt}"
+"""The agent that a page tells to save."""
+
 STAND_INS = {
     # what a page says: where the invented logs are
     "path/to/logs": "logs",
@@ -34,10 +42,12 @@ STAND_INS = {
     "session.jsonl": "logs/rollout-1.jsonl",
     "results/before": "results/logs",
     "results/after": "results/logs",
+    # The python that runs this suite; a shell may have none of that name.
+    OWN_AGENT: OWN_AGENT.replace("python", sys.executable, 1),
 }
 
-LEFT_AWAY = ("--open",)
-"""Options that want a person at a screen."""
+LEFT_AWAY = ("--open", "--install")
+"""Options that want a person at a screen, or a network."""
 
 
 def shown(page: Path) -> list[str]:
@@ -62,12 +72,44 @@ def words_of(line: str) -> list[str] | None:
     if Path(program).name in NOT_HERE:
         return None
     assert Path(program).name == "ctxsim", f"{line}: neither ours nor known as another program's"
+    if words[0] == "drive":
+        words = with_own_agent(words)
     return [STAND_INS.get(word, word) for word in words if word not in LEFT_AWAY]
+
+
+def with_own_agent(words: list[str]) -> list[str]:
+    """The same command with the page's own agent in place of those that may not be installed here."""
+    named = agent_names()
+    rest = [
+        word for at, word in enumerate(words) if word not in named or words[at - 1] in ("--compare", "--policy")
+    ]  # fmt: skip
+    return rest if len(rest) == len(words) else [*rest, "--command", OWN_AGENT]
+
+
+def run_shown(words: list[str], cwd: Path) -> Done:
+    """Run what a page shows; the endpoint until it listens, on a free port: another may hold its own."""
+    if words[0] in ("serve", "drive"):
+        pytest.importorskip("starlette")
+        pytest.importorskip("uvicorn")
+    if words[0] != "serve":
+        return ctxsim(*words, cwd=cwd)
+    command = [sys.executable, "-u", "-m", "ctxsim", *words, "--port", "0"]
+    with subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout and server.stderr
+        said = ""
+        # An endpoint that ends by itself says no more.
+        while " steps at http://" not in said and (line := server.stdout.readline()):
+            said += line
+        listens = " steps at http://" in said
+        server.terminate()
+        return Done(0 if listens else 1, said, server.stderr.read())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if shown(page)], ids=lambda page: page.name)
-def test_what_a_page_shows_runs(page: Path, tmp_path: Path) -> None:
+def test_what_a_page_shows_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # An agent works below the temporary folder.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     write_logs(tmp_path / "logs", count=1)
     (tmp_path / "my-summary.md").write_text("ticket-093 is open.")
     answer = "logs/rollout-1.jsonl,6,which ticket,ticket-1293,ticket-1293,true\n"
@@ -78,7 +120,7 @@ def test_what_a_page_shows_runs(page: Path, tmp_path: Path) -> None:
     for line in shown(page):
         words = words_of(line)
         if words is not None:
-            done = ctxsim(*words, cwd=tmp_path)
+            done = run_shown(words, tmp_path)
             # A policy that has a defect is what the doctor is there to tell.
             told = done.returncode == 1 and words[0] == "doctor" and "known defects" in done.stdout
             assert done.returncode == 0 or told, f"{line}\n{done.stderr}"

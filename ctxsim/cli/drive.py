@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 BESIDE = ("keep-all", "token-budget", "head-tail")
 """The policies that stand beside an agent unless others are named."""
 
+MOST_LINES = 12
+"""Of items that differ in one call."""
+
 
 @click.command("drive")
 @click.argument("agents", nargs=-1, metavar="AGENT...")
@@ -106,8 +109,11 @@ def command(
 
 
 def _own(command: str) -> tuple[Agent, str]:
-    """Somebody's own agent: a command, to which the prompt is added where it has no place for it."""
-    parts = shlex.split(command)
+    """Somebody's own agent: a command, to which the prompt is added where it has no place for it.
+
+    It works in another folder, where the files that are named here aren't.
+    """
+    parts = [str(Path(part).absolute()) if Path(part).is_file() else part for part in shlex.split(command)]
     if not parts:
         raise CtxsimError("--command is empty")
     filled = parts if "{prompt}" in command else [*parts, "{prompt}"]
@@ -145,15 +151,24 @@ def _why(done: Driven) -> str:
 
 
 def _compare(observation: Observation, label: str, provider: Provider) -> None:
-    from ctxsim.serve.differences import first_difference
+    from ctxsim.serve.differences import Amounts, compared
 
-    found = first_difference(observation, label, provider)
-    if found is None:
+    found = compared(observation, label, provider)
+    if found.first is None:
         click.echo(f"{label} sends what {observation.label} sent, in all {len(observation.attempts)} calls")
-        return
-    click.echo(
-        f"{label} differs from {observation.label} first at call {found.call} of {len(observation.attempts)}: "
-        f"agent {found.tokens_agent:,} tokens, policy {found.tokens_policy:,}"
-    )
-    for line in found.lines:
-        click.echo(f"  {safe(line)}")
+    else:
+        click.echo(
+            f"{label} differs from {observation.label} first at call {found.first.call} of "
+            f"{len(observation.attempts)}: agent {found.first.tokens_agent:,} tokens, "
+            f"policy {found.first.tokens_policy:,}"
+        )
+        for line in found.first.lines[:MOST_LINES]:
+            click.echo(f"  {safe(line)}")
+        if len(found.first.lines) > MOST_LINES:
+            click.echo(f"  ... and {len(found.first.lines) - MOST_LINES} more")
+
+    def told(who: str, amounts: Amounts) -> str:
+        usd = "" if amounts.usd is None else f", {amounts.usd:.2f} USD"
+        return f"{who} {amounts.tokens:,} tokens, peak {amounts.peak:,}{usd}"
+
+    click.echo(f"on the agent's own conversation: {told('agent', found.agent)}; {told('policy', found.policy)}")

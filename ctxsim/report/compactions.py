@@ -33,18 +33,22 @@ def compaction_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     """Yield the table: a header, and a line for each compaction."""
     yield _line(HEADER)
     for row in rows:
-        control = "-" if row.control_reread_calls is None else f"{row.control_reread_calls:.1f}"
-        usd = None if row.cost_summary_usd is None else row.cost_summary_usd + (row.cost_cache_usd or 0.0)
-        yield _line(
-            (
-                _end(f"{row.transcript} {row.compaction}", WIDTHS[0]), row.agent, row.started_by or "?", str(row.call),
-                _percent(row.share), _tokens(row.tokens_before), _tokens(row.tokens_after), _tokens(row.tokens_summary),
-                _of(row.kept_strict, row.needed_strict), _of(row.kept_loose, row.needed_loose),
-                _of(row.kept_carried, row.needed_carried), f"{row.reread_calls} ({control})",
-                "-" if usd is None else f"{usd:.2f}",
-                "-" if row.payback_calls is None else f"{row.payback_calls:.1f}", str(row.calls_after),
-            )
-        )  # fmt: skip
+        session, *others = compaction_cells(row)
+        yield _line((_end(session, WIDTHS[0]), *others))
+
+
+def compaction_cells(row: CompactionRow) -> tuple[str, ...]:
+    """Return what the table says of one compaction, in the order of `HEADER`."""
+    control = "-" if row.control_reread_calls is None else f"{row.control_reread_calls:.1f}"
+    usd = None if row.cost_summary_usd is None else row.cost_summary_usd + (row.cost_cache_usd or 0.0)
+    return (
+        f"{row.transcript} {row.compaction}", row.agent, row.started_by or "?", str(row.call), _percent(row.share),
+        _tokens(row.tokens_before), _tokens(row.tokens_after), _tokens(row.tokens_summary),
+        _of(row.kept_strict, row.needed_strict), _of(row.kept_loose, row.needed_loose),
+        _of(row.kept_carried, row.needed_carried), f"{row.reread_calls} ({control})",
+        "-" if usd is None else f"{usd:.2f}", "-" if row.payback_calls is None else f"{row.payback_calls:.1f}",
+        str(row.calls_after),
+    )  # fmt: skip
 
 
 SHARES: tuple[tuple[str, str, str], ...] = (

@@ -15,6 +15,7 @@ import pandas
 
 from ctxsim.report.advice import Advice, usd, verdict
 from ctxsim.report.cells import policy_sheet
+from ctxsim.report.compactions import HEADER, LEGEND, agent_lines, compaction_cells
 from ctxsim.report.losses import basis, survival_by_age
 from ctxsim.report.picture import Picture, picture
 from ctxsim.report.plots import limits_of
@@ -23,6 +24,7 @@ from ctxsim.report.sheet import Cell, text_of, value_of
 from ctxsim.report.style import COLORS, DARK_COLORS, compact
 from ctxsim.report.tradeoff import dominated, frontiers, points
 from ctxsim.results import Run
+from ctxsim.results.compactions import read_compactions
 from ctxsim.results.files import replacing
 
 MOST_TRANSCRIPTS = 8
@@ -109,6 +111,7 @@ def page_data(run: Run, goal: str = "dollars") -> dict[str, Any]:
         "dollars": _dollars(run, number),
         "tradeoff": {name: _tradeoff(one, number, name == "dollars") for name in ("tokens", "dollars")},
         "age": _age(run, number),
+        "compactions": _compactions(run),
         "transcripts": transcripts,
         "more": max(0, count - len(transcripts)),
         "strings": list(strings.numbers),
@@ -200,6 +203,19 @@ def _reach(share: Share) -> list[float] | None:
 def _age(run: Run, number: dict[str, int]) -> dict[str, Any]:
     groups, kept = survival_by_age(run)
     return {"groups": groups, "rows": [{"policy": n, "kept": kept[label]} for label, n in number.items()]}
+
+
+def _compactions(run: Run) -> dict[str, Any] | None:
+    """The recorded compactions whose table lies beside the run's."""
+    rows = read_compactions(run.folder)
+    if not rows:
+        return None
+    return {
+        "columns": list(HEADER),
+        "rows": [compaction_cells(row) for row in rows],
+        "legend": LEGEND.replace("\n", " "),
+        "means": [line.strip() for line in agent_lines(rows)],
+    }
 
 
 class _Strings:

@@ -80,7 +80,9 @@ def which(one: Picture, transcript: str) -> str:
 def _growth_finding(one: Picture, calls: pandas.DataFrame) -> str:
     """What the picture shows, in a sentence: of the advised policy in this transcript."""
     tops = calls.groupby("policy").tokens_sent.max()
-    whole = int(calls.tokens_full.max())
+    # An agent that was driven has a head of its own, and so another keep-all.
+    nothing = calls[calls.policy == one.pooled.nothing]
+    whole = int((nothing if len(nothing) else calls).tokens_full.max())
     if one.chosen is None or one.chosen == one.pooled.nothing:
         return f"The context grows to {compact(whole)} tokens"
     top = int(tops[one.chosen])

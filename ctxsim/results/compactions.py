@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
+from ctxsim.errors import InputError
 from ctxsim.results.columns import (
     Calls,
     Counted,
@@ -134,3 +136,20 @@ COMPACTION_TABLES: dict[str, type[msgspec.Struct]] = {
     "compactions-kinds": CompactionKindRow,
 }
 """Each table of `ctxsim compactions`, written as CSV and as Parquet."""
+
+
+def read_compactions(folder: Path) -> list[CompactionRow]:
+    """Return the recorded compactions whose table lies in a folder; none where there is no such table.
+
+    Raises InputError for a table that another version, or something else, wrote.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    path = folder / "compactions.parquet"
+    if not path.is_file():
+        return []
+    try:
+        return [CompactionRow(**row) for row in pyarrow.parquet.read_table(path).to_pylist()]
+    except (OSError, TypeError, pyarrow.ArrowException):
+        raise InputError(path, "can't be read; run ctxsim compactions again, with --out for this folder") from None

@@ -209,8 +209,11 @@ class Session:
     def _help(self, asked: Asked, template: str) -> str:
         if "{summary}" not in template:
             return template
-        # What asks for the summary isn't part of it, unless the whole conversation stands in one message.
-        items = asked.items[:-1] if len(asked.items) > 2 else asked.items
+        # What asks for the summary isn't part of it, unless the whole conversation stands in one message: of a user's
+        # text a summary keeps the first sentence, of others the lines that say most.
+        items = asked.items[:-1]
+        if len(asked.items) <= 2:
+            items = [msgspec.structs.replace(item, kind="assistant") for item in asked.items]
         return template.replace("{summary}", extractive(items, SUMMARY_TOKENS, self._counter.text))
 
     def _advance(self, reply: Reply) -> None:

@@ -13,6 +13,7 @@ from samples import ASK, TASK, chat
 
 from ctxsim.bench import bench
 from ctxsim.bench.task import Setting
+from ctxsim.errors import InputError
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.report.advice import advise, verdict
 from ctxsim.report.cells import policy_sheet
@@ -20,6 +21,8 @@ from ctxsim.report.page import COLUMNS, page, write_page
 from ctxsim.report.pooled import Pooled
 from ctxsim.report.sheet import text_of
 from ctxsim.results import read_run
+from ctxsim.results.compactions import CompactionRow
+from ctxsim.results.table import write_table
 from ctxsim.synthesis import load_scenario
 from ctxsim.transcript import Transcript
 
@@ -126,6 +129,42 @@ def test_it_opens_from_disk_without_network_and_draws(default: Path, browser: An
     )
     assert colours > 4
     assert tab.locator("#table tbody tr").count() == len(load_scenario("documented-53k").policies)
+    tab.close()
+
+
+def compacted(name: str) -> CompactionRow:
+    """A recorded compaction of which only a few things are known."""
+    unknown = ("seconds", "cost_summary_usd", "cost_cache_usd", "payback_calls", "reread_usd")
+    values: dict[str, Any] = dict.fromkeys(CompactionRow.__struct_fields__, 0) | dict.fromkeys(unknown)
+    values |= {"transcript": name, "root": name, "agent": "claude-code", "model": "", "started_by": "auto"}
+    values |= {"compaction": 1, "tokens_before": 167_000, "share": 0.83, "needed_strict": 4, "kept_strict": 1}
+    return CompactionRow(**values)
+
+
+def test_a_damaged_table_of_compactions_is_told(default: Path, tmp_path: Path) -> None:
+    shutil.copytree(default.parent, tmp_path / "run")
+    (tmp_path / "run" / "compactions.parquet").write_bytes(b"not a table")
+    with pytest.raises(InputError, match="run ctxsim compactions again"):
+        page(read_run(tmp_path / "run"))
+
+
+@in_browser
+def test_recorded_compactions_have_a_section_where_their_table_is(default: Path, browser: Any, tmp_path: Path) -> None:
+    tab, _ = opened(browser, default)
+    assert not tab.locator("#recorded-section").is_visible() and not tab.locator("#recorded-link").is_visible()
+    tab.close()
+    shutil.copytree(default.parent, tmp_path / "run")
+    evil = "<img src=x onerror=window.owned=1>"
+    write_table(tmp_path / "run", "compactions", CompactionRow, [compacted("session-1"), compacted(evil)])
+    tab, troubles = opened(browser, write_page(read_run(tmp_path / "run"), tmp_path / "run" / "report.html"))
+    assert troubles == [] and tab.evaluate("window.owned") is None
+    assert tab.locator("#recorded-link").is_visible()
+    rows = tab.locator("#compactions tbody tr")
+    cells = [rows.nth(n).locator("td").all_inner_texts() for n in range(2)]
+    assert [row[0] for row in cells] == ["session-1 1", f"{evil} 1"]
+    assert cells[0][4:6] == ["83%", "167.0K"] and cells[0][8] == "1/4"
+    assert len(tab.locator("#compactions th").all()) == len(cells[0])
+    assert "2 of 8 in all" in tab.locator("#recorded-means").inner_text()
     tab.close()
 
 

@@ -9,15 +9,17 @@ from pathlib import Path
 import msgspec
 import pytest
 from endpoint import FIRST, SECOND, Spoken, client, sample
+from samples import conversation
 
 from ctxsim.bench.observed import write_observed
 from ctxsim.provider import Provider
 from ctxsim.replay import replay
 from ctxsim.results import read_run
-from ctxsim.serve.differences import first_difference
+from ctxsim.serve.differences import compared
 from ctxsim.serve.log import Entry
 from ctxsim.serve.observed import Observation, observe
 from ctxsim.serve.script import script_of
+from ctxsim.transcript import Transcript
 
 CUT = "\n".join([*FIRST.splitlines()[:10], "[30 lines cut]"])
 
@@ -71,7 +73,7 @@ def test_an_agent_that_edits_nothing_is_keep_all(tmp_path: Path) -> None:
     provider = Provider()
     sent = list(replay(observation.transcript, observation.spec(), provider, provider.counter()))
     assert all(one.untouched for one in sent)
-    assert first_difference(observation, "keep-all", provider) is None
+    assert compared(observation, "keep-all", provider).first is None
 
 
 def test_a_refused_request_and_the_next_try_are_one_call(tmp_path: Path) -> None:
@@ -85,12 +87,49 @@ def test_a_refused_request_and_the_next_try_are_one_call(tmp_path: Path) -> None
 
 def test_where_a_policy_first_differs_is_told_item_by_item(tmp_path: Path) -> None:
     observation, _ = lived(tmp_path / "log.jsonl", compacts=False)
-    found = first_difference(observation, "keep-all", Provider())
+    found = compared(observation, "keep-all", Provider()).first
     assert found is not None and found.call == 2
     (line,) = found.lines
     # 40 lines of 7 tokens with their ends, of which the agent sent 10 and a word about the cut.
     assert line.startswith("item 2 (tool): agent sends ") and "policy sends 3" in line
-    assert first_difference(observation, "mask:keep=1", Provider()) is not None
+    assert compared(observation, "mask:keep=1", Provider()).first is not None
+
+
+def reading(path: Path, played: Transcript, *results: str) -> Observation:
+    """An agent that reads two results, as they are given here, and answers."""
+    with client(path, transcript=played) as http:
+        spoken = Spoken(http, "chat")
+        spoken.user("Do the task.")
+        for text in results:
+            spoken.result(spoken.ask().calls[0], text)
+        spoken.ask()
+    entries = [msgspec.json.decode(line, type=Entry) for line in path.read_bytes().splitlines()]
+    return observe("observed:mine", script_of(played), entries)
+
+
+def test_words_around_a_result_are_no_difference_but_a_line_less_of_it_is(tmp_path: Path) -> None:
+    def differs(text: str, lines: int) -> bool:
+        chars = len("\n".join(FIRST.splitlines()[:lines]))
+        seen = reading(tmp_path / f"{len(text)}-{lines}.jsonl", sample(), text, SECOND[:chars])
+        return compared(seen, f"max-result-chars:chars={chars}", Provider()).first is not None
+
+    first = "\n".join(FIRST.splitlines()[:20])
+    said = "Exit code: 0\nWall time: 0.1 s\nOutput:\n" * 4
+    # 68 tokens of words are over 32, and over 2 % of what 20 lines have.
+    assert not differs(said + first, 20)
+    # As many tokens less of the lines: then the sizes are alike, and the lines aren't.
+    assert differs(said + first, 29)
+    assert differs("Exit code: 0\n" * 60 + first, 20)
+
+
+def test_a_policy_gets_summaries_as_large_as_the_agents(tmp_path: Path) -> None:
+    results = ["\n".join(f"ticket-{number} is open" for number in range(low, low + 400)) for low in (1_000, 2_000)]
+    seen = reading(tmp_path / "log.jsonl", conversation(*results, system="You help."), *results)
+    # Before its last call it makes a summary of everything but the newest result.
+    label = "qwen-code:context_percentage_threshold=0.001"
+    found = [compared(seen, f"{label}{size}", Provider()).policy.tokens
+             for size in ("", ",summary_tokens=800", ",summary_tokens=100")]  # fmt: skip
+    assert found[0] == found[1] > found[2] + 500
 
 
 def test_it_stands_beside_built_in_policies(tmp_path: Path) -> None:
@@ -102,6 +141,7 @@ def test_it_stands_beside_built_in_policies(tmp_path: Path) -> None:
     calls = run.table("calls", policy=["observed:mine@1.0"])
     assert list(calls.tokens_sent) == list(calls.tokens_recorded) == [entry.tokens for entry in seen[1]]
     assert list(calls.compactions) == [0, 0, 1]
+    assert not (tmp_path / "run" / "parts").exists()
     assert (tmp_path / "run" / "requests.csv").read_text().count("\n") == 1 + len(seen[1])
 
 

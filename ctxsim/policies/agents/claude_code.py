@@ -28,7 +28,8 @@ class ClaudeCode(Policy):
     together. `micro`: "time" clears results but the newest `keep_recent` after an idle hour, "size", of versions to
     2.1.2x, the oldest ones over 40,000 tokens of results, but for the newest three, if that frees 20,000; "off"
     neither. Results of mcp tools, plans and sub-agents are never cleared. Output of a shell keeps 30,000 characters
-    at its ends on arrival. A refused request ends the turn.
+    at its ends on arrival. A refused request ends the turn. `summary_tokens` is what recorded summaries have: the mean
+    of 22 is 4,060 (2,123 to 6,058).
     """
 
     family = "agents"

@@ -7,13 +7,16 @@ from typing import ClassVar
 
 from ctxsim.policies.agents.cuts import ends_of
 from ctxsim.policies.agents.phases import since_response
-from ctxsim.policies.agents.tools import is_shell
+from ctxsim.policies.agents.tools import is_reader, is_shell
 from ctxsim.policies.policy import Count, Policy, Positive, Share, Stop
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 MASKED = "<tool_output_masked>"
 CUT = "\n\n... [{left} characters omitted] ...\n\n"
+READ_LINES, READ_CHARS = 2_000, 2_000
+"""Of a file that is read: so many lines, and so many characters of each."""
+
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 NEVER_MASKED = frozenset(("activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode"))
 
@@ -31,6 +34,14 @@ def preview(item: Item) -> str:
     )
 
 
+def shown_of_file(text: str) -> str:
+    """Return what the tool that reads a file shows of it: its first lines, each up to a length."""
+    lines = text.split("\n")
+    shown = [line if len(line) <= READ_CHARS else f"{line[:READ_CHARS]}... [truncated]" for line in lines[:READ_LINES]]
+    left = len(lines) - len(shown)
+    return "\n".join([f"[{left} more lines]", *shown] if left else shown)
+
+
 @dataclass
 class GeminiCli(Policy):
     """From `compression_threshold` of the window on: a summary of the older part, from a text of the user on the rest.
@@ -42,7 +53,7 @@ class GeminiCli(Policy):
     out larger than before is thrown away, and no other is tried. Then masking: results beyond the newest `protect`
     tokens become a preview, once they are `prunable` tokens. What doesn't fit the rest of the window even so stops
     the agent. Output of a shell over `truncate_tool_output_threshold` characters keeps 20 % and 80 % of that at its
-    ends on arrival.
+    ends on arrival; a file that is read keeps its first 2,000 lines, and 2,000 characters of each (utils/fileUtils.ts).
     """
 
     family = "agents"
@@ -63,6 +74,8 @@ class GeminiCli(Policy):
         self._inflated = False
 
     def on_tool_result(self, item: Item) -> Item:
+        if is_reader(item.tool):
+            return item.with_text(shown_of_file(item.text))
         if not is_shell(item.tool):
             return item
         head = self.truncate_tool_output_threshold // 5

@@ -88,7 +88,8 @@ class QwenCode(Policy):
         kept = {item.place for item in newly_asked(view)}
         if not whole and end and any(item.kind == "tool_result" for item in view[end:]):
             last = view[end - 1].message
-            kept |= {item.place for item in view[:end] if item.message == last and item.kind == "tool_call"}
+            asked = ("assistant", "tool_call")
+            kept |= {item.place for item in view[:end] if item.message == last and item.kind in asked}
             kept |= {item.place for item in view[end:]}
         old = [item for item in view if item.place not in kept]
         before = next((item.order for item in view if item.place in kept), None)

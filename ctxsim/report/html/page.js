@@ -176,6 +176,25 @@ function drawTable() {
   table.replaceChildren(thead, body);
 }
 
+// recorded compactions: only where their table lies beside the run's
+
+function drawCompactions() {
+  const told = data.compactions;
+  $("recorded-section").hidden = $("recorded-link").hidden = !told;
+  if (!told) return;
+  const head = el("tr"), thead = el("thead"), body = el("tbody");
+  for (const name of told.columns) { const th = el("th", name); th.scope = "col"; head.append(th); }
+  for (const cells of told.rows) {
+    const tr = el("tr");
+    tr.append(...cells.map((text) => el("td", text)));
+    body.append(tr);
+  }
+  thead.append(head);
+  $("compactions").replaceChildren(thead, body);
+  $("recorded-note").textContent = told.legend;
+  $("recorded-means").replaceChildren(...told.means.map((line) => el("li", line)));
+}
+
 // timeline
 
 let grid = null;
@@ -459,6 +478,7 @@ for (const [name, text] of [["--kept", "in view"], ["--edited", "edited"], ["--d
 state.axis = data.tradeoff.dollars ? "dollars" : "tokens";
 restore();
 drawAnswer();
+drawCompactions();
 $("more").textContent = data.more ? `the largest; ${data.more.toLocaleString("en")} more are in the tables` : "";
 $("all").addEventListener("click", () => { state.shown = new Set(data.policies.keys()); refilter(); });
 $("few").addEventListener("click", () => { state.shown = new Set([...data.policies.keys()].filter((n) => data.policies[n].color || data.policies[n].bound)); refilter(); });

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from by_hand import SUMMARY, Driven
 
-from ctxsim.policies import Stop
+from ctxsim.policies import Stop, open_policy
 from ctxsim.policies.agents.gemini_cli import ACKNOWLEDGED, MASKED
+from ctxsim.transcript import Item
 
 
 def test_in_one_long_prompt_nothing_is_ever_compressed() -> None:
@@ -69,3 +70,18 @@ def test_what_does_not_fit_the_rest_of_the_window_stops_the_agent() -> None:
     assert not isinstance(driven.request(), Stop)
     driven.calls("x" * 404, used=900)
     assert isinstance(driven.request(), Stop)
+
+
+def test_of_a_file_that_is_read_so_many_lines_and_characters_of_each_are_shown() -> None:
+    (policy,) = open_policy("gemini-cli").create()
+
+    def arrived(text: str, tool: str = "read_file") -> list[str]:
+        return policy.on_tool_result(Item("tool_result", 1, 1, text, tool, 0)).text.split("\n")
+
+    fits = "\n".join(["x" * 2_000] * 2_000)
+    assert arrived(fits) == fits.split("\n")
+    # One line more, and the second line one character longer.
+    told, first, second, *_, last = arrived("\n".join(["a", "x" * 2_000 + "y", *["b"] * 1_997, "c", "d"]))
+    assert (told, first, last) == ("[1 more lines]", "a", "c")
+    assert second.startswith("x" * 2_000) and "y" not in second
+    assert arrived("x" * 3_000, "grep") == ["x" * 3_000]
