@@ -100,7 +100,9 @@ class Registry(Generic[T]):
         Raises UnknownName or LabelError: a name that nothing has, a class that can't be loaded.
         """
         prefix, _, rest = label.strip().partition(":")
-        if prefix in self.forms:
+        # A form and a class may share a name, a framework's: what is only parameters means the class.
+        parameters_only = not rest or "=" in rest.partition(":")[0]
+        if prefix in self.forms and not (parameters_only and prefix in self.classes):
             return self.forms[prefix](rest)
         # What stands behind `estimator=` is another label, whose path isn't this one's.
         before, estimator, rest = label.partition("estimator=")

@@ -72,9 +72,11 @@ def write_observed(
         inputs=(InputInfo(name, digest, 1, len(transcript.calls), (*transcript.notes, *notes, *failed)),),
     )
     with RunFolder(out.absolute()) as folder:
+        folder.begin()
         with RunWriter(folder) as writer:
             writer.write(tables)
             writer.finish(info)
+        folder.clear()
         with replacing(out / "requests.csv") as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
             written = csv.writer(file, lineterminator="\n")
             written.writerow(REQUESTS)

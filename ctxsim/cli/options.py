@@ -10,6 +10,7 @@ import click
 
 from ctxsim.provider.cache import Breakpoints
 from ctxsim.provider.rules import SummaryMode
+from ctxsim.readers import in_column
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -17,10 +18,36 @@ CACHES = ("none", "anthropic", "openai", "openai-paid-writes", "google", "deepse
 
 PATH = click.Path(path_type=Path)
 
-paths = click.argument("paths", nargs=-1)
+
+def _in_column(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    column: str | None = context.meta.get(_COLUMN)
+    return tuple(in_column(path, column) for path in given) if column else given
+
+
+def _remember(context: click.Context, param: click.Parameter, column: str | None) -> None:
+    context.meta[_COLUMN] = column
+
+
+_COLUMN = "ctxsim.column"
+_column = click.option(
+    "--column",
+    metavar="NAME",
+    is_eager=True,
+    expose_value=False,
+    callback=_remember,
+    help="Tables (Parquet, JSON lines): the column that holds the conversations, if it's no usual one.",
+)
+
+
+def _transcripts(required: bool) -> Callable[[Command], Command]:
+    argument = click.argument("paths", nargs=-1, required=required, callback=_in_column)
+    return lambda command: argument(_column(command))
+
+
+paths = _transcripts(required=False)
 """Transcripts: files, folders, - for standard input; none is fine."""
 
-some_paths = click.argument("paths", nargs=-1, required=True)
+some_paths = _transcripts(required=True)
 
 run_folder = click.argument("run", type=PATH, metavar="RUN")
 """A folder that bench wrote."""

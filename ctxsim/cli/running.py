@@ -19,7 +19,7 @@ from ctxsim.cli.output import progress, tell_providers, tell_recorded
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import open_policy
 from ctxsim.provider.models import read_overrides
-from ctxsim.readers import SUFFIXES
+from ctxsim.readers import SUFFIXES, bare
 from ctxsim.results import Run, RunInfo, read_run
 from ctxsim.studies.as_sent import HeadMode
 from ctxsim.synthesis import Scenario, load_scenario
@@ -88,6 +88,7 @@ def runs_of(
 
 def _run_name(path: str, taken: set[str]) -> str:
     """The result folder's name: the file's or folder's own, without the endings of formats; never another run's."""
+    path = bare(path)
     name = "standard-input" if path == "-" else Path(path).resolve().name
     while (stem := Path(name)).suffix in SUFFIXES:
         name = stem.stem

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter as Frequencies
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
 import click
+import msgspec
 
 from ctxsim.cli import options
 from ctxsim.cli import rows as rows_of
@@ -16,6 +18,7 @@ from ctxsim.cli.reading import Reading
 from ctxsim.cli.rows import show
 from ctxsim.cli.terminal import safe
 from ctxsim.readers.formats import ctxsim_jsonl
+from ctxsim.readers.formats.atif.written import documents, unwritable
 from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.files import replacing
 from ctxsim.studies.survey import Against, against_usage, check, per_format, sizes
@@ -24,6 +27,26 @@ from ctxsim.transcript import Transcript
 
 CHECKED = ("transcript", "format", "model", "calls", "with usage", "messages", "results", "tokens", "parent", "notes")
 """What `check` says of each transcript."""
+
+
+def _own(reading: Reading) -> Iterator[bytes]:
+    return (line for transcript in reading for line in ctxsim_jsonl.lines(transcript))
+
+
+def _atif(reading: Reading) -> Iterator[bytes]:
+    return map(msgspec.json.encode, documents(_writable(reading)))
+
+
+def _writable(reading: Reading) -> Iterator[Transcript]:
+    for transcript in reading:
+        if why := unwritable(transcript):
+            reading.left_out.append(f"{transcript.name}: {why}")
+        else:
+            yield transcript
+
+
+WRITTEN = {"ctxsim": _own, "atif": _atif}
+"""By the name of a format, how transcripts are written as lines of it."""
 
 
 @click.group("transcripts")
@@ -85,22 +108,23 @@ def _print_against(reading: Reading, engine: Any, form: str) -> None:
 
 @command.command("convert")
 @options.some_paths
+@click.option("--to", "form", type=click.Choice(list(WRITTEN)), default="ctxsim", show_default=True, help="Format.")
 @click.option("-o", "--output", type=options.PATH, help="File to write; standard output without it.")
-def convert_command(paths: tuple[str, ...], output: Path | None) -> None:
-    """Write transcripts of any format as ctxsim JSONL."""
+def convert_command(paths: tuple[str, ...], form: str, output: Path | None) -> None:
+    """Write transcripts of any format as ctxsim JSONL, or as ATIF: a document a line, sub-agents in their parent."""
     reading = Reading(paths)
+    lines = WRITTEN[form](reading)
     if output is None:
-        _convert(reading, sys.stdout.buffer)
+        _write(lines, sys.stdout.buffer)
     else:
         with replacing(output) as temporary, temporary.open("wb") as stream:
-            _convert(reading, stream)
+            _write(lines, stream)
     reading.finish()
 
 
-def _convert(transcripts: Iterable[Transcript], stream: IO[bytes]) -> None:
-    for transcript in transcripts:
-        for line in ctxsim_jsonl.lines(transcript):
-            stream.write(line + b"\n")
+def _write(lines: Iterable[bytes], stream: IO[bytes]) -> None:
+    for line in lines:
+        stream.write(line + b"\n")
 
 
 @command.command("stats")
@@ -132,6 +156,29 @@ def stats_command(paths: tuple[str, ...], tokenizer: str, by: tuple[str, ...], f
         sheets.append(sheet(group, f"Tool results by {group}; median, p90, max: characters", columns, cells))
     show("transcripts stats", sheets, form)
     reading.finish()
+
+
+@command.command("find")
+@click.option("--paths", "list_paths", is_flag=True, help="Print the paths alone, one a line.")
+def find_command(list_paths: bool) -> None:
+    """List the sessions that agents keep on this machine, without reading them; `@found` as a path means all."""
+    from ctxsim.readers.places import PLACES, kept
+
+    found = list(kept())
+    if list_paths:
+        for one in found:
+            for path in one.paths:
+                click.echo(safe(str(path)))
+        return
+    for one in found:
+        span = " to ".join(f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" for at in (one.first_s, one.last_s))
+        click.echo(
+            f"{one.place.agent:<12} {len(one.paths):>6,} paths {one.bytes / 1e6:>9,.1f} MB  {span}  "
+            f"{one.place.format:<12} {safe(str(one.folder))}"
+        )
+    if not found:
+        agents = ", ".join(dict.fromkeys(place.agent for place in PLACES))
+        click.echo(f"no sessions of {agents} on this machine")
 
 
 @command.command("formats")

@@ -10,6 +10,13 @@ Formats are found by their content, never by the file's name: point `ctxsim` at 
 sessions. `ctxsim transcripts check PATH` says what was found, what was left out, and why. Files may be compressed
 (`.gz`, `.zst`) or stand in a `.zip`; `-` reads standard input. This page is written by `ctxsim transcripts formats`.
 
+| path | means |
+|---|---|
+| `@found` | the sessions that agents keep on this machine; `ctxsim transcripts find` lists them unread |
+| `git:REPOSITORY[@REF][:FOLDER]` | files of a commit, read without a checkout: the longest version of each session |
+| `column:NAME:PATH` | tables whose conversations stand in that column; `--column NAME` says so of all paths |
+| `@FILE`, `-`, `*?[` | a list of paths, one a line; standard input; a pattern |
+
 Left out of every format: what was never sent to the model (display texts, file snapshots, telemetry). Mended and noted
 everywhere: tool calls without a result (a synthetic result stands for it), results without a call (left out), torn last
 lines, glued records. A history that the agent itself compacted is kept whole, with the compaction: its summary and what

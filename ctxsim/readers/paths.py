@@ -8,11 +8,29 @@ from glob import glob
 from pathlib import Path
 
 from ctxsim.errors import InputError, NotATranscript
+from ctxsim.readers.places import kept
 from ctxsim.readers.reader import owner
 from ctxsim.readers.source import Source, archive_members, standard_input
+from ctxsim.readers.source.git import GIT, git_sources
 from ctxsim.readers.source.limits import read_all
 
-SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip")
+SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet")
+
+FOUND = "@found"
+"""The sessions that agents keep on this machine."""
+
+COLUMN = "column:"
+"""`column:NAME:PATH` is a path whose tables hold the conversations in that column."""
+
+
+def in_column(path: str, column: str) -> str:
+    """Return a path as that of tables with the conversations in that column."""
+    return f"{COLUMN}{column}:{path}"
+
+
+def bare(path: str) -> str:
+    """Return a path without the column that it may name."""
+    return path.removeprefix(COLUMN).partition(":")[2] if path.startswith(COLUMN) else path
 
 
 def _walk(folder: Path) -> Iterator[Path | Source]:
@@ -52,25 +70,44 @@ def _what(path: Path) -> str:
 
 def _is_own(path: Path) -> bool:
     """Whether it's a result of ctxsim: a folder that is read and written into twice doesn't read what it wrote."""
-    return path.name == "run.json" and (path.parent / "summary.parquet").exists()
+    tables = [path.parent, path.parent.parent] if path.suffix == ".parquet" else []
+    runs = [path.parent] if path.name == "run.json" else tables
+    return any((run / "run.json").exists() and (run / "summary.parquet").exists() for run in runs)
 
 
 def sources(*paths: str) -> Iterator[Source]:
     """Return what paths on the command line mean: `-`, a file, an archive, or a folder, walked in sorted order.
 
-    `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a pattern. What several
-    of them mean comes once. Raises InputError if one means nothing.
+    `git:repository@ref:folder` are files of a commit, `@found` what agents keep here. `column:NAME:path` names the
+    column of tables. `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a
+    pattern. What several of them mean comes once. Raises InputError if one means nothing.
     """
     seen = set()
     for path in paths:
         for source in _sources(path):
-            key = (source.path.resolve() if source.path else source.name, source.member)
+            key = (source.path.resolve() if source.path else source.name, source.member, source.column)
             if key not in seen:
                 seen.add(key)
                 yield source
 
 
 def _sources(path: str) -> Iterator[Source]:
+    if path.startswith(COLUMN):
+        column, _, path = path.removeprefix(COLUMN).partition(":")
+        if not column or not path:
+            raise InputError(f"{COLUMN}{column}", f"is not {COLUMN}NAME:PATH")
+        for source in _sources(path):
+            source.column = source.column or column
+            # Transcripts of two columns of one table are two.
+            source.name = f"{source.name}:{column}"
+            yield source
+        return
+    if path.startswith(GIT):
+        yield from git_sources(path)
+        return
+    if path == FOUND and not Path(path).exists():
+        yield from _found()
+        return
     if path == "-":
         yield standard_input()
         return
@@ -107,6 +144,14 @@ def _sources(path: str) -> Iterator[Source]:
             yield Source(str(file), file, named=file == root)
     if not any_found:
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
+
+
+def _found() -> Iterator[Source]:
+    """The sessions of every agent on this machine."""
+    paths = [path for place in kept() for path in place.paths]
+    if not paths:
+        raise InputError(FOUND, "finds no sessions of agents on this machine. See: ctxsim transcripts find")
+    yield from (Source(str(path), path) for path in paths)
 
 
 def _listed(path: str) -> Iterator[Source]:

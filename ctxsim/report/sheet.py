@@ -215,7 +215,7 @@ def rich_table(one: Sheet, width: int) -> Any:
     for n, column in enumerate(one.columns):
         # A name that can't be broken anywhere is folded; it takes no room from figures.
         fold = {"max_width": room, "overflow": "fold"} if not n else {"no_wrap": True}
-        table.add_column(column.heading, justify="left" if column.left else "right", **fold)
+        table.add_column(Text(column.heading), justify="left" if column.left else "right", **fold)
     styles = {"bad": "red", "dim": "dim", "chosen": "bold green"}
     for n, row in enumerate(one.rows):
         texts = [text_of(cell) for cell in row]

@@ -104,11 +104,10 @@ def test_resume_wants_the_same_settings(logs: Path, tmp_path: Path) -> None:
 def test_a_bench_that_fails_before_anything_is_done_leaves_nothing(logs: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(
         "from dataclasses import dataclass\nfrom ctxsim.policies import Policy\n\n@dataclass\nclass Bad(Policy):\n"
-        "    def before_call(self, view):\n        raise ValueError('no')\n"
+        "    def before_call(self, view):\n        return view\nraise ValueError('no such thing')\n"
     )
-    setting = Setting("a", "a", (f"{tmp_path}/bad.py:Bad",))
-    with pytest.raises(CtxsimError, match="raised ValueError"):
-        bench(setting, tmp_path / "out", paths=[str(logs)])
+    with pytest.raises(CtxsimError, match="no such thing"):
+        bench(Setting("a", "a", (f"{tmp_path}/bad.py:Bad",)), tmp_path / "out", paths=[str(logs)])
     assert not (tmp_path / "out").exists()
 
 

@@ -30,7 +30,8 @@ ANSWERS = {
     "report a --out page.html": r"^page\.html \(\d\.\d MB\)$",
     "plot a --out charts --format svg": r"charts/token-growth\.svg\n[\s\S]*charts/survival-age\.svg",
     "doctor --policy mask:keep=1 --defect task-lost": r"task-lost[\s\S]*mask:keep=1: 0 of 1 known defects",
-    "doctor --policies papers --defect task-lost --format md": r"^1\. task-lost: [\s\S]*^\| mask +\| +0 \| +· \|$",
+    "doctor --policies papers --defect task-lost --format md": r"^\| policy \| has \| 1 \|[\s\S]*^\| `mask` \| 0 \|",
+    "transcripts find": r"claude|no sessions|agent",
     "window logs -o w.png": r"^What fills 36 requests of 6 transcripts\n[\s\S]*results of shell [\s\S]*written: w\.png",
     "compactions logs --out c": r"^0 recorded compactions in 6 transcripts",
     "claims --seed 000": r"000  [\s\S]*\d+ claims: .*reproduced",
@@ -80,19 +81,20 @@ def test_a_command_answers(line: str, runs: tuple[Path, dict[str, Done]]) -> Non
 
 ROWS = (
     "bench logs --policy mask:keep=1 --out f", "sweep logs --policy mask:keep=1|3 --out g", "compare a b", "losses a",
-    "window logs -o w.png --over 100", "claims --document 000", "validate logs", "accuracy logs --estimator chars",
+    "claims --document 000", "validate logs", "accuracy logs --estimator chars",
     "calibrate logs -o own.json --no-plots",
-    "models claude-sonnet-4-5", "policies", "estimators", "scenarios", "tokenizers", "config", "transcripts check logs",
+    "models claude-sonnet-4-5", "policies", "estimators", "scenarios", "tokenizers", "transcripts check logs",
     "transcripts check logs --against-usage", "transcripts stats logs",
+    "doctor --policy mask:keep=1 --defect task-lost", "window logs -o w.png --over 100", "config",
 )  # fmt: skip
 """Every command that prints rows."""
 
 NO_ROWS = {
-    "transcripts", "replay", "report", "plot", "columns", "check-policy", "check-estimator", "compactions", "doctor",
-    "serve", "drive",
+    "transcripts", "replay", "report", "plot", "columns", "check-policy", "check-estimator", "serve", "drive",
+    "compactions",
 }  # fmt: skip
-"""Those that draw, print a page of the documentation or findings in words, or play one conversation; and the group,
-whose commands are above.
+"""Those that draw, print a page of the documentation, one conversation or their own report; and the group, whose
+commands are above.
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
@@ -27,8 +28,8 @@ def test_tokenizers_verify(tmp_path: Path) -> None:
 
 
 def test_sources_are_one_line_each_with_preset_version_and_date(tmp_path: Path) -> None:
-    lines = ctxsim("policies", "--source", cwd=tmp_path).stdout.splitlines()
-    said = {line.split("\t")[0]: line.split("\t")[1:] for line in lines}
+    rows = csv.reader(ctxsim("policies", "--source", "--format", "csv", cwd=tmp_path).stdout.splitlines())
+    said = {name: told for name, *told in rows}
     assert said["clear-tool-uses"][:3] == ["agents", "Anthropic API, context editing", "clear_tool_uses_20250919"]
-    assert said["keep-all"] == ["bound", "-", "-", "-"]
+    assert said["keep-all"] == ["bound", "", "", ""]
     assert {len(columns) for columns in said.values()} == {4}

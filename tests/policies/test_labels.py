@@ -143,3 +143,9 @@ def test_a_policy_file_that_cannot_be_loaded(text: str, what: str, tmp_path: Pat
     file.write_text(text)
     with pytest.raises(LabelError, match=f"line 1: .*{what}"):
         open_policy(f"{file}:X")
+
+
+def test_a_name_that_is_a_policy_and_a_framework_means_both() -> None:
+    assert open_policy("langmem").links[0][1] == open_policy("langmem:max_tokens=300").links[0][1] == "langmem"
+    with pytest.raises(LabelError, match="langmem:no_such_function"):
+        open_policy("langmem:no_such_function:max_tokens=300")

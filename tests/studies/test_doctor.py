@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import msgspec
 import pytest
+from project import ROOT
 from samples import spec_of
 
 from ctxsim.errors import InputError, UnknownName
 from ctxsim.policies import Policy, open_policy
 from ctxsim.provider import Provider
 from ctxsim.studies import doctor
-from ctxsim.studies.doctor import defect_names, examine, load_defect, prepare_case
+from ctxsim.studies.doctor import defect_names, examine, examine_all, load_defect, prepare_case
 from ctxsim.studies.symptoms import SYMPTOMS
 from ctxsim.synthesis import synthesize
 from ctxsim.transcript import problems
@@ -112,3 +113,16 @@ def test_mistakes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "load_scenario", lambda name: bare)
     with pytest.raises(InputError, match="expect needs a symptom"):
         load_defect("zero-usage")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", ["keep-all", "codex", "copilot-cli", "langchain-trim", "strands-sliding"])
+def test_the_published_matrix_is_what_the_doctor_says(label: str) -> None:
+    page = (ROOT / "docs" / "doctor.md").read_text()
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| `{label}` ")]
+    _, has, *marks = [cell.strip() for cell in row.strip("|").split("|")]
+    found = list(examine_all([open_policy(label)]))
+    told = [str(n) if one.has_it else "·" for n, one in enumerate(found, 1)]
+    assert marks == told and int(has) == sum(one.has_it for one in found)
+    numbered = [f"{n}. `{one.defect.name}`: {one.defect.expectation.that.lower()}" for n, one in enumerate(found, 1)]
+    assert "\n".join(numbered) in page

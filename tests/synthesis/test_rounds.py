@@ -14,6 +14,7 @@ from ctxsim.references import Needles
 from ctxsim.references.canonical import canonical
 from ctxsim.replay import replay
 from ctxsim.report.charts import plot_all
+from ctxsim.report.picture import picture
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
 from ctxsim.results import read_run
 from ctxsim.synthesis.rounds import KINDS, PARTS, generate
@@ -101,7 +102,7 @@ def test_rounds_are_told_by_round_part_and_kind(folder: Path) -> None:
     assert (truncated["early"], truncated["middle"], truncated["rd 2"]) == ("0%", "0%", "0%")
     assert truncated["late"] not in ("0%", "100%")
     assert all(cell == "0%" for name, cell in kind_rows(run, needles)[1].items() if name != "policy")
-    assert (folder / "charts" / "rounds.svg") in plot_all(run, folder / "charts", ["svg"])
+    assert (folder / "charts" / "rounds.svg") in plot_all(picture(run), folder / "charts", ["svg"])
 
 
 def test_facts_that_are_used_once_are_no_rounds(folder: Path) -> None:

@@ -14,6 +14,9 @@ from ctxsim.readers.source.values import json_document, json_values
 SAMPLE_RECORDS = 40
 SAMPLE_BYTES = 1 << 20
 
+PARQUET = b"PAR1"
+"""How a Parquet file begins, and ends: https://parquet.apache.org/docs/file-format/"""
+
 
 class Sample:
     """What detection looks at: the first records of a JSONL file, or a whole JSON document.
@@ -39,6 +42,11 @@ class Sample:
         with self.source.open() as stream, self.source.readable():
             return stream.read(4096)
 
+    @property
+    def parquet(self) -> bool:
+        """Whether it is a Parquet file."""
+        return self.start.startswith(PARQUET)
+
     @cached_property
     def members(self) -> tuple[str, ...]:
         """Names in a zip archive, or ()."""
@@ -53,6 +61,8 @@ class Sample:
     @cached_property
     def jsonl(self) -> bool:
         """Whether the first line is a JSON value by itself and something follows it."""
+        if self.parquet:
+            return False
         lines = self.source.lines()
         first = next(lines, None)
         if first is None:
@@ -66,7 +76,7 @@ class Sample:
     @cached_property
     def document(self) -> Any:
         """The whole file as one JSON value; None if it's JSONL, an archive or not JSON. Raises InputError if cut."""
-        if self.members or self.jsonl:
+        if self.members or self.parquet or self.jsonl:
             return None
         data = self.source.content().removeprefix(b"\xef\xbb\xbf")
         start = data.lstrip()[:1]

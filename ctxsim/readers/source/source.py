@@ -39,6 +39,7 @@ class Source:
         named: bool = False,
         member: str | None = None,
         refused: InputError | None = None,
+        column: str = "",
     ) -> None:
         # A file name that isn't UTF-8, or not one line, is shown with ? and opened by its path.
         self.name = "?".join(name.encode("utf-8", "replace").decode("utf-8").splitlines())
@@ -46,6 +47,8 @@ class Source:
         self.member = member
         self.named = named
         """Whether the user named it; else it was found in a folder or an archive."""
+        self.column = column
+        """The column of a table that holds the conversations, where the user named one."""
         self._data = data
         self._refused = refused
 

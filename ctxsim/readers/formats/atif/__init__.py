@@ -1,0 +1,270 @@
+"""ATIF, the agent trajectory interchange format of Harbor: steps of system, user and agent, with observations.
+
+Documentation: https://harborframework.com/docs/trajectory-format (schema: Harbor 0.25.0, `harbor/models/trajectories`)
+
+    {"schema_version": "ATIF-v1.7", "agent": {"name": "a", "version": "1", "model_name": "m"}, "steps": [
+      {"step_id": 1, "source": "user", "message": "Any mail?"},
+      {"step_id": 2, "source": "agent", "message": "I look.",
+       "tool_calls": [{"tool_call_id": "c1", "function_name": "search", "arguments": {"q": "mail"}}],
+       "observation": {"results": [{"source_call_id": "c1", "content": "2 messages"}]},
+       "metrics": {"prompt_tokens": 40, "completion_tokens": 9, "cached_tokens": 0}}]}
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly.conversations import conversations
+from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.formats.atif.document import (
+    BOUNDARY,
+    OfCall,
+    OfStep,
+    OfTranscript,
+    Result,
+    Step,
+    ToolCall,
+    Trajectory,
+    ours,
+)
+from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s
+from ctxsim.transcript import Head, Item, Media, Transcript, Usage, problems
+
+NAME = "atif"
+TITLE = "ATIF trajectories (Harbor, Terminal-Bench)"
+DOCS = "https://harborframework.com/docs/trajectory-format"
+VERSIONS = "ATIF-v1.0 to v1.8, one document or one a line; tried on documents that Harbor 0.25.0 accepts"
+READS = "Steps, tool calls, observations, usage, costs, times, compactions, embedded sub-agents; and written too."
+NOT_READ = (
+    "The agent's name and version, token ids and log probabilities, images and audio behind their paths, trajectories "
+    "in other files, `extra` of other programs."
+)
+
+DISPATCHED = "step(s) that no model made (`llm_call_count` 0): kept as user texts"
+SEVERAL = "step(s) of several requests at once: their usage is a sum, left out"
+COPIED = "step(s) copied from an earlier trajectory: their calls were made there, without usage here"
+LATER_SYSTEM = "system step(s) in mid-conversation kept as user texts"
+ELSEWHERE = "reference(s) to trajectories in other files left out"
+
+
+def matches(sample: Sample) -> bool:
+    """An object that names its version of the schema and has steps."""
+    first = sample.records[0] if sample.records else None
+    return (
+        isinstance(first, dict)
+        and str(first.get("schema_version", "")).startswith("ATIF-")
+        and isinstance(first.get("steps"), list)
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return the transcript of each document, then those of its sub-agents."""
+    for found in conversations(source, sample, one_per_line=True):
+        notes = found.notes
+        for transcript in _read(found.name, found.where, found.value, None):
+            yield msgspec.structs.replace(transcript, notes=(*notes, *transcript.notes)) if notes else transcript
+            notes = []
+
+
+def _read(name: str, where: str, value: Any, parent: str | None) -> Iterator[Transcript]:
+    trajectory = convert(value, Trajectory, where)
+    yield _one(name, where, trajectory, parent)
+    for number, inner in enumerate(trajectory.subagent_trajectories or [], 1):
+        named = inner.get("trajectory_id") if isinstance(inner, dict) else None
+        yield from _read(f"{name}#{named or number}", f"{where} sub-agent {number}", inner, name)
+
+
+def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> Transcript:
+    reading = _Reading(Assembly(name, NAME, parent), trajectory.agent.model_name or "")
+    for number, value in enumerate(trajectory.steps, 1):
+        reading.step(convert(value, Step, f"{where} step {number}"), f"{where} step {number}")
+    assembly = reading.assembly
+    stated = ours(trajectory.agent.extra).get("tools")
+    tools = stated if isinstance(stated, list) else trajectory.agent.tool_definitions or []
+    assembly.tools += [compact_json(tool) for tool in tools]
+    assembly.head_recorded = bool(assembly.system)
+    assembly.notes += [f"{count} {what}" for what, count in reading.counts.items() if count]
+    final = trajectory.final_metrics
+    if final and not reading.costs:
+        assembly.cost_usd = dollars(final.total_cost_usd)
+    if trajectory.continued_trajectory_ref:
+        assembly.notes.append(f"goes on in {trajectory.continued_trajectory_ref}, a trajectory of its own")
+    if not assembly.calls:
+        assembly.notes.append("no model response is recorded")
+    return _completed(assembly.transcript(), reading, trajectory, where)
+
+
+class _Reading:
+    """What has been read of a trajectory so far; and, by place, the call ids that ATIF could not hold."""
+
+    def __init__(self, assembly: Assembly, model: str) -> None:
+        self.assembly = assembly
+        self.model = model
+        self.costs = False
+        self.counts: Frequencies[str] = Frequencies()
+        self.ids: dict[int, str] = {}
+        self.steps: list[tuple[int, OfStep]] = []
+
+    def step(self, step: Step, where: str) -> None:
+        held = convert(ours(step.extra), OfStep, f"{where} extra")
+        if step.source == "agent" and step.llm_call_count != 0:
+            self._response(step, held, where)
+            return
+        managed = (step.extra or {}).get("context_management")
+        if isinstance(managed, dict) and managed.get("type") == BOUNDARY["type"] and self.assembly.calls:
+            self.assembly.compacted("")
+            self.assembly.notes.append(f"recorded compaction before call {self.assembly.calls + 1}")
+            self._results(step)
+            return
+        parts = _said(step.message, held)
+        if step.source == "system" and not self.assembly.calls:
+            self.assembly.system += [part.text for part in parts]
+        else:
+            self.counts[LATER_SYSTEM] += step.source == "system"
+            self.counts[DISPATCHED] += step.source == "agent"
+            self.assembly.user(*parts)
+        self._results(step)
+
+    def _response(self, step: Step, held: OfStep, where: str) -> None:
+        metrics, several = step.metrics, (step.llm_call_count or 1) > 1
+        usage = None
+        if metrics and metrics.prompt_tokens is not None and not several and not step.is_copied_context:
+            extra = metrics.extra or {}
+            written, reasoning = extra.get("cache_creation_input_tokens"), extra.get("reasoning_tokens")
+            usage = Usage(
+                metrics.prompt_tokens,
+                metrics.completion_tokens,
+                metrics.cached_tokens,
+                written if isinstance(written, int) else None,
+                reasoning if isinstance(reasoning, int) else None,
+                dollars(metrics.cost_usd),
+            )
+            self.costs = self.costs or usage.cost_usd is not None
+        self.counts[SEVERAL] += several
+        self.counts[COPIED] += bool(step.is_copied_context)
+        parts = _parts(step, held, where)
+        time = held.time_s if held.time_s is not None else time_s(step.timestamp)
+        comparable = held.comparable and not step.is_copied_context and not several
+        self.assembly.window = held.window
+        self.assembly.response(parts, usage, time, step.model_name or self.model, comparable)
+        # What waited for a result has its place only now.
+        start = len(self.assembly.items) - len(parts)
+        calls = iter(step.tool_calls or [])
+        for place in range(start, start + len(parts)):
+            if self.assembly.items[place].kind == "tool_call":
+                named = convert(ours(next(calls).extra), OfCall, f"{where} extra").id
+                if named is not None:
+                    self.ids[place] = named
+        self.steps.append((self.assembly.calls - 1, held))
+        self._results(step)
+
+    def _results(self, step: Step) -> None:
+        called = {call.tool_call_id for call in step.tool_calls or []}
+        for call_id, results in _by_call(step.observation.results if step.observation else []).items():
+            texts = [text_and_media(result.content, IMAGE_TOKENS["openai"]) for result in results]
+            text = "\n".join(text for text, _ in texts)
+            media = tuple(one for _, found in texts for one in found) + _media_of(results[0])
+            self.counts[ELSEWHERE] += sum(
+                isinstance(ref, dict) and "trajectory_path" in ref
+                for result in results
+                for ref in result.subagent_trajectory_ref or []
+            )
+            if step.tool_calls and (call_id is None or call_id in called):
+                self.assembly.result(text, call_id or "", media=media)
+            elif text or media:
+                self.assembly.user(Part("user", text, media=media))
+
+
+def _by_call(results: list[Result]) -> dict[str | None, list[Result]]:
+    """Results by the call that they answer: one call may have several, which are one result."""
+    found: dict[str | None, list[Result]] = {}
+    for result in results:
+        found.setdefault(result.source_call_id, []).append(result)
+    return found
+
+
+def _media_of(result: Result) -> tuple[Media, ...]:
+    held = ours(result.extra).get("media")
+    return tuple(Media(kind, tokens) for kind, tokens in held) if isinstance(held, list) else ()
+
+
+def _said(message: Any, held: OfStep) -> list[Part]:
+    """A message as one part per block."""
+    blocks = message if isinstance(message, list) else [message]
+    parts = []
+    for number, block in enumerate(blocks):
+        text, media = text_and_media([block], IMAGE_TOKENS["openai"])
+        more = tuple(Media(kind, tokens) for at, kind, tokens in held.media if at == number)
+        parts.append(Part("user", text, media=media + more))
+    return [part for part in parts if part.text or part.media or isinstance(message, list)]
+
+
+def _parts(step: Step, held: OfStep, where: str) -> list[Part]:
+    text, _ = text_and_media(step.message, 0)
+    calls = [_call(call, where) for call in step.tool_calls or []]
+    parts = _in_order(step, held, text, calls)
+    for at, kind, tokens in held.media:
+        if at < len(parts):
+            parts[at] = msgspec.structs.replace(parts[at], media=(*parts[at].media, Media(kind, tokens)))
+    return parts
+
+
+def _in_order(step: Step, held: OfStep, text: str, calls: list[Part]) -> list[Part]:
+    if not held.parts:
+        reasoning = [Part("reasoning", step.reasoning_content)] if step.reasoning_content else []
+        return [*reasoning, *([Part("assistant", text)] if text else []), *calls]
+    texts, at = {"assistant": text, "reasoning": step.reasoning_content or ""}, {"assistant": 0, "reasoning": 0}
+    parts, waiting = [], iter(calls)
+    for kind, length in held.parts:
+        if kind == "tool_call":
+            parts += [call for call in [next(waiting, None)] if call]
+        elif kind in texts:
+            start = at[kind]
+            at[kind] = start + length
+            parts.append(Part("reasoning" if kind == "reasoning" else "assistant", texts[kind][start : start + length]))
+    return [*parts, *waiting]
+
+
+def _call(call: ToolCall, where: str) -> Part:
+    held = convert(ours(call.extra), OfCall, f"{where} extra")
+    text = held.text if held.text is not None else compact_json(call.arguments)
+    return Part("tool_call", text, call.function_name, call.tool_call_id or "")
+
+
+def _completed(transcript: Transcript, reading: _Reading, trajectory: Trajectory, where: str) -> Transcript:
+    """Return a transcript with what ctxsim itself had put beside the steps; what doesn't fit any more is left out."""
+    calls = list(transcript.calls)
+    for number, held in reading.steps:
+        head = None
+        if held.system is not None:
+            head = Head(held.system, held.tools or (), hidden=held.hidden)
+        calls[number] = msgspec.structs.replace(calls[number], cold=held.cold, head=head)
+    items = tuple(_with_id(item, reading.ids) for item in transcript.items)
+    made = msgspec.structs.replace(transcript, items=items, calls=tuple(calls))
+    if not ours(trajectory.extra):
+        return made
+    held_whole = convert(ours(trajectory.extra), OfTranscript, f"{where} extra")
+    whole = msgspec.structs.replace(
+        made,
+        format=held_whole.format,
+        notes=held_whole.notes,
+        head=msgspec.structs.replace(made.head, recorded=held_whole.head_recorded, hidden=held_whole.hidden),
+        needles=held_whole.needles,
+        compactions=held_whole.compactions,
+        cleared=held_whole.cleared,
+    )
+    if found := problems(whole):
+        note = f"what ctxsim had written beside the steps no longer fits them ({found[0]}): left out"
+        return msgspec.structs.replace(made, notes=(*made.notes, note))
+    return whole
+
+
+def _with_id(item: Item, ids: dict[int, str]) -> Item:
+    place = item.place if item.kind == "tool_call" else item.answers
+    return msgspec.structs.replace(item, call_id=ids[place]) if place is not None and place in ids else item

@@ -1,0 +1,142 @@
+"""What an ATIF document holds, and where it keeps what only ctxsim knows.
+
+Source of the fields: Harbor 0.25.0, `harbor/models/trajectories/*.py` (schema ATIF-v1.8).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctxsim.transcript import Compaction, Needle
+
+VERSION = "ATIF-v1.7"
+"""What is written. v1.7 is the first one whose tool calls and results may have extra fields."""
+
+OURS = "ctxsim"
+"""The key under `extra` for what the schema has no field for."""
+
+BOUNDARY = {"type": "compaction", "boundary": "replace"}
+"""`extra.context_management` of the step where Harbor's own agent replaced its history by a summary."""
+
+
+class Metrics(msgspec.Struct):
+    """Usage of a step; `prompt_tokens` is the whole prompt."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost_usd: float | None = None
+    extra: dict[str, Any] | None = None
+
+
+class ToolCall(msgspec.Struct):
+    """A tool call; its arguments are an object."""
+
+    tool_call_id: str | None = None
+    function_name: str = ""
+    arguments: Any = None
+    extra: dict[str, Any] | None = None
+
+
+class Result(msgspec.Struct):
+    """A result; without a call's id where the agent's actions are no tool calls."""
+
+    source_call_id: str | None = None
+    content: Any = None
+    subagent_trajectory_ref: list[Any] | None = None
+    extra: dict[str, Any] | None = None
+
+
+class Observation(msgspec.Struct):
+    """What came back of a step."""
+
+    results: list[Result] = []
+
+
+class Step(msgspec.Struct):
+    """One step. Only an agent's has reasoning, calls and metrics."""
+
+    source: str
+    message: Any = ""
+    timestamp: str | None = None
+    model_name: str | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[ToolCall] | None = None
+    observation: Observation | None = None
+    metrics: Metrics | None = None
+    is_copied_context: bool | None = None
+    llm_call_count: int | None = None
+    extra: dict[str, Any] | None = None
+
+
+class Agent(msgspec.Struct):
+    """Who acted."""
+
+    model_name: str | None = None
+    tool_definitions: list[Any] | None = None
+    extra: dict[str, Any] | None = None
+
+
+class FinalMetrics(msgspec.Struct):
+    """Totals of a run."""
+
+    total_prompt_tokens: int | None = None
+    total_cost_usd: float | None = None
+
+
+class Trajectory(msgspec.Struct):
+    """A document, or a sub-agent inside one."""
+
+    agent: Agent
+    steps: list[Any]
+    session_id: str | None = None
+    trajectory_id: str | None = None
+    final_metrics: FinalMetrics | None = None
+    continued_trajectory_ref: str | None = None
+    extra: dict[str, Any] | None = None
+    subagent_trajectories: list[Any] | None = None
+
+
+class OfTranscript(msgspec.Struct, omit_defaults=True):
+    """What a transcript holds beside its steps that ATIF has no field for."""
+
+    format: str = ""
+    notes: tuple[str, ...] = ()
+    head_recorded: bool = True
+    hidden: int = 0
+    needles: tuple[Needle, ...] = ()
+    compactions: tuple[Compaction, ...] = ()
+    cleared: tuple[tuple[int, int], ...] = ()
+
+
+class OfStep(msgspec.Struct, omit_defaults=True):
+    """What a step holds that ATIF has no field for.
+
+    `parts` are the kinds of a response's items in order, with the length of each text: where they are not one
+    reasoning, one text and calls. `media` are the kind and tokens of what is no text, by item.
+    """
+
+    parts: tuple[tuple[str, int], ...] = ()
+    media: tuple[tuple[int, str, int], ...] = ()
+    time_s: float | None = None
+    comparable: bool = True
+    window: int | None = None
+    cold: bool = False
+    system: str | None = None
+    tools: tuple[str, ...] | None = None
+    hidden: int = 0
+
+
+class OfCall(msgspec.Struct, omit_defaults=True):
+    """A call's arguments to the letter, and its own id, where the fields of ATIF can't be these."""
+
+    text: str | None = None
+    id: str | None = None
+
+
+def ours(extra: dict[str, Any] | None) -> Any:
+    """Return what is ours under `extra`, or {}."""
+    found = (extra or {}).get(OURS)
+    return found if isinstance(found, dict) else {}

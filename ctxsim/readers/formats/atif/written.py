@@ -1,0 +1,213 @@
+"""Transcripts as ATIF documents, which read back equal. What the schema has no field for stands under `extra`.
+
+Source of the rules: Harbor 0.25.0, `harbor/models/trajectories`: step ids count from 1, results name calls of their own
+step, arguments are objects, only steps of the agent have metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.readers.formats.atif.document import BOUNDARY, OURS, VERSION, OfCall, OfStep, OfTranscript
+from ctxsim.readers.source import compact_json, time_s
+from ctxsim.transcript import Call, Item, Transcript, Usage
+
+Json = dict[str, Any]
+
+
+def unwritable(transcript: Transcript) -> str | None:
+    """Return why ATIF can't hold a transcript, or None."""
+    if transcript.carried:
+        return "begins with items of an earlier segment, which ATIF can't hold"
+    if not transcript.items and not transcript.calls and not transcript.head.system:
+        return "is empty, and an ATIF trajectory has at least one step"
+    return None
+
+
+def documents(transcripts: Iterable[Transcript]) -> Iterator[Json]:
+    """Return one document per root, its sub-agents inside it. Raises InputError for what ATIF can't hold.
+
+    A sub-agent whose parent isn't among them is a document of its own. All are held until the last is read: a file of
+    a sub-agent may come before its parent's.
+    """
+    found = list(transcripts)
+    made = {transcript.name: _document(transcript) for transcript in found}
+    for transcript in reversed(found):
+        parent = made.get(transcript.parent or "")
+        if parent is not None and transcript.parent != transcript.name:
+            parent.setdefault("subagent_trajectories", []).insert(0, made[transcript.name])
+    names = set(made)
+    yield from (made[one.name] for one in found if one.parent not in names or one.parent == one.name)
+
+
+def _document(transcript: Transcript) -> Json:
+    if why := unwritable(transcript):
+        raise InputError(transcript.name, why)
+    models = {call.model for call in transcript.calls}
+    model = models.pop() if len(models) == 1 else ""
+    tools, as_written = _tools(transcript.head.tools)
+    agent: Json = {"name": transcript.format or OURS, "version": "unknown"}
+    agent |= {"model_name": model} if model else {}
+    agent |= {"tool_definitions": tools} if tools else {}
+    agent |= {"extra": {OURS: {"tools": as_written}}} if as_written else {}
+    steps = list(_steps(transcript, model))
+    held = OfTranscript(
+        transcript.format, transcript.notes, transcript.head.recorded, transcript.head.hidden,
+        transcript.needles, transcript.compactions, transcript.cleared,
+    )  # fmt: skip
+    document: Json = {
+        "schema_version": VERSION,
+        "session_id": transcript.name,
+        "trajectory_id": transcript.name,
+        "agent": agent,
+        "steps": [{"step_id": number} | step for number, step in enumerate(steps, 1)],
+        "extra": {OURS: msgspec.to_builtins(held) | {"version": 1}},
+    }
+    if transcript.cost_usd is not None:
+        document["final_metrics"] = {"total_cost_usd": transcript.cost_usd}
+    return document
+
+
+def _tools(texts: Sequence[str]) -> tuple[list[Any], list[str]]:
+    """Return tool schemas as objects, and as texts if those can't be told from the objects."""
+    values = [_decoded(text) for text in texts]
+    objects = [value for value in values if isinstance(value, dict)]
+    exact = len(objects) == len(texts) and all(
+        compact_json(value) == text for value, text in zip(objects, texts, strict=True)
+    )
+    return objects, [] if exact else list(texts)
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _steps(transcript: Transcript, model: str) -> Iterator[Json]:
+    if transcript.head.system:
+        yield {"source": "system", "message": transcript.head.system}
+    items, end = transcript.items, 0
+    boundaries = {compaction.call for compaction in transcript.compactions}
+    for number, call in enumerate(transcript.calls, 1):
+        yield from _user_steps(items[end : call.start])
+        if number in boundaries:
+            yield _boundary()
+        yield _agent_step(items[call.start : call.end], items[call.end :], call, model)
+        end = call.end
+    yield from _user_steps(items[end:])
+    if len(transcript.calls) + 1 in boundaries:
+        yield _boundary()
+
+
+def _boundary() -> Json:
+    return {
+        "source": "system",
+        "message": "The history before this step was replaced.",
+        "extra": {"context_management": BOUNDARY},
+    }
+
+
+def _user_steps(items: Sequence[Item]) -> Iterator[Json]:
+    messages: dict[int, list[Item]] = {}
+    for item in items:
+        if item.kind != "tool_result":
+            messages.setdefault(item.message, []).append(item)
+    for group in messages.values():
+        texts = [item.text for item in group]
+        whole = len(texts) == 1 and bool(texts[0])
+        step: Json = {"source": "user"}
+        step["message"] = texts[0] if whole else [{"type": "text", "text": text} for text in texts]
+        yield step | _extra(OfStep(media=_media(group)))
+
+
+def _media(items: Sequence[Item]) -> tuple[tuple[int, str, int], ...]:
+    return tuple((number, one.kind, one.tokens) for number, item in enumerate(items) for one in item.media)
+
+
+def _extra(held: Any) -> Json:
+    told = msgspec.to_builtins(held)
+    return {"extra": {OURS: told}} if told else {}
+
+
+def _agent_step(items: Sequence[Item], after: Sequence[Item], call: Call, model: str) -> Json:
+    step: Json = {"source": "agent"}
+    time = None if call.time_s is None else datetime.fromtimestamp(call.time_s, UTC).isoformat()
+    step |= {"timestamp": time} if time else {}
+    step |= {"model_name": call.model} if call.model and call.model != model else {}
+    step["message"] = "".join(item.text for item in items if item.kind == "assistant")
+    reasoning = [item.text for item in items if item.kind == "reasoning"]
+    step |= {"reasoning_content": "".join(reasoning)} if reasoning else {}
+    calls = [item for item in items if item.kind == "tool_call"]
+    ids = {item.place: item.call_id for item in calls}
+    if len(set(ids.values())) < len(ids) or not all(ids.values()):
+        ids = {place: f"call_{place}" for place in ids}
+    if calls:
+        step["tool_calls"] = [_tool_call(item, ids[item.place]) for item in calls]
+    answered = [_result(item, ids) for item in _results(after)]
+    step |= {"observation": {"results": answered}} if answered else {}
+    step |= {"metrics": _metrics(call.usage)} if call.usage else {}
+    head = call.head
+    held = OfStep(
+        parts=_layout(items),
+        media=_media(items),
+        time_s=call.time_s if time and time_s(time) != call.time_s else None,
+        comparable=call.comparable,
+        window=call.window,
+        cold=call.cold,
+        system=head.system if head else None,
+        tools=head.tools if head else None,
+        hidden=head.hidden if head else 0,
+    )
+    return step | _extra(held)
+
+
+def _results(after: Sequence[Item]) -> Iterator[Item]:
+    """The results of a response stand right behind it."""
+    for item in after:
+        if item.kind != "tool_result":
+            return
+        yield item
+
+
+def _layout(items: Sequence[Item]) -> tuple[tuple[str, int], ...]:
+    """The order of a response's items, unless it is reasoning, text and calls, one of each and none empty."""
+    kinds = [item.kind for item in items]
+    usual = sorted(kinds, key=("reasoning", "assistant", "tool_call").index)
+    one_of_each = kinds.count("reasoning") < 2 and kinds.count("assistant") < 2
+    if kinds == usual and one_of_each and all(item.text for item in items if item.kind != "tool_call"):
+        return ()
+    return tuple((item.kind, 0 if item.kind == "tool_call" else len(item.text)) for item in items)
+
+
+def _tool_call(item: Item, call_id: str) -> Json:
+    value = _decoded(item.text)
+    exact = isinstance(value, dict) and compact_json(value) == item.text
+    arguments = value if isinstance(value, dict) else {}
+    held = OfCall(None if exact else item.text, item.call_id if item.call_id != call_id else None)
+    return {"tool_call_id": call_id, "function_name": item.tool, "arguments": arguments} | _extra(held)
+
+
+def _result(item: Item, ids: dict[int, str]) -> Json:
+    media = [[one.kind, one.tokens] for one in item.media]
+    result: Json = {"source_call_id": ids[item.answers or 0], "content": item.text}
+    return result | ({"extra": {OURS: {"media": media}}} if media else {})
+
+
+def _metrics(usage: Usage) -> Json:
+    extra = {"cache_creation_input_tokens": usage.cache_write_tokens, "reasoning_tokens": usage.reasoning_tokens}
+    extra = {name: value for name, value in extra.items() if value is not None}
+    metrics = {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "cached_tokens": usage.cache_read_tokens,
+        "cost_usd": usage.cost_usd,
+        "extra": extra or None,
+    }
+    return {name: value for name, value in metrics.items() if value is not None}

@@ -1,0 +1,281 @@
+"""What a model was sent and what it answered, from a span's attributes and events in each of their conventions.
+
+Documentation: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ (input and output messages),
+https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-events/ (1.36 and before: an event per message),
+https://arize-ai.github.io/openinference/spec/semantic_conventions.html,
+https://github.com/traceloop/openllmetry (before 0.50: `gen_ai.prompt.0.content`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ctxsim.readers.assembly import Part
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly.requests import Caught
+from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
+from ctxsim.readers.formats.opentelemetry.spans import Attributes, Event, Span, in_order, nested
+from ctxsim.readers.source import compact_json
+from ctxsim.transcript import Kind, Media, Usage
+
+_IMAGE = IMAGE_TOKENS["openai"]
+_OLD = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+    "gen_ai.choice": "choice",
+}
+DETAILS = "gen_ai.client.inference.operation.details"
+
+
+class Message(NamedTuple):
+    """One message in any convention: its role, its parts, and the results in it with the ids of their calls."""
+
+    role: str
+    parts: tuple[Part, ...] = ()
+    results: tuple[tuple[str, Part], ...] = ()
+
+
+class Exchange(NamedTuple):
+    """A request and its answer."""
+
+    request: Caught
+    reply: tuple[Part, ...]
+    usage: Usage | None
+    model: str
+
+
+def exchange(span: Span, where: str) -> Exchange | None:
+    """Return what a span tells of a request and its answer; None if it holds no answer."""
+    attributes = dict(span.attributes)
+    for event in span.events:
+        if event.name == DETAILS:
+            attributes |= event.attributes
+    model = _text(attributes, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
+                  "gen_ai.request.model")  # fmt: skip
+    if (whole := _bodies(attributes, where)) is not None:
+        return whole._replace(usage=whole.usage or usage(attributes), model=whole.model or model)
+    sent, answered = _messages(attributes, span.events)
+    if not any(message.parts for message in answered):
+        return None
+    made = Caught()
+    for message in sent:
+        _add(made, message)
+    made.tools += _tools(attributes)
+    reply = tuple(part for message in answered for part in message.parts)
+    return Exchange(made, reply, usage(attributes), model)
+
+
+def _bodies(attributes: Attributes, where: str) -> Exchange | None:
+    """OpenInference repeats the request and the response whole: exact, and whatever the limit of attributes."""
+    request, response = (_decoded(attributes.get(f"{name}.value")) for name in ("input", "output"))
+    if not isinstance(request, dict) or not isinstance(response, dict) or not looks_like_request(request):
+        return None
+    api = api_of(response)
+    if api is None:
+        return None
+    said = answer(api, response, f"{where} output.value")
+    return Exchange(caught(api, request, f"{where} input.value"), said.parts, said.usage, said.model)
+
+
+def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Message], list[Message]]:
+    sent, answered = (_decoded(attributes.get(f"gen_ai.{side}.messages")) for side in ("input", "output"))
+    if isinstance(answered, list):
+        first = _decoded(attributes.get("gen_ai.system_instructions"))
+        system = [_of_parts({"role": "system", "parts": first})] if isinstance(first, list) else []
+        return [*system, *map(_of_parts, _objects(sent))], [_of_parts(message) for message in _objects(answered)[:1]]
+    if found := nested(attributes, "llm.output_messages"):
+        inputs = nested(attributes, "llm.input_messages")
+        # The Responses API answers in several messages, which are one response.
+        return _joined(map(_of_inference, inputs)), [_of_inference(one) for one in found]
+    if found := nested(attributes, "gen_ai.completion"):
+        return [_of_prompt(one) for one in nested(attributes, "gen_ai.prompt")], [_of_prompt(found[0])]
+    told = [(_OLD[event.name], _of_event(event)) for event in events if event.name in _OLD]
+    choices = [message for kind, message in told if kind == "choice"]
+    return [message for kind, message in told if kind != "choice"], choices[:1]
+
+
+def _joined(messages: Iterable[Message]) -> list[Message]:
+    """Messages of one response in a row, as the Responses API has them, as one."""
+    found: list[Message] = []
+    for message in messages:
+        if found and message.role == found[-1].role == "assistant":
+            found[-1] = Message("assistant", found[-1].parts + message.parts)
+        else:
+            found.append(message)
+    return found
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _decoded(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def unreadable(attributes: Attributes) -> list[str]:
+    """Return the names of attributes that hold JSON and are cut in it."""
+    names = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions")
+    return [name for name in names if isinstance(attributes.get(name), str) and _decoded(attributes[name]) is None]
+
+
+def _call(name: Any, arguments: Any, call_id: Any) -> Part:
+    text = "" if arguments is None else compact_json(arguments)
+    return Part("tool_call", text, str(name or ""), str(call_id or ""))
+
+
+def _of_parts(message: Mapping[str, Any]) -> Message:
+    """A message of the conventions since 1.37: `parts`, each with a type."""
+    role = str(message.get("role", ""))
+    kind: Kind = "assistant" if role in ("assistant", "model") else "user"
+    parts: list[Part] = []
+    results: list[tuple[str, Part]] = []
+    for part in _objects(message.get("parts")):
+        match part.get("type"):
+            case "text":
+                parts.append(Part(kind, _plain(part.get("content"))))
+            case "reasoning" | "thinking":
+                parts.append(Part("reasoning", _plain(part.get("content"))))
+            case "tool_call":
+                parts.append(_call(part.get("name"), part.get("arguments"), part.get("id")))
+            case "tool_call_response":
+                said = next((part[name] for name in ("response", "result") if part.get(name) is not None), None)
+                text, media = text_and_media(said, _IMAGE)
+                results.append((str(part.get("id") or ""), Part("user", text, media=media)))
+            case "blob" | "uri" | "file":
+                parts.append(Part(kind, media=(Media(str(part.get("modality") or part["type"]), _IMAGE),)))
+            case _:
+                parts.append(Part(kind, compact_json(dict(part))))
+    return Message(role, tuple(part for part in parts if part.text or part.tool or part.media), tuple(results))
+
+
+def _plain(content: Any) -> str:
+    return text_and_media(content, 0)[0]
+
+
+def _of_inference(held: Mapping[str, Any]) -> Message:
+    """A message of OpenInference: `message.content`, or `message.contents`, and `message.tool_calls`."""
+    message = held.get("message")
+    message = message if isinstance(message, dict) else {}
+    role = str(message.get("role", ""))
+    kind: Kind = "assistant" if role in ("assistant", "model") else "user"
+    parts: list[Part] = []
+    content = message.get("content")
+    if content:
+        parts.append(Part(kind, _plain(content)))
+    for entry in in_order(message.get("contents")) if not content else ():
+        block = entry.get("message_content") if isinstance(entry, dict) else None
+        if not isinstance(block, dict) or block.get("type") == "tool_use":
+            continue
+        text = str(block.get("text") or "")
+        if block.get("type") in ("reasoning", "thinking"):
+            parts.append(Part("reasoning", text))
+        elif "image" in block:
+            parts.append(Part(kind, media=(Media("image", _IMAGE),)))
+        elif text:
+            parts.append(Part(kind, text))
+    for entry in in_order(message.get("tool_calls")):
+        call = entry.get("tool_call") if isinstance(entry, dict) else None
+        if isinstance(call, dict):
+            function = call.get("function")
+            function = function if isinstance(function, dict) else {}
+            parts.append(_call(function.get("name"), function.get("arguments"), call.get("id")))
+    if role in ("tool", "function"):
+        said = Part("user", "\n".join(part.text for part in parts))
+        return Message(role, (), ((str(message.get("tool_call_id") or ""), said),))
+    return Message(role, tuple(parts))
+
+
+def _of_prompt(message: Mapping[str, Any]) -> Message:
+    """A message of Traceloop's attributes before it had `gen_ai.input.messages`."""
+    role = str(message.get("role", ""))
+    kind: Kind = "assistant" if role == "assistant" or "finish_reason" in message else "user"
+    content = message.get("content")
+    blocks = _decoded(content) if isinstance(content, str) and content[:1] == "[" else None
+    text, media = text_and_media(blocks if isinstance(blocks, list) else content, _IMAGE)
+    parts = [Part(kind, text, media=media)] if text or media else []
+    for call in in_order(message.get("tool_calls")):
+        if isinstance(call, dict):
+            parts.append(_call(call.get("name"), call.get("arguments"), call.get("id")))
+    if role in ("tool", "function"):
+        return Message(role, (), ((str(message.get("tool_call_id") or ""), Part("user", text, media=media)),))
+    return Message(role, tuple(parts))
+
+
+def _of_event(event: Event) -> Message:
+    """An event for each message, as the conventions had it up to 1.36; its content in the body or in attributes."""
+    held = event.body if isinstance(event.body, dict) else _decoded(event.attributes.get("gen_ai.event.content"))
+    held = held if isinstance(held, dict) else dict(event.attributes)
+    message = held.get("message")
+    message = _decoded(message) if isinstance(message, str) else message
+    inner = message if isinstance(message, dict) else held
+    role = _OLD[event.name]
+    kind: Kind = "assistant" if role in ("assistant", "choice") else "user"
+    text, media = text_and_media(inner.get("content"), _IMAGE)
+    if role == "tool":
+        return Message(role, (), ((str(inner.get("id") or ""), Part("user", text, media=media)),))
+    parts = [Part(kind, text, media=media)] if text or media else []
+    for call in _objects(_decoded(inner.get("tool_calls"))):
+        function = call.get("function")
+        function = function if isinstance(function, dict) else {}
+        parts.append(_call(function.get("name"), function.get("arguments"), call.get("id")))
+    return Message(role, tuple(parts))
+
+
+def _add(made: Caught, message: Message) -> None:
+    if message.role in ("system", "developer") and not made.said:
+        made.system += [part.text for part in message.parts]
+        return
+    for call_id, result in message.results:
+        made.result(result.text, call_id, media=result.media)
+    if message.role in ("assistant", "model"):
+        made.response(message.parts)
+    elif message.parts:
+        made.user(*message.parts)
+
+
+def _tools(attributes: Attributes) -> list[str]:
+    defined = _objects(_decoded(attributes.get("gen_ai.tool.definitions")))
+    if defined:
+        return [compact_json(tool) for tool in defined]
+    found: Iterable[Any] = (tool.get("tool", {}).get("json_schema") for tool in nested(attributes, "llm.tools"))
+    listed = [compact_json(_decoded(tool) or tool) for tool in found if tool]
+    return listed or [compact_json(tool) for tool in nested(attributes, "llm.request.functions")]
+
+
+def _text(attributes: Attributes, *names: str) -> str:
+    return next((value for name in names if isinstance(value := attributes.get(name), str) and value), "")
+
+
+def _number(attributes: Attributes, *names: str) -> int | None:
+    found = (attributes.get(name) for name in names)
+    return next((int(value) for value in found if isinstance(value, int | float) and not isinstance(value, bool)), None)
+
+
+def usage(attributes: Attributes) -> Usage | None:
+    """Return a span's usage; the prompt is the whole one, also where cached tokens stand beside it."""
+    prompt = _number(attributes, "gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens")
+    if prompt is None:
+        return None
+    made = _number(attributes, "gen_ai.usage.output_tokens", "llm.token_count.completion",
+                   "gen_ai.usage.completion_tokens")  # fmt: skip
+    read = _number(attributes, "gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read",
+                   "gen_ai.usage.cache_read_input_tokens")  # fmt: skip
+    written = _number(attributes, "gen_ai.usage.cache_creation.input_tokens",
+                      "llm.token_count.prompt_details.cache_write",
+                      "gen_ai.usage.cache_creation_input_tokens")  # fmt: skip
+    reasoning = _number(attributes, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
+                        "llm.token_count.completion_details.reasoning")  # fmt: skip
+    # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which are those outside of the cache.
+    beside = (read or 0) + (written or 0)
+    return Usage(prompt if beside <= prompt else prompt + beside, made, read, written, reasoning)

@@ -1,0 +1,183 @@
+"""Spans and their events, from the JSON of OTLP and of the SDKs, with attributes as plain values by their full names.
+
+Documentation: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding,
+https://opentelemetry.io/docs/specs/otel/trace/sdk_exporters/stdout/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.source import time_s
+
+Attributes = Mapping[str, Any]
+
+
+class Event(msgspec.Struct, frozen=True):
+    """An event of a span, or a log record that names its span."""
+
+    name: str
+    attributes: Attributes
+    body: Any = None
+
+
+class Span(msgspec.Struct):
+    """One span; `start_s` in epoch seconds, `lost` attributes and events that the SDK's limits left out."""
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    start_s: float | None
+    attributes: Attributes
+    events: list[Event]
+    lost: int = 0
+
+
+def is_export(value: Any) -> bool:
+    """Whether a JSON value is an export of OTLP."""
+    return isinstance(value, dict) and any(
+        isinstance(value.get(name), list) for name in ("resourceSpans", "resourceLogs")
+    )
+
+
+def is_sdk_span(value: Any) -> bool:
+    """Whether a JSON value is a span as the SDK prints it, and Phoenix hands it out."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("context"), dict)
+        and "span_id" in value["context"]
+        and isinstance(value.get("attributes"), dict)
+    )
+
+
+def spans_of(value: Any) -> Iterator[Span | tuple[str, Event]]:
+    """Return the spans of one JSON value, and its log records as events with the key of their span."""
+    if is_sdk_span(value):
+        yield _sdk_span(value)
+        return
+    for resource in _list(value, "resourceSpans"):
+        for scope in _list(resource, "scopeSpans") or _list(resource, "instrumentationLibrarySpans"):
+            yield from (_otlp_span(span) for span in _list(scope, "spans"))
+    for resource in _list(value, "resourceLogs"):
+        for scope in _list(resource, "scopeLogs"):
+            for record in _list(scope, "logRecords"):
+                attributes = _attributes(record.get("attributes"))
+                name = str(record.get("eventName") or attributes.get("event.name") or "")
+                body = _value(record.get("body"))
+                yield _key(record.get("traceId"), record.get("spanId")), Event(name, attributes, body)
+
+
+def key_of(span: Span) -> str:
+    """Return what events name a span by."""
+    return _key(span.trace, span.id)
+
+
+def _key(trace: Any, span: Any) -> str:
+    return f"{trace} {span}"
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    found = value.get(name) if isinstance(value, dict) else None
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def _otlp_span(span: dict[str, Any]) -> Span:
+    lost = [span.get(name) for name in ("droppedAttributesCount", "droppedEventsCount")]
+    return Span(
+        str(span.get("traceId", "")),
+        str(span.get("spanId", "")),
+        str(span.get("parentSpanId") or ""),
+        str(span.get("name", "")),
+        _nanoseconds(span.get("startTimeUnixNano")),
+        _attributes(span.get("attributes")),
+        [Event(str(event.get("name", "")), _attributes(event.get("attributes"))) for event in _list(span, "events")],
+        sum(count for count in lost if isinstance(count, int)),
+    )
+
+
+def _sdk_span(span: dict[str, Any]) -> Span:
+    context = span["context"]
+    events = [Event(str(event.get("name", "")), flat(event.get("attributes") or {})) for event in _list(span, "events")]
+    return Span(
+        str(context.get("trace_id", "")),
+        str(context["span_id"]),
+        str(span.get("parent_id") or ""),
+        str(span.get("name", "")),
+        time_s(span.get("start_time")),
+        flat(span["attributes"]),
+        events,
+    )
+
+
+def _nanoseconds(value: Any) -> float | None:
+    try:
+        return int(value) / 1e9 if value else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _attributes(values: Any) -> Attributes:
+    found = [entry for entry in values if isinstance(entry, dict)] if isinstance(values, list) else []
+    return {str(entry.get("key", "")): _value(entry.get("value")) for entry in found}
+
+
+def _value(value: Any) -> Any:
+    """A value of OTLP, `{"stringValue": …}` and the like, as JSON has it; 64-bit integers stand there as text."""
+    if not isinstance(value, dict) or not value:
+        return None
+    kind, held = next(iter(value.items()))
+    if kind == "arrayValue":
+        return [_value(entry) for entry in _list(held, "values")]
+    if kind == "kvlistValue":
+        return dict(_attributes(_list(held, "values")))
+    if kind == "intValue":
+        try:
+            return int(held)
+        except (TypeError, ValueError):
+            return None
+    return held
+
+
+def flat(value: Mapping[str, Any], before: str = "") -> Attributes:
+    """Return nested attributes by their full names; lists count from 0. What is flat stays as it is."""
+    found: dict[str, Any] = {}
+    for name, entry in value.items():
+        full = f"{before}{name}"
+        if isinstance(entry, dict) and not full.startswith("gen_ai."):
+            found |= flat(entry, f"{full}.")
+        elif isinstance(entry, list) and any(isinstance(one, dict) for one in entry) and not full.startswith("gen_ai."):
+            found |= flat({str(number): one for number, one in enumerate(entry)}, f"{full}.")
+        else:
+            found[full] = entry
+    return found
+
+
+def nested(attributes: Attributes, prefix: str) -> list[dict[str, Any]]:
+    """Return what stands under `prefix.0.`, `prefix.1.` and so on, as nested objects in order; holes are closed."""
+    found: dict[int, dict[str, Any]] = {}
+    for name, value in attributes.items():
+        if name.startswith(f"{prefix}."):
+            number, _, rest = name[len(prefix) + 1 :].partition(".")
+            if number.isdecimal() and rest:
+                _put(found.setdefault(int(number), {}), rest.split("."), value)
+    return [found[number] for number in sorted(found)]
+
+
+def _put(into: dict[str, Any], path: list[str], value: Any) -> None:
+    for step in path[:-1]:
+        inner = into.setdefault(step, {})
+        if not isinstance(inner, dict):
+            return
+        into = inner
+    into[path[-1]] = value
+
+
+def in_order(value: Any) -> list[Any]:
+    """Return the entries of a list that attributes spell as an object with numbers for names."""
+    if not isinstance(value, dict):
+        return []
+    return [value[name] for name in sorted((name for name in value if name.isdecimal()), key=int)]

@@ -1,0 +1,160 @@
+"""Tables of trajectories as data sets hold them: Parquet, JSON lines or a list, one conversation a row.
+
+The conversation stands in a column such as `messages` or `trajectory`, as a list or as its JSON text, with roles of the
+chat-completions API or the data set's own. `--column` names any other column.
+
+Documentation: https://huggingface.co/datasets/nebius/SWE-agent-trajectories,
+https://huggingface.co/datasets/nebius/SWE-rebench-openhands-trajectories,
+https://huggingface.co/datasets/SWE-bench/SWE-smith-trajectories,
+https://huggingface.co/datasets/SWE-Gym/OpenHands-Sampled-Trajectories, https://parquet.apache.org/docs/file-format/
+
+    {"instance_id": "mail-1", "model_name": "m", "trajectory": [
+      {"role": "system", "system_prompt": "Be brief.", "text": null},
+      {"role": "user", "text": "Any mail?"},
+      {"role": "ai", "text": "I look.\\n```\\nls mail\\n```"},
+      {"role": "user", "text": "2 messages"}]}
+    {"messages": "[{\\"role\\": \\"user\\", \\"content\\": \\"Any mail?\\"}]", "tools": "[]"}
+    {"conversations": [{"from": "human", "value": "Any mail?"},
+      {"from": "function_call", "value": "{\\"name\\": \\"search\\", \\"arguments\\": {}}"},
+      {"from": "observation", "value": "2 messages"}, {"from": "gpt", "value": "Two."}]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import InputError, NotATranscript
+from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.formats.trajectories.messages import (
+    add_messages,
+    looks_like_messages,
+    plain_chat,
+    without_nulls,
+)
+from ctxsim.readers.formats.trajectories.rows import (
+    COLUMNS,
+    ROWS_AT_ONCE,
+    Row,
+    json_rows,
+    parquet_columns,
+    parquet_rows,
+)
+from ctxsim.readers.source import Sample, Source, compact_json
+from ctxsim.transcript import Transcript
+
+NAME = "trajectories"
+TITLE = "Tables of trajectories (Parquet, JSON lines)"
+DOCS = "https://huggingface.co/datasets/nebius/SWE-agent-trajectories"
+VERSIONS = "columns as nebius, SWE-Gym, SWE-smith and ShareGPT document them; tried on invented rows of each"
+READS = (
+    "One transcript a row, read in small batches: messages as lists or JSON text, calls in tags or fenced blocks, "
+    "`tools`, the model. Any column by `--column`."
+)
+NOT_READ = "All other columns; usage and times are in none of these tables."
+
+MOST_TOLD = 5
+
+
+def matches(sample: Sample) -> bool:
+    """A Parquet file; rows in which a usual column holds messages in a form of no other format; any with a column."""
+    if sample.parquet or sample.source.column:
+        return True
+    first = _first(sample)
+    column = _usual(first)
+    if column is None:
+        return False
+    value = first[column]
+    # Lists of chat messages under `messages` are the chat-completions format, which knows more of them.
+    return isinstance(value, str) or column != "messages" or not plain_chat(value)
+
+
+def _first(sample: Sample) -> Mapping[str, Any]:
+    values = sample.records[:1]
+    if values and isinstance(values[0], list):
+        values = values[0][:1]
+    return values[0] if values and isinstance(values[0], dict) else {}
+
+
+def _usual(row: Mapping[str, Any]) -> str | None:
+    """The first usual column that holds messages, as a list or as text."""
+    return next((name for name in COLUMNS if looks_like_messages(_messages(row.get(name)))), None)
+
+
+def _messages(value: Any) -> Any:
+    """Return what a cell holds: a list of messages, also under `messages`, and from JSON text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            value = msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+    if isinstance(value, dict):
+        value = value.get("messages")
+    return without_nulls(value)
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per row. Raises InputError if no column holds messages, or if the one asked for doesn't."""
+    notes: list[str] = []
+    column = source.column or _column_of(source, sample)
+    rows = parquet_rows(source, column) if sample.parquet else json_rows(source, sample, notes)
+    held: Assembly | None = None
+    bad: list[str] = []
+    number = 0
+    for number, row in enumerate(rows, 1):
+        messages = _messages(row.value.get(column))
+        if number == 1 and column not in row.value:
+            names = parquet_columns(source) if sample.parquet else list(row.value)
+            raise InputError(source.name, f"has no column '{column}', but {_listed(names)}")
+        try:
+            if not looks_like_messages(messages):
+                raise InputError(f"row {row.number}", f"column '{column}' holds no messages with roles")
+            made = _one(source, row, messages)
+        except InputError as error:
+            bad.append(str(error))
+            continue
+        if held is not None:
+            yield held.transcript()
+        held = made
+    if held is None:
+        raise InputError(source.name, bad[0] if bad else "has no rows")
+    # What was left out is known only at the end, and must be in somebody's notes.
+    held.notes += [*notes, *(f"left out: {text}" for text in bad[:MOST_TOLD])]
+    if len(bad) > MOST_TOLD:
+        held.notes.append(f"left out: {len(bad) - MOST_TOLD} more of {number} rows, as they can't be read either")
+    yield held.transcript()
+
+
+def _column_of(source: Source, sample: Sample) -> str:
+    """The usual column that holds messages in the first rows."""
+    if not sample.parquet:
+        return _usual(_first(sample)) or ""
+    names = parquet_columns(source)
+    for name in COLUMNS:
+        rows = islice(parquet_rows(source, name), ROWS_AT_ONCE) if name in names else iter(())
+        if any(looks_like_messages(_messages(row.value.get(name))) for row in rows):
+            return name
+    raise NotATranscript(
+        source.name, f"is a table without messages in its first rows: name one of {_listed(names)} with --column"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:12]) or "(none)"
+
+
+def _one(source: Source, row: Row, messages: list[Any]) -> Assembly:
+    assembly = Assembly(f"{source.name}#{row.number}", NAME)
+    tools = row.value.get("tools")
+    if isinstance(tools, str) and tools.lstrip()[:1] == "[":
+        try:
+            tools = msgspec.json.decode(tools)
+        except (msgspec.DecodeError, RecursionError):
+            assembly.notes.append("column 'tools' is no JSON: left out")
+    assembly.tools += [compact_json(without_nulls(tool)) for tool in tools] if isinstance(tools, list) else []
+    model = next((row.value[name] for name in ("model", "model_name") if isinstance(row.value.get(name), str)), "")
+    add_messages(assembly, messages, f"row {row.number}", model)
+    return assembly

@@ -1,0 +1,181 @@
+"""Messages as data sets name them: whose role is what, where the text stands, and calls that stand in it.
+
+Documentation: https://huggingface.co/docs/trl/dataset_formats, and the cards of the data sets that `__init__` names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly.anthropic_content import add_user_content
+from ctxsim.readers.assembly.anthropic_content import response_parts as block_parts
+from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly.chat_messages import Message, response_parts
+from ctxsim.readers.assembly.swe_runs import Run
+from ctxsim.readers.assembly.text_calls import call_in_text, fenced_command, tagged_call
+from ctxsim.readers.source import compact_json, convert
+
+CHAT = ("system", "developer", "user", "assistant", "tool", "function")
+ROLES = {
+    **{role: role for role in CHAT},
+    "system_prompt": "system",
+    "human": "user",
+    "ai": "assistant", "gpt": "assistant", "bot": "assistant", "model": "assistant", "agent": "assistant",
+    "function_call": "call", "tool_call": "call",
+    "observation": "tool", "ipython": "tool", "environment": "tool", "tool_response": "tool",
+    "tool_result": "tool", "function_response": "tool",
+}  # fmt: skip
+"""What a role of a data set is. `call`: a message that is a tool call by itself, as ShareGPT has them."""
+
+_ROLE_FIELDS = ("role", "from")
+_TEXT_FIELDS = ("content", "text", "value")
+_BLOCKS = ("tool_use", "tool_result", "thinking")
+
+MOST_WITHOUT = 0.1
+"""Of responses that something follows, this share at most may be without a fenced block where those are commands."""
+
+IN_TEXT = "call(s) that stand in the text: the message after each is taken as its result"
+KEPT_AS_TEXT = "result(s) without a call in the message before kept as user texts"
+LATER_SYSTEM = "system message(s) in mid-conversation kept as user texts"
+
+
+def role_of(message: Any) -> str | None:
+    """Return what a message is, one of the values of `ROLES`; None if it has no such role."""
+    if not isinstance(message, dict):
+        return None
+    role = next((message[field] for field in _ROLE_FIELDS if isinstance(message.get(field), str)), None)
+    return ROLES.get(role.lower()) if role else None
+
+
+def looks_like_messages(value: Any) -> bool:
+    """Whether a value is a list of messages with roles, and texts, calls or nothing in them."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(role_of(message) for message in value)
+        and any(field in value[0] for field in (*_TEXT_FIELDS, "tool_calls", "system_prompt"))
+    )
+
+
+def plain_chat(value: list[dict[str, Any]]) -> bool:
+    """Whether these are messages of the chat-completions or of Anthropic's API, which other formats read."""
+    return all(message.get("role") in CHAT and "content" in message for message in value)
+
+
+def without_nulls(value: Any) -> Any:
+    """Return a value without the fields that are null: a table has each field of any row in every row."""
+    if isinstance(value, dict):
+        return {key: without_nulls(entry) for key, entry in value.items() if entry is not None}
+    return [without_nulls(entry) for entry in value] if isinstance(value, list) else value
+
+
+def add_messages(assembly: Assembly, values: list[Any], where: str, model: str) -> None:
+    """Add a row's messages. Raises InputError with the message's number for one that doesn't fit."""
+    adding = _Adding(assembly, model, _fenced(values))
+    for number, value in enumerate(values):
+        adding.message(value, f"{where} message {number}")
+    assembly.head_recorded = bool(assembly.system)
+    assembly.notes += [f"{count} {what}" for what, count in adding.counts.items()]
+    if not assembly.calls:
+        assembly.notes.append("no model response is recorded")
+
+
+class _Adding:
+    def __init__(self, assembly: Assembly, model: str, fenced: bool) -> None:
+        self.assembly = assembly
+        self.model = model
+        self.fenced = fenced
+        self.run = Run(assembly)
+        self.open = 0
+        self.counts: Frequencies[str] = Frequencies()
+
+    def message(self, value: dict[str, Any], where: str) -> None:
+        role, content = role_of(value), _content(value)
+        text, media = text_and_media(content, IMAGE_TOKENS["openai"])
+        blocks = _has_blocks(content)
+        if role in ("system", "developer") and not self.assembly.calls:
+            self.assembly.system.append(text)
+        elif role in ("system", "developer"):
+            self.counts[LATER_SYSTEM] += 1
+            self.assembly.user(text)
+        elif role == "assistant":
+            self._response(value, text, content if blocks else None, where)
+        elif role == "call":
+            self._response_of(_called(text))
+        elif blocks:
+            add_user_content(self.assembly, content, where)
+        elif role in ("tool", "function"):
+            self._result(value, Part("user", text, media=media))
+        else:
+            self.run.user(text, media)
+            self.open = 0
+
+    def _response(self, value: dict[str, Any], text: str, blocks: list[Any] | None, where: str) -> None:
+        fields = ("tool_calls", "function_call", "reasoning_content")
+        chat = convert({name: value[name] for name in fields if name in value} | {"role": "assistant"}, Message, where)
+        parts = block_parts(blocks, where) if blocks else response_parts(chat, text)
+        if not any(part.kind == "tool_call" for part in parts):
+            name = tagged_call(text) or (fenced_command(text) if self.fenced else None)
+            reasoning = [part for part in parts if part.kind == "reasoning"]
+            if name:
+                self.counts[IN_TEXT] += 1
+                self._response_of([*reasoning, *call_in_text(text, name)], in_text=True)
+                return
+        self._response_of(parts)
+
+    def _response_of(self, parts: list[Part], in_text: bool = False) -> None:
+        self.open = sum(part.kind == "tool_call" for part in parts)
+        self.run.response(parts, model=self.model, answered_by_user=in_text)
+
+    def _result(self, value: dict[str, Any], result: Part) -> None:
+        if not self.open:
+            self.counts[KEPT_AS_TEXT] += 1
+            self.assembly.user(result)
+            return
+        self.open -= 1
+        self.assembly.result(
+            result.text, str(value.get("tool_call_id") or ""), str(value.get("name") or ""), result.media
+        )
+
+
+def _content(value: dict[str, Any]) -> Any:
+    """The content under whichever name; a data set may have a system prompt in a field of its own."""
+    found = next((value[field] for field in _TEXT_FIELDS if value.get(field) is not None), None)
+    return value.get("system_prompt") if found is None and role_of(value) == "system" else found
+
+
+def _has_blocks(content: Any) -> bool:
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") in _BLOCKS for block in content
+    )
+
+
+def _called(text: str) -> list[Part]:
+    """A message that is a call, `{"name": …, "arguments": …}` as text; what isn't such JSON is all arguments."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return [Part("tool_call", text)]
+    calls = value if isinstance(value, list) else [value]
+    if not calls or not all(isinstance(call, dict) and isinstance(call.get("name"), str) for call in calls):
+        return [Part("tool_call", text)]
+    return [Part("tool_call", compact_json(call.get("arguments", "")), call["name"]) for call in calls]
+
+
+def _fenced(values: list[Any]) -> bool:
+    """Whether fenced blocks are commands in this row: nothing else is a call, and nearly all responses have one."""
+    roles = [role_of(value) for value in values]
+    if {"tool", "function", "call"} & set(roles) or any(value.get("tool_calls") for value in values):
+        return False
+    texts = [
+        text_and_media(_content(value), 0)[0]
+        for value, role, following in zip(values, roles, roles[1:], strict=False)
+        if role == "assistant" and following == "user"
+    ]
+    if not texts or any(tagged_call(text) for text in texts):
+        return False
+    return sum(fenced_command(text) is None for text in texts) <= MOST_WITHOUT * len(texts)

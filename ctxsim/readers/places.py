@@ -1,0 +1,79 @@
+"""Where agents keep their sessions on a machine, as their documentation says; listed without being read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """An agent's folder, by its variable or else under the home folder, and patterns of session files in it."""
+
+    agent: str
+    format: str
+    variable: str
+    folder: str
+    patterns: tuple[str, ...]
+
+
+_CODE = ".config/Code/User/globalStorage"
+_CODE_MAC = "Library/Application Support/Code/User/globalStorage"
+_TASKS = ("tasks/*/api_conversation_history.json",)
+
+PLACES = (
+    # https://docs.claude.com/en/docs/claude-code/settings
+    Place("Claude Code", "claude-code", "CLAUDE_CONFIG_DIR", ".claude", ("projects/**/*.jsonl",)),
+    # https://developers.openai.com/codex/local-config
+    Place("Codex", "codex-rollout", "CODEX_HOME", ".codex", ("sessions/**/*.jsonl", "archived_sessions/**/*.jsonl")),
+    # https://geminicli.com/docs/cli/session-management/
+    Place("Gemini CLI", "gemini-cli", "", ".gemini", ("tmp/*/chats/**/*.json", "tmp/*/chats/**/*.jsonl")),
+    # https://docs.github.com/en/copilot/concepts/agents/copilot-cli
+    Place("Copilot CLI", "copilot-cli", "COPILOT_HOME", ".copilot", ("session-state/**/*.jsonl",)),
+    # https://opencode.ai/docs/troubleshooting/
+    Place("OpenCode", "opencode", "", ".local/share/opencode", ("storage",)),
+    # https://github.com/badlogic/pi-mono
+    Place("pi", "pi", "PI_CODING_AGENT_DIR", ".pi/agent", ("sessions/**/*.jsonl",)),
+    # https://docs.openclaw.ai/concepts/session
+    Place("OpenClaw", "pi", "OPENCLAW_STATE_DIR", ".openclaw", ("agents/*/sessions/*.jsonl",)),
+    # https://qwenlm.github.io/qwen-code-docs/
+    Place("Qwen Code", "qwen-code", "", ".qwen", ("projects/*/chats/*.jsonl", "tmp/*/chats/*.json*")),
+    # https://cursor.com/docs
+    Place("Cursor", "cursor", "", ".cursor", ("projects/*/agent-transcripts/**/*.jsonl",)),
+    # https://docs.factory.ai/
+    Place("Droid", "droid", "", ".factory", ("sessions/**/*.jsonl",)),
+    # https://moonshotai.github.io/kimi-cli/
+    Place("Kimi CLI", "kimi", "KIMI_SHARE_DIR", ".kimi", ("sessions/**/wire.jsonl",)),
+    # https://docs.cline.bot/
+    Place("Cline", "cline", "", f"{_CODE}/saoudrizwan.claude-dev", _TASKS),
+    Place("Cline", "cline", "", f"{_CODE_MAC}/saoudrizwan.claude-dev", _TASKS),
+    # https://docs.roocode.com/
+    Place("Roo Code", "cline", "", f"{_CODE}/rooveterinaryinc.roo-cline", _TASKS),
+    Place("Roo Code", "cline", "", f"{_CODE_MAC}/rooveterinaryinc.roo-cline", _TASKS),
+)
+
+
+class Kept(NamedTuple):
+    """What lies in a place: its files or folders, their bytes, and when first and last changed, epoch seconds."""
+
+    place: Place
+    folder: Path
+    paths: tuple[Path, ...]
+    bytes: int
+    first_s: float
+    last_s: float
+
+
+def kept(environment: Mapping[str, str] = os.environ) -> Iterator[Kept]:
+    """Return the places of this machine that hold sessions. Only names, sizes and times are looked at."""
+    for place in PLACES:
+        named = environment.get(place.variable, "") if place.variable else ""
+        folder = Path(named) if named else Path.home() / place.folder
+        paths = sorted({path for pattern in place.patterns for path in folder.glob(pattern)})
+        # A storage folder is one source; its sessions are the files in it.
+        files = [file for path in paths for file in (path.rglob("*") if path.is_dir() else (path,))]
+        stats = [file.stat() for file in files if file.is_file()]
+        if stats:
+            times = [stat.st_mtime for stat in stats]
+            yield Kept(place, folder, tuple(paths), sum(stat.st_size for stat in stats), min(times), max(times))

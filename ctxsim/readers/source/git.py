@@ -1,0 +1,140 @@
+"""Sessions kept in a git repository on this machine: read from its objects, without a checkout.
+
+Documentation: https://git-scm.com/docs/git-cat-file#_batch_output, https://git-scm.com/docs/git-ls-tree
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+from ctxsim.errors import InputError
+from ctxsim.readers.source.limits import most_bytes, too_large
+from ctxsim.readers.source.source import Source
+
+GIT = "git:"
+SUFFIXES = (".json", ".jsonl", ".traj", ".eval")
+
+_START_BYTES = 1 << 16
+_IDS = (
+    re.compile(rb'"sessionI[dD]"\s*:\s*"([^"]+)"'),
+    re.compile(rb'"session_id"\s*:\s*"([^"]+)"'),
+    re.compile(rb'"type"\s*:\s*"session_meta".{0,200}?"id"\s*:\s*"([^"]+)"'),
+    re.compile(rb'"type"\s*:\s*"session"\s*,.{0,200}?"id"\s*:\s*"([^"]+)"'),
+)
+_AGENT = re.compile(rb'"agentId"\s*:\s*"([^"]+)"')
+
+
+class GitSource(Source):
+    """A file of a commit. Its repository is a folder on this machine; workers open it again by themselves."""
+
+    def __init__(self, name: str, repository: Path, blob: str) -> None:
+        super().__init__(name)
+        self.repository = repository
+        self.blob = blob
+
+    def open(self) -> BinaryIO:
+        """Return the file's bytes as a stream."""
+        return io.BytesIO(_objects(self.repository, os.getpid()).content(self.blob, self.name))
+
+
+def git_sources(path: str) -> Iterator[Source]:
+    """Return the files that `git:REPOSITORY[@REF][:FOLDER]` means, in the order of their paths.
+
+    Of several versions of a session the longest one. Raises InputError if there is no such repository, ref or folder.
+    """
+    repository, ref, folder = _parts(path)
+    tree = _run(repository, path, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}").strip()
+    shown = f"{GIT}{repository}@{ref}"
+    entries: list[tuple[str, str, int]] = []
+    for line in _run(repository, path, "ls-tree", "-r", "-z", "--long", tree.decode()).split(b"\0"):
+        head, _, name = line.partition(b"\t")
+        file = name.decode("utf-8", "replace")
+        inside = not folder or file == folder or file.startswith(f"{folder}/")
+        if inside and file.endswith(SUFFIXES) and head.split()[1:2] == [b"blob"]:
+            _, _, blob, length = head.decode().split()
+            entries.append((file, blob, int(length)))
+    if not entries:
+        raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
+    longest: dict[str, tuple[int, str, str]] = {}
+    objects = _objects(repository.resolve(), os.getpid())
+    for file, blob, size in entries:
+        key = blob if size > most_bytes() else _session(objects.content(blob, file)[:_START_BYTES]) or blob
+        if key not in longest or size > longest[key][0]:
+            longest[key] = size, file, blob
+    for _, file, blob in sorted(longest.values(), key=lambda one: one[1]):
+        yield GitSource(f"{shown}:{file}", repository.resolve(), blob)
+
+
+def _session(start: bytes) -> str:
+    """What tells one session from another: its id, and that of a sub-agent; '' where a file names none."""
+    found = next((match[1] for pattern in _IDS if (match := pattern.search(start))), b"")
+    # Descriptions beside a session name it too, and are no version of it.
+    line = start.lstrip().partition(b"\n")[0]
+    agent = _AGENT.search(line)
+    kind = b"lines" if line.rstrip().endswith(b"}") and b"\n" in start.strip() else b"document"
+    return b" ".join((found, agent[1] if agent else b"", kind)).decode("utf-8", "replace") if found else ""
+
+
+def _parts(path: str) -> tuple[Path, str, str]:
+    """Return repository, ref and folder. A repository's own name may hold an @ or a colon."""
+    rest = path.removeprefix(GIT)
+    ends = [len(rest), *(match.start() for match in re.finditer("[@:]", rest))]
+    for end in sorted(ends, reverse=True):
+        repository, after = Path(rest[:end] or "."), rest[end:]
+        if repository.is_dir():
+            ref, _, folder = after[1:].partition(":") if after.startswith("@") else ("", "", after[1:])
+            return repository, ref or "HEAD", folder.strip("/")
+    raise InputError(path, "is no repository on this machine: git:REPOSITORY[@REF][:FOLDER]")
+
+
+def _run(repository: Path, path: str, *arguments: str) -> bytes:
+    try:
+        done = subprocess.run(["git", "-C", str(repository), *arguments], capture_output=True, check=False)
+    except OSError as error:
+        raise InputError(path, f"needs git, which can't be run: {error.strerror or error}") from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip() or "there is no such ref"
+        raise InputError(path, f"can't be read by git: {said}")
+    return done.stdout
+
+
+class _Objects:
+    """One `git cat-file --batch` of a repository: asked for an object at a time."""
+
+    def __init__(self, repository: Path) -> None:
+        self.process = subprocess.Popen(
+            ["git", "-C", str(repository), "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def content(self, blob: str, name: str) -> bytes:
+        """Return an object's bytes. Raises InputError if it is missing, as in a shallow or partial clone."""
+        asked, answers = self.process.stdin, self.process.stdout
+        assert asked is not None
+        assert answers is not None
+        asked.write(f"{blob}\n".encode())
+        asked.flush()
+        head = answers.readline().split()
+        if len(head) != 3:
+            raise InputError(name, f"is not among the repository's objects: {b' '.join(head).decode()}")
+        size = int(head[2])
+        if size > most_bytes():
+            while size > 0:
+                size -= len(answers.read(min(size, 1 << 20)))
+            answers.read(1)
+            raise too_large(name)
+        data = answers.read(size)
+        answers.read(1)
+        return data
+
+
+@cache
+def _objects(repository: Path, process: int) -> _Objects:
+    """By process too: a forked worker must not share its parent's pipe."""
+    return _Objects(repository)

@@ -1,0 +1,221 @@
+"""ATIF: what Harbor's documents hold, what ctxsim writes, and that nothing is lost on the way there and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from command_line import ctxsim
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.formats.atif.written import documents
+from ctxsim.transcript import Compaction, Head, Media, Transcript, Usage, problems
+
+Json = dict[str, Any]
+CALL = {"tool_call_id": "c1", "function_name": "search", "arguments": {"q": "mail"}}
+
+
+def document(*steps: Json, **fields: Any) -> Json:
+    agent = {"name": "a", "version": "1", "model_name": "m"} | fields.pop("agent", {})
+    numbered = [{"step_id": number} | step for number, step in enumerate(steps, 1)]
+    return {"schema_version": "ATIF-v1.7", "agent": agent, "steps": numbered} | fields
+
+
+def user(message: Any, **fields: Any) -> Json:
+    return {"source": "user", "message": message} | fields
+
+
+def agent(message: str = "", *results: Json, **fields: Any) -> Json:
+    return {"source": "agent", "message": message, "observation": {"results": list(results)}} | fields
+
+
+def result(content: Any, call: str | None = "c1", **fields: Any) -> Json:
+    return {"source_call_id": call, "content": content} | fields
+
+
+def found(tmp_path: Path, *values: Json) -> list[Transcript]:
+    (tmp_path / "t.json").write_text("\n".join(map(json.dumps, values)))
+    transcripts = list(read(str(tmp_path / "t.json")))
+    assert all(problems(transcript) == [] for transcript in transcripts)
+    return transcripts
+
+
+def kinds(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(item.kind, item.text) for item in transcript.items]
+
+
+def test_steps_calls_usage_and_tools(tmp_path: Path) -> None:
+    metrics = {"prompt_tokens": 40, "completion_tokens": 9, "cached_tokens": 30, "cost_usd": 0.5}
+    (transcript,) = found(
+        tmp_path,
+        document(
+            {"source": "system", "message": "Be brief."},
+            user("Any mail?"),
+            agent("I look.", result("2 messages"), tool_calls=[CALL], metrics=metrics, reasoning_content="Hm.",
+                  timestamp="2026-01-01T00:00:00Z"),
+            agent("Two.", model_name="n"),
+            agent={"tool_definitions": [{"name": "search"}]},
+        ),
+    )  # fmt: skip
+    assert kinds(transcript) == [
+        ("user", "Any mail?"), ("reasoning", "Hm."), ("assistant", "I look."), ("tool_call", '{"q":"mail"}'),
+        ("tool_result", "2 messages"), ("assistant", "Two."),
+    ]  # fmt: skip
+    assert transcript.head == Head("Be brief.", ('{"name":"search"}',))
+    first, second = transcript.calls
+    assert (first.usage, first.model, first.time_s) == (Usage(40, 9, 30, cost_usd=0.5), "m", 1_767_225_600)
+    assert (second.usage, second.model) == (None, "n")
+    assert (transcript.format, transcript.notes) == ("atif", ())
+
+
+def test_what_is_no_plain_step_is_noted(tmp_path: Path) -> None:
+    other = {"trajectory_path": "sub.json"}
+    metrics = {"prompt_tokens": 40}
+    (transcript,) = found(
+        tmp_path,
+        document(
+            user("Go."),
+            agent("Old.", is_copied_context=True),
+            agent("ls", result("a", None), llm_call_count=0),
+            agent("x", metrics=metrics, llm_call_count=3),
+            {"source": "system", "message": "Hurry."},
+            agent("y", {"subagent_trajectory_ref": [other]}, metrics=metrics),
+            continued_trajectory_ref="more.json",
+        ),
+    )
+    assert [call.usage and call.usage.input_tokens for call in transcript.calls] == [None, None, 40]
+    assert [call.comparable for call in transcript.calls] == [False, False, True]
+    assert set(transcript.notes) == {
+        "1 step(s) copied from an earlier trajectory: their calls were made there, without usage here",
+        "1 step(s) that no model made (`llm_call_count` 0): kept as user texts",
+        "1 step(s) of several requests at once: their usage is a sum, left out",
+        "1 system step(s) in mid-conversation kept as user texts",
+        "1 reference(s) to trajectories in other files left out",
+        "goes on in more.json, a trajectory of its own",
+    }
+
+
+def test_results_without_ids_several_of_one_call_and_of_actions_in_the_text(tmp_path: Path) -> None:
+    image = [{"type": "text", "text": "c"}, {"type": "image", "source": {"media_type": "image/png", "path": "x.png"}}]
+    (transcript,) = found(
+        tmp_path,
+        document(
+            user("Go."),
+            agent("", result("a"), result("b"), result(image, None), tool_calls=[CALL, CALL | {"tool_call_id": "c2"}]),
+            agent("ls", result("screen", None)),
+        ),
+    )
+    assert kinds(transcript)[3:] == [
+        ("tool_result", "a\nb"), ("tool_result", "c"), ("assistant", "ls"), ("user", "screen"),
+    ]  # fmt: skip
+    assert [media.kind for media in transcript.items[4].media] == ["image"]
+
+
+def test_compaction_as_harbors_agent_records_it(tmp_path: Path) -> None:
+    managed = {"context_management": {"type": "compaction", "boundary": "replace"}}
+    boundary = {"source": "system", "message": "Summarized.", "extra": managed}
+    (transcript,) = found(tmp_path, document(user("Go."), agent("x"), boundary, user("So far: x."), agent("y")))
+    assert transcript.compactions == (Compaction(2, 2),)
+    assert kinds(transcript)[2] == ("user", "So far: x.")
+    assert transcript.notes == ("recorded compaction before call 2",)
+
+
+def test_sub_agents_and_several_documents(tmp_path: Path) -> None:
+    inner = document(user("Look."), agent("Seen."), trajectory_id="s1")
+    outer = document(user("Go."), agent("x"), subagent_trajectories=[inner])
+    whole, child = found(tmp_path, outer)
+    assert (child.name, child.parent) == (f"{whole.name}#s1", whole.name)
+    assert [transcript.name[-2:] for transcript in found(tmp_path, outer, inner)] == ["#1", "s1", "#2"]
+
+
+def test_a_step_that_does_not_fit_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"t.json step 2: .*int.*metrics.prompt_tokens"):
+        found(tmp_path, document(user("Go."), agent("x", metrics={"prompt_tokens": "many"})))
+
+
+def texts() -> st.SearchStrategy[str]:
+    return st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+def responses() -> st.SearchStrategy[list[Part]]:
+    said = st.builds(Part, st.sampled_from(["assistant", "reasoning"]), texts(), media=st.just(()))
+    arguments = st.sampled_from(['{"q":"mail"}', '{"q": "mail"}', "not json", "[1]", ""])
+    called = st.builds(Part, st.just("tool_call"), arguments, st.just("search"), st.sampled_from(["", "c1", "c2"]))
+    return st.lists(said | called, max_size=4)
+
+
+@st.composite
+def transcripts(draw: st.DrawFn) -> Transcript:
+    """Whatever an assembly may give: odd orders, empty texts, ids missing or twice, images, compactions."""
+    made = Assembly("t", "invented")
+    made.system = draw(st.lists(texts(), max_size=1))
+    made.tools = draw(st.lists(st.sampled_from(['{"name":"search"}', '{"name": "search"}', "odd"]), max_size=2))
+    made.user("Go.")
+    for _ in range(draw(st.integers(0, 3))):
+        parts = draw(responses())
+        usage = draw(st.none() | st.builds(Usage, st.integers(3, 99), st.none() | st.integers(0, 9), st.just(3)))
+        made.response(parts, usage, draw(st.none() | st.floats(0, 2e9)), draw(st.sampled_from(["", "m", "n"])))
+        for part in parts:
+            if part.kind == "tool_call" and draw(st.booleans()):
+                made.result(draw(texts()), part.call_id, media=draw(st.sampled_from([(), (Media("image", 5),)])))
+        made.user(*draw(st.lists(texts(), max_size=2)))
+        if draw(st.booleans()):
+            made.compacted("auto", ["So far."])
+    return made.transcript()
+
+
+@given(transcripts())
+def test_there_and_back_is_equal(tmp_path_factory: pytest.TempPathFactory, transcript: Transcript) -> None:
+    (written,) = documents([transcript])
+    folder = tmp_path_factory.mktemp("atif")
+    (folder / "t.json").write_bytes(msgspec.json.encode(written))
+    (again,) = read(str(folder / "t.json"))
+    # A transcript is called after its file.
+    again = msgspec.structs.replace(again, name=transcript.name)
+    assert again == transcript
+    assert list(documents([again])) == [written]
+    _fits_the_schema(written)
+
+
+def _fits_the_schema(written: Json) -> None:
+    """The rules beside the types that Harbor's own models check."""
+    assert [step["step_id"] for step in written["steps"]] == list(range(1, len(written["steps"]) + 1))
+    for step in written["steps"]:
+        ids = [call["tool_call_id"] for call in step.get("tool_calls", ())]
+        assert len(set(ids)) == len(ids)
+        assert {one["source_call_id"] for one in step.get("observation", {}).get("results", ())} <= set(ids)
+        assert all(isinstance(call["arguments"], dict) for call in step.get("tool_calls", ()))
+        if step["source"] != "agent":
+            assert not {"model_name", "reasoning_content", "tool_calls", "metrics"} & step.keys()
+
+
+def test_steps_that_somebody_took_out_end_what_stood_beside_them(tmp_path: Path) -> None:
+    made = Assembly("t", "invented")
+    made.user("Go.")
+    made.response([Part("assistant", "x")])
+    made.compacted("auto", ["So far."])
+    made.response([Part("assistant", "y")])
+    (written,) = documents([made.transcript()])
+    (transcript,) = found(tmp_path, written | {"steps": written["steps"][:1]})
+    assert transcript.compactions == ()
+    assert "no longer fits them" in transcript.notes[-1]
+
+
+def test_convert_writes_a_document_a_line_with_sub_agents_inside(tmp_path: Path) -> None:
+    inner = document(user("Look."), agent("Seen."), trajectory_id="s1")
+    (tmp_path / "a.json").write_text(json.dumps(document(user("Go."), agent("x"), subagent_trajectories=[inner])))
+    (tmp_path / "b.json").write_text(json.dumps(document(user("Go."), agent("y"))))
+    (tmp_path / "c.json").write_text(json.dumps(document()))
+    done = ctxsim("transcripts", "convert", "--to", "atif", "a.json", "b.json", "c.json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "c.json: is empty" in done.stderr
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert [one["trajectory_id"] for one in first["subagent_trajectories"]] == ["a.json#s1"]
+    assert "subagent_trajectories" not in second

@@ -1,0 +1,221 @@
+"""Tables of trajectories: every column form that data sets are known to have, refusals, and memory."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from command_line import ctxsim
+from pyarrow import parquet
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read, sources
+from ctxsim.transcript import Transcript, problems
+
+Json = dict[str, Any]
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q":  "mail"}'}}
+CHAT: list[Json] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Any mail?"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "content": "2 messages", "tool_call_id": "c1", "name": "search"},
+    {"role": "assistant", "content": "Two."},
+]
+OWN: list[Json] = [
+    {"role": "system", "system_prompt": "Be brief.", "text": None, "mask": False},
+    {"role": "user", "text": "Any mail?", "system_prompt": None, "mask": False},
+    {"role": "ai", "text": "I look.\n```\nls mail\n```", "system_prompt": None, "mask": True},
+    {"role": "user", "text": "2 messages", "system_prompt": None, "mask": False},
+    {"role": "ai", "text": "Done.\n```\nsubmit\n```", "system_prompt": None, "mask": True},
+]
+SHARED: list[Json] = [
+    {"from": "system", "value": "Be brief."},
+    {"from": "human", "value": "Any mail?"},
+    {"from": "function_call", "value": '{"name": "search", "arguments": {"q": "mail"}}'},
+    {"from": "observation", "value": "2 messages"},
+    {"from": "gpt", "value": "Two."},
+]
+
+
+def table(path: Path, columns: Json, rows_a_group: int = 4) -> str:
+    parquet.write_table(pa.table(columns), path, row_group_size=rows_a_group)
+    return str(path)
+
+
+def all_of(path: str) -> list[Transcript]:
+    found = list(read(path))
+    assert all(problems(transcript) == [] for transcript in found)
+    assert {transcript.format for transcript in found} <= {"trajectories"}
+    return found
+
+
+def parts(transcript: Transcript) -> list[tuple[str, str, str]]:
+    return [(item.kind, item.tool, item.text) for item in transcript.items]
+
+
+ANSWERED = [
+    ("user", "", "Any mail?"),
+    ("tool_call", "search", '{"q":  "mail"}'),
+    ("tool_result", "search", "2 messages"),
+    ("assistant", "", "Two."),
+]
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_chat_messages_with_tools_one_transcript_a_row(tmp_path: Path, as_text: bool) -> None:
+    """As nebius/SWE-rebench-openhands-trajectories has them (lists), and SWE-smith (JSON text)."""
+    tool = {"type": "function", "function": {"name": "search", "parameters": None}}
+    path = table(
+        tmp_path / "t.parquet",
+        {
+            "instance_id": [f"mail-{number}" for number in range(9)],
+            "trajectory": [json.dumps(CHAT) if as_text else CHAT] * 9,
+            "tools": [json.dumps([tool]) if as_text else [tool]] * 9,
+            "model": ["m"] * 9,
+        },
+    )
+    found = all_of(path)
+    assert [transcript.name for transcript in found] == [f"{path}#{row}" for row in range(1, 10)]
+    assert {transcript.head.system for transcript in found} == {"Be brief."}
+    # A column that only other rows fill is null in this one, and was not sent.
+    assert found[0].head.tools == ('{"type":"function","function":{"name":"search"}}',)
+    assert parts(found[8]) == ANSWERED
+    assert (found[0].model, len(found[0].calls), found[0].notes) == ("m", 2, ())
+
+
+def test_roles_of_its_own_and_commands_in_fenced_blocks(tmp_path: Path) -> None:
+    """As nebius/SWE-agent-trajectories has them."""
+    (found,) = all_of(table(tmp_path / "t.parquet", {"trajectory": [OWN], "model_name": ["m"]}))
+    assert found.head.system == "Be brief."
+    assert parts(found) == [
+        ("user", "", "Any mail?"),
+        ("assistant", "", "I look.\n```\n"),
+        ("tool_call", "ls", " mail\n```"),
+        ("tool_result", "ls", "2 messages"),
+        ("assistant", "", "Done.\n```\n"),
+        ("tool_call", "submit", "\n```"),
+    ]
+    assert found.notes == ("2 call(s) that stand in the text: the message after each is taken as its result",)
+
+
+def test_code_blocks_in_a_chat_are_no_commands(tmp_path: Path) -> None:
+    chat = [
+        {"role": "human", "text": "How do I list mail?"},
+        {"role": "ai", "text": "So:\n```\nls mail\n```"},
+        {"role": "human", "text": "And why?"},
+        {"role": "ai", "text": "It lists."},
+        {"role": "human", "text": "Thanks."},
+        {"role": "ai", "text": "Bye."},
+    ]
+    (found,) = all_of(table(tmp_path / "t.parquet", {"conversation": [chat]}))
+    assert {item.kind for item in found.items} == {"user", "assistant"}
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "name"),
+    [
+        ("I look.\n<function=search>\n<parameter=q>mail</parameter>\n</function>", "I look.\n<function=", "search"),
+        ('<tool_call>\n{"name": "search", "arguments": {}}\n</tool_call>', '<tool_call>\n{"name": "', "search"),
+    ],
+)
+def test_calls_in_tags(tmp_path: Path, text: str, before: str, name: str) -> None:
+    """As SWE-Gym's and SWE-smith's `xml` rows have them."""
+    chat = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": text},
+        {"role": "user", "content": "2"},
+    ]
+    (found,) = all_of(table(tmp_path / "t.parquet", {"messages": [json.dumps(chat)]}))
+    assert [item.kind for item in found.items] == ["user", "assistant", "tool_call", "tool_result"]
+    assert (found.items[1].text, found.items[2].tool) == (before, name)
+    # What the model wrote is there to the letter.
+    assert "".join(item.tool + item.text for item in found.items[1:3]) == text
+
+
+def test_sharegpt_rows_in_json_lines_and_in_a_list(tmp_path: Path) -> None:
+    row = {"id": "1", "conversations": SHARED}
+    (tmp_path / "rows.jsonl").write_text(f"{json.dumps(row)}\n{json.dumps(row)}\n")
+    (tmp_path / "list.json").write_text(json.dumps([row, row, row]))
+    expected = [*ANSWERED[:1], ("tool_call", "search", '{"q":"mail"}'), *ANSWERED[2:]]
+    for name, rows in (("rows.jsonl", 2), ("list.json", 3)):
+        found = all_of(str(tmp_path / name))
+        assert [parts(transcript) for transcript in found] == [expected] * rows
+
+
+def test_a_result_without_a_call_is_kept_as_text(tmp_path: Path) -> None:
+    chat = [SHARED[1], SHARED[4], SHARED[3], SHARED[4]]
+    (found,) = all_of(table(tmp_path / "t.parquet", {"conversations": [chat]}))
+    assert [item.kind for item in found.items] == ["user", "assistant", "user", "assistant"]
+    assert found.notes == ("1 result(s) without a call in the message before kept as user texts",)
+
+
+def test_blocks_of_anthropic(tmp_path: Path) -> None:
+    use = {"type": "tool_use", "id": "t1", "name": "search", "input": {"q": "mail"}}
+    answer = {"type": "tool_result", "tool_use_id": "t1", "content": "2 messages"}
+    chat = [
+        {"role": "user", "content": "Any mail?"},
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}, use]},
+        {"role": "user", "content": [answer]},
+    ]
+    (found,) = all_of(table(tmp_path / "t.parquet", {"messages": [json.dumps(chat)]}))
+    assert [item.kind for item in found.items] == ["user", "assistant", "tool_call", "tool_result"]
+
+
+def test_any_column_by_name(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.parquet", {"chosen": [CHAT, CHAT], "rejected": [CHAT[:2] + CHAT[4:]] * 2})
+    with pytest.raises(InputError, match="without messages in its first rows: name one of chosen, rejected with --c"):
+        list(read(path))
+    chosen, rejected = (all_of(f"column:{name}:{path}") for name in ("chosen", "rejected"))
+    assert ([len(one.items) for one in chosen], [len(one.items) for one in rejected]) == ([4, 4], [2, 2])
+    assert chosen[0].name == f"{path}:chosen#1"
+    assert len(list(sources(f"column:chosen:{path}", f"column:rejected:{path}"))) == 2
+    with pytest.raises(InputError, match=r"t.parquet:none: has no column 'none', but chosen, rejected"):
+        list(read(f"column:none:{path}"))
+    done = ctxsim("transcripts", "check", path, "--column", "rejected", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "2 transcripts: 2 trajectories" in done.stdout
+
+
+def test_a_row_that_fits_not_is_left_out_and_told(tmp_path: Path) -> None:
+    rows = [json.dumps(row) for row in (CHAT, [{"role": "wizard", "content": "x"}], [*CHAT, {"role": "user"}], 3)]
+    *_, last = found = all_of(table(tmp_path / "t.parquet", {"messages": rows}))
+    assert len(found) == 2
+    assert last.notes == (
+        "left out: row 2: column 'messages' holds no messages with roles",
+        "left out: row 4: column 'messages' holds no messages with roles",
+    )
+
+
+def test_damaged_and_empty_tables(tmp_path: Path) -> None:
+    whole = Path(table(tmp_path / "t.parquet", {"messages": [CHAT] * 3})).read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[:-20])
+    with pytest.raises(InputError, match="damaged Parquet"):
+        list(read(str(tmp_path / "cut.parquet")))
+    empty = pa.table({"messages": pa.array([], pa.string())})
+    parquet.write_table(empty, tmp_path / "empty.parquet")
+    with pytest.raises(InputError, match="without messages in its first rows"):
+        list(read(str(tmp_path / "empty.parquet")))
+
+
+def test_memory_is_bounded_whatever_the_row_groups_are(tmp_path: Path) -> None:
+    """One row group of 600 rows of 100 KB each: reading all must not hold 60 MB, in Python or in Arrow."""
+    chat = [{"role": "user", "content": f"{'word ' * 20_000}"}, {"role": "assistant", "content": "ok"}]
+    path = table(tmp_path / "t.parquet", {"messages": [json.dumps(chat)] * 600}, rows_a_group=600)
+    before = pa.total_allocated_bytes()
+    tracemalloc.start()
+    try:
+        most = count = 0
+        for transcript in read(path):
+            count += len(transcript.calls)
+            most = max(most, pa.total_allocated_bytes() - before)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert count == 600
+    assert peak < 12 << 20
+    assert most < 24 << 20

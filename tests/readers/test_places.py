@@ -1,0 +1,67 @@
+"""Sessions of the agents on a machine: found by their documented places, and not read for that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import ctxsim
+
+from ctxsim.errors import InputError
+from ctxsim.readers import registered_formats, sources
+from ctxsim.readers.places import PLACES, kept
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for place in PLACES:
+        if place.variable:
+            monkeypatch.delenv(place.variable, raising=False)
+    return tmp_path
+
+
+def put(path: Path, text: str = "not read") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_every_place_is_of_a_known_format() -> None:
+    assert {place.format for place in PLACES} <= set(registered_formats())
+
+
+def test_what_lies_in_the_places_is_listed_and_nothing_else(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claude = put(home / ".claude/projects/p/s.jsonl")
+    put(home / ".claude/history.jsonl")
+    put(home / ".local/share/opencode/storage/session/p/ses_1.json")
+    monkeypatch.setenv("CODEX_HOME", str(home / "elsewhere"))
+    codex = put(home / "elsewhere/sessions/2026/01/rollout-1.jsonl")
+    put(home / ".codex/sessions/2026/01/rollout-2.jsonl")
+    found = {one.place.agent: one for one in kept()}
+    assert set(found) == {"Claude Code", "Codex", "OpenCode"}
+    assert found["Claude Code"].paths == (claude,)
+    assert found["Claude Code"].bytes == len("not read")
+    assert found["Codex"].paths == (codex,)
+    assert [path.name for path in found["OpenCode"].paths] == ["storage"]
+    assert [source.path for source in sources("@found")][:2] == [claude, codex]
+    done = ctxsim("transcripts", "find", cwd=home)
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["Claude", "Codex", "OpenCode"]
+    assert str(claude) in ctxsim("transcripts", "find", "--paths", cwd=home).stdout.splitlines()
+
+
+def test_found_sessions_are_benched(home: Path) -> None:
+    line = {"type": "user", "uuid": "u", "sessionId": "s", "parentUuid": None, "isSidechain": False,
+            "message": {"role": "user", "content": "Go."}}  # fmt: skip
+    said = {"type": "assistant", "uuid": "a", "parentUuid": "u", "sessionId": "s", "isSidechain": False,
+            "message": {"role": "assistant", "id": "m", "content": [{"type": "text", "text": "Done."}]}}  # fmt: skip
+    put(home / ".claude/projects/p/s.jsonl", f"{json.dumps(line)}\n{json.dumps(said)}\n")
+    done = ctxsim("bench", "@found", "--policy", "keep-all", "--out", "out", cwd=home)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_machine_without_agents(home: Path) -> None:
+    with pytest.raises(InputError, match="finds no sessions"):
+        list(sources("@found"))
+    assert ctxsim("transcripts", "find", cwd=home).stdout.startswith("no sessions of Claude Code, Codex")
