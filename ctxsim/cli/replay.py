@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--losses", is_flag=True, help="Say which references a call used that its view no longer held.")
 @click.option("--step", is_flag=True, help="At a terminal: wait for a key after each call.")
 @click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
-@click.option("--format", "wire", type=click.Choice(get_args(Format)), default="anthropic", help="Of that request.")
+@click.option("--format", "wire", type=click.Choice(get_args(Format)), help="Of that request; default: anthropic.")
 def command(
     what: str,
     label: str,
@@ -66,12 +66,14 @@ def command(
     losses: bool,
     step: bool,
     request_call: int | None,
-    wire: Format,
+    wire: Format | None,
 ) -> None:
     """Watch one conversation, call by call, under one policy.
 
     What the policy would have told its user goes to standard error, the calls to standard output.
     """
+    if wire is not None and request_call is None:
+        raise CtxsimError("--format is of one request; say which by --request K")
     given: dict[str, object] = {"tokenizer": tokenizer, "model": model, "window": window}
     transcript, provider = _open(what, number, given, head, across)
     if instructions is not None:
@@ -84,7 +86,7 @@ def command(
     counter = provider.counter()
     sent = replay(transcript, spec, provider, counter)
     if request_call is not None:
-        _print_request(sent, request_call, transcript, wire)
+        _print_request(sent, request_call, transcript, wire or "anthropic")
         return
     click.echo(f"{safe(transcript.name)}: {len(transcript.calls)} calls under {spec.label}")
     click.echo(f"Provider: {provider.describe()}")

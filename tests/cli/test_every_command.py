@@ -81,11 +81,11 @@ def test_a_command_answers(line: str, runs: tuple[Path, dict[str, Done]]) -> Non
 
 ROWS = (
     "bench logs --policy mask:keep=1 --out f", "sweep logs --policy mask:keep=1|3 --out g", "compare a b", "losses a",
-    "window logs -o w.png --over 100", "claims --document 000", "validate logs", "accuracy logs --estimator chars",
+    "claims --document 000", "validate logs", "accuracy logs --estimator chars",
     "calibrate logs -o own.json --no-plots",
-    "models claude-sonnet-4-5", "policies", "estimators", "scenarios", "tokenizers", "config", "transcripts check logs",
+    "models claude-sonnet-4-5", "policies", "estimators", "scenarios", "tokenizers", "transcripts check logs",
     "transcripts check logs --against-usage", "transcripts stats logs",
-    "doctor --policy mask:keep=1 --defect task-lost",
+    "doctor --policy mask:keep=1 --defect task-lost", "window logs -o w.png --over 100", "config",
 )  # fmt: skip
 """Every command that prints rows."""
 

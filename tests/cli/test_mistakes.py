@@ -19,6 +19,7 @@ from command_line import ctxsim
         (["bench", "--model", "claude-sonet-4-5"], "did you mean claude-sonnet-4-5"),
         (["replay", "documented-53k", "--policy", "keep-all", "--request", "9"], "has 7 calls, there is no call 9"),
         (["replay", "fifty", "--policy", "keep-all"], "unknown scenario 'fifty'; did you mean fifty-turns?"),
+        (["replay", "documented-53k", "--policy", "mask", "--format", "openai"], "say which by --request K"),
     ],
 )
 def test_mistakes_are_one_line_and_a_non_zero_exit(arguments: list[str], message: str, tmp_path: Path) -> None:
