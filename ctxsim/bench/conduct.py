@@ -20,8 +20,8 @@ from ctxsim.bench.task import (
     Setting,
     scenario_rows,
     scenario_sha256,
+    source_content,
     source_rows,
-    source_sha256,
     specs_of,
 )
 from ctxsim.bench.workers import Task, Workers
@@ -166,7 +166,7 @@ def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], els
     return _Work(
         [source.name for source in found],
         [(source_rows, (source, setting)) for source in found],
-        [partial(source_sha256, source) for source in found],
+        [partial(source_content, source) for source in found],
     )
 
 

@@ -80,7 +80,7 @@ class Parts:
                 continue
             number = int(file.name) if file.name.isdecimal() else -1
             info = _info(file) if 0 <= number < len(contents) and file == self.path(number) else None
-            if info is not None and info.info.sha256 == contents[number]():
+            if info is not None and info.info.sha256 + info.beside == contents[number]():
                 self._whole.add(number)
                 continue
             if number >= 0:

@@ -24,6 +24,7 @@ class Rows(msgspec.Struct, frozen=True, tag=True):
 
 
 class Done(msgspec.Struct, frozen=True, tag=True):
-    """A source is finished: what it was."""
+    """A source is finished: what it was, and a hash of the names beside it, by which readers find sessions' parents."""
 
     info: InputInfo
+    beside: str = ""

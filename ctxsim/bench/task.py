@@ -6,6 +6,8 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,7 +23,7 @@ from ctxsim.policies import Spec, open_policies
 from ctxsim.provider import Provider
 from ctxsim.provider.models import Entry
 from ctxsim.provider.resolve import resolve
-from ctxsim.readers import read_source
+from ctxsim.readers import SUFFIXES, read_source
 from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo, Tables
 from ctxsim.studies.as_sent import AsSent, HeadMode, as_sent
@@ -61,7 +63,9 @@ def specs_of(setting: Setting) -> list[Spec]:
     return [*open_policies(("keep-all",), setting.estimator), *specs]
 
 
-def _replay_all(found: Iterable[AsSent], setting: Setting, name: str, sha256: str) -> Iterator[Rows | Done]:
+def _replay_all(
+    found: Iterable[AsSent], setting: Setting, name: str, sha256: str, beside: str = ""
+) -> Iterator[Rows | Done]:
     """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the source.
 
     What goes wrong with one source, transcript or policy is a line, and the others go on.
@@ -93,13 +97,13 @@ def _replay_all(found: Iterable[AsSent], setting: Setting, name: str, sha256: st
             yield without_secrets(rows, secrets) if secrets and not setting.keep_secrets else rows
     error = errors[0] if errors else None
     info = InputInfo(name, sha256, transcripts_read, calls_read, tuple(notes), error, tuple(failed) or msgspec.UNSET)
-    yield _done(msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET), setting)
+    yield _done(msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET), setting, beside)
 
 
-def _done(info: InputInfo, setting: Setting) -> Done:
+def _done(info: InputInfo, setting: Setting, beside: str = "") -> Done:
     if not setting.text:
-        return Done(info_without_text(info))
-    return Done(info if setting.keep_secrets else info_without_secrets(info))
+        return Done(info_without_text(info), beside)
+    return Done(info if setting.keep_secrets else info_without_secrets(info), beside)
 
 
 @contextmanager
@@ -156,13 +160,13 @@ def _sha256_of(transcript: Transcript) -> str:
 def source_rows(source: Source, setting: Setting) -> Iterator[Rows | Done]:
     """Yield the rows of one source, segment by segment; one that can't be read gives its error instead."""
     # Before it is read: if it changes meanwhile, the rows are of another content than the hash, and are done again.
-    sha256 = source_sha256(source)
+    sha256, beside = source_sha256(source), names_beside(source)
     found = (
         one
         for transcript in _read_found(source)
         for one in as_sent(transcript, setting.overrides, setting.models, setting.head, setting.across)
     )
-    return _replay_all(found, setting, source.name, sha256)
+    return _replay_all(found, setting, source.name, sha256, beside)
 
 
 def lost(what: Source | Scenario, setting: Setting) -> Done:
@@ -179,6 +183,35 @@ def _read_found(source: Source) -> Iterator[Transcript]:
         if source.named:
             raise
         yield Transcript(source.name, Head(recorded=False), (), (), notes=(f"left out: {error.what}",))
+
+
+def source_content(source: Source) -> str:
+    """Return a hash of all that a source's rows are made of: what it holds, and what lies beside it."""
+    return source_sha256(source) + names_beside(source)
+
+
+def names_beside(source: Source) -> str:
+    """Return a hash of the names of transcripts in a file's folder and in the one above; '' for what is no file.
+
+    Readers go by them: a sub-agent's file tells its parent's id, and the parent is the file that is called after it.
+    """
+    if source.path is None or not source.path.is_file():
+        return ""
+    folder = source.path.absolute().parent
+    return hashlib.sha256("\0".join(map(_names_in, (folder, folder.parent))).encode()).hexdigest()
+
+
+def _names_in(folder: Path) -> str:
+    try:
+        return _names_at(folder, folder.stat().st_mtime_ns)
+    except OSError:
+        return ""
+
+
+@lru_cache(maxsize=64)
+def _names_at(folder: Path, changed_ns: int) -> str:
+    """Asked once per folder and change of it, not once per file."""
+    return "\n".join(sorted(ascii(path.name) for path in folder.iterdir() if path.suffix in SUFFIXES))
 
 
 def source_sha256(source: Source) -> str:

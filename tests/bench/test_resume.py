@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from pathlib import Path
@@ -102,6 +103,34 @@ def test_a_changed_input_is_done_again(stopped: Path, tmp_path: Path) -> None:
     bench(setting, tmp_path / "out", paths=[str(tmp_path / "logs")], resume=True)
     bench(setting, tmp_path / "anew", paths=[str(tmp_path / "logs")])
     assert content(tmp_path / "out") == content(tmp_path / "anew")
+
+
+def test_a_parent_that_is_called_otherwise_is_noticed(tmp_path: Path) -> None:
+    """Codex: a sub-agent's rollout names a thread; its parent is the rollout beside it with that thread in its name."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    parent, child = logs / "rollout-2026-01-01T00-00-00-p1.jsonl", logs / "rollout-2026-01-01T00-00-01-c1.jsonl"
+    child.write_text("\n".join(json.dumps({"timestamp": "2026-01-01T00:00:00Z", "type": kind, "payload": payload}) for
+        kind, payload in (
+            ("session_meta", {"id": "c1", "source": {"subagent": {"thread_spawn": {"parent_thread_id": "p1"}}}}),
+            *(("response_item", {"type": "message", "role": role, "content": [{"type": words, "text": "word word"}]})
+              for role, words in (("user", "input_text"), ("assistant", "output_text"))),
+        )))  # fmt: skip
+    parent.write_text(child.read_text().replace("c1", "p1").replace('"source"', '"other"'))
+    last = tmp_path / "last.jsonl"
+    last.write_text(parent.read_text())
+    setting = Setting("a", "a", ("keep-all",))
+    done: list[int] = []
+
+    def paths() -> list[str]:
+        return [str(child), str(last)]
+
+    bench(setting, tmp_path / "out", paths=paths(), progress=lambda i, t: done.append(t), stopped=lambda: True)
+    parent.rename(logs / "rollout-2026-02-02T00-00-00-p1.jsonl")
+    bench(setting, tmp_path / "out", paths=paths(), resume=True)
+    bench(setting, tmp_path / "anew", paths=paths())
+    assert content(tmp_path / "out") == content(tmp_path / "anew")
+    assert "2026-02-02" in (tmp_path / "out" / "summary.csv").read_text()
 
 
 def test_a_changed_policy_file_is_refused(stopped: Path, tmp_path: Path) -> None:
