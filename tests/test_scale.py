@@ -109,8 +109,9 @@ def test_a_full_disk_keeps_what_is_finished(logs: Path, undisturbed: Path, tmp_p
 
 
 @pytest.mark.slow
-def test_no_cluster_is_one_line(logs: Path, tmp_path: Path) -> None:
+def test_no_cluster_is_one_line(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
+    monkeypatch.setattr("ctxsim.bench.workers.CLUSTER_S", 3.0)
     with pytest.raises(CtxsimError, match="no dask scheduler at"):
         bench(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster="tcp://127.0.0.1:1")
     assert not (tmp_path / "out").exists()

@@ -111,6 +111,7 @@ def test_what_a_page_shows_runs(page: Path, tmp_path: Path, monkeypatch: pytest.
     # An agent works below the temporary folder.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     write_logs(tmp_path / "logs", count=1)
+    (tmp_path / "policy.py").write_text((ROOT / "docs" / "examples" / "mask.py").read_text())
     (tmp_path / "my-summary.md").write_text("ticket-093 is open.")
     answer = "logs/rollout-1.jsonl,6,which ticket,ticket-1293,ticket-1293,true\n"
     (tmp_path / "answers.csv").write_text(f"transcript,call,question,expected,answer,correct\n{answer}")

@@ -15,7 +15,7 @@ from ctxsim.readers import formats
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
-ORDER = ("anthropic-messages", "openai-chat")
+ORDER = ("trajectories", "anthropic-messages", "openai-chat")
 """General formats are asked last, in this order: their messages stand inside most others."""
 
 

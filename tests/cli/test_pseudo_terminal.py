@@ -100,6 +100,8 @@ LINES = [
     ["losses", "run", "--by", "tool"],
     ["validate", "good"],
     ["compactions", "good"],
+    ["window", "good", "-o", "w.png"],
+    ["config"],
     ["doctor", "--policy", EVIL],
     ["serve", "--scenario", EVIL],
     ["drive", EVIL],
