@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,9 @@ def save(figure: Any, path: Path) -> Path:
     from matplotlib import rc_context
 
     form = path.suffix.removeprefix(".")
-    with rc_context({"svg.hashsalt": "ctxsim"}), replacing(path) as temporary:
+    with rc_context({"svg.hashsalt": "ctxsim"}), warnings.catch_warnings(), replacing(path) as temporary:
+        # Names of others may hold what no font has a sign for: a box stands there.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
         metadata = {"Software": None} if form == "png" else {"Date": None}
         figure.savefig(temporary, dpi=150, format=form, metadata=metadata)
     return path
