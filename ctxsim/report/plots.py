@@ -15,6 +15,7 @@ from ctxsim.report.style import (
     COLORS,
     LIMIT_COLOR,
     OTHER_COLOR,
+    Label,
     colors_of,
     compact,
     direct_label,
@@ -22,12 +23,16 @@ from ctxsim.report.style import (
     plain_axes,
     short,
     spread,
+    thinned,
 )
 from ctxsim.report.tradeoff_plots import tradeoffs
 from ctxsim.results import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MOST_NAMES = 23
+"""Names that find room beside the lines."""
 
 DOTS = 20_000
 """Requests in the picture of estimates, at most."""
@@ -126,7 +131,7 @@ def _growth(
     figure: Figure
     figure, axes = new_figure()
     last = calls.call.max()
-    ends: list[tuple[str, float, str]] = []
+    ends: list[Label] = []
     # What is drawn last lies above the others.
     for label in sorted(policies, key=lambda label: (label in colors, label == chosen)):
         rows = calls[calls.policy == label].sort_values("call")
@@ -149,6 +154,7 @@ def _growth(
         ends.append(
             (
                 f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{' (bound)' if bound else ''}{note}",
+                last,
                 float(rows.tokens_sent.iloc[-1]),
                 color,
             )
@@ -163,17 +169,17 @@ def _growth(
             text.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
     axes.set_ylim(0, top)
     axes.set_xlim(1 - 0.02 * last, last)
-    for (text, value, color), height in zip(
-        ends, spread([end[1] for end in ends], top * 0.042, 0.02 * top, 0.985 * top), strict=True
+    ends, unnamed = thinned(ends, MOST_NAMES)
+    for (text, _, value, color), height in zip(
+        ends, spread([end[2] for end in ends], top * 0.042, 0.02 * top, 0.985 * top), strict=True
     ):
         direct_label(axes, text, (last, value), height / top, color)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:,.0f}K")
     axes.set_xlabel("call")
     axes.set_ylabel("input tokens sent (counted)")
     finding, _, about = title.rpartition("\n")
-    entitle(
-        figure, finding, f"{about}; × = first call that would be refused, pale = what would have been sent after it"
-    )
+    marks = f"× = first call that would be refused, pale = what would have been sent after it{unnamed}"
+    entitle(figure, finding, f"{about}; {marks}")
     plain_axes(axes)
     if last <= 20:
         axes.set_xticks(range(1, last + 1))

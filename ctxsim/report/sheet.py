@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
+from ctxsim.report.style import BOUND, wrap_label
+
 Form = Literal["table", "json", "csv", "md"]
 
 FORMS: tuple[str, ...] = get_args(Form)
@@ -26,10 +28,6 @@ GAP = 2
 
 EDGES = 1
 """Characters left of all columns."""
-
-
-BOUND = " (bound)"
-"""What stands behind the name of a bound."""
 
 
 class Cell(NamedTuple):
@@ -206,8 +204,6 @@ def rich_table(one: Sheet, width: int) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
-
-    from ctxsim.report.style import wrap_label
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), width=None)
     widths = _widths(one)

@@ -16,6 +16,9 @@ COLORS = ("#3077be", "#ce450a", "#387d6f", "#490dff", "#5d0505", "#b0149c", "#2b
 DARK_COLORS = ("#6ca2d7", "#ffbf80", "#1a9c08", "#bc4dff", "#d7d70b", "#eb4770", "#47ebd7")
 """The same on a dark ground."""
 
+BOUND = " (bound)"
+"""What stands behind the name of a bound."""
+
 OTHER_COLOR = "#737373"
 """Bounds, and policies beyond the seventh."""
 
@@ -60,6 +63,26 @@ def middle_cut(text: str, most: int) -> str:
 
 def _short_number(text: str) -> str:
     return f"{int(text) // 1000}K" if text.isdigit() and int(text) >= 1000 and int(text) % 1000 == 0 else text
+
+
+Label = tuple[str, float, float, str]
+"""A name, where its line or point is, and its colour."""
+
+
+def thinned(labels: Sequence[Label], most: int) -> tuple[list[Label], str]:
+    """Return the names that there is room for, and a word on the others: the grey ones nearest to another go."""
+    kept = list(labels)
+    while len(kept) > most:
+        grey = [one for one in kept if one[3] == OTHER_COLOR and not one[0].endswith(BOUND)]
+        if not grey:
+            break
+        kept.remove(min(grey, key=lambda one: min(_apart(one, other) for other in kept if other is not one)))
+    left = len(labels) - len(kept)
+    return kept, f"; {left} beside others unnamed, see the table" if left else ""
+
+
+def _apart(one: Label, other: Label) -> float:
+    return (one[1] - other[1]) ** 2 + (one[2] - other[2]) ** 2
 
 
 def spread(positions: list[float], gap: float, low: float = -inf, high: float = inf) -> list[float]:

@@ -8,11 +8,14 @@ from typing import Any
 from ctxsim.labels import chain, named
 from ctxsim.report.figure import entitle, new_figure, save
 from ctxsim.report.picture import Picture
-from ctxsim.report.style import LIMIT_COLOR, direct_label, plain_axes, spread
+from ctxsim.report.style import LIMIT_COLOR, Label, direct_label, plain_axes, spread, thinned
 from ctxsim.report.tradeoff import Point, dominated, frontiers, points
 
 DIRECT_LABELS = 24
 """Of more points only those in colour are named, and one of each family."""
+
+MOST_NAMES = 26
+"""Names that find room beside the chart."""
 
 DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 """matplotlib's names of line styles."""
@@ -39,7 +42,7 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     for point in found:
         if not point.bound:
             families.setdefault(family(point.policy), []).append(point)
-    labels: list[tuple[str, float, float, str]] = []
+    labels: list[Label] = []
     # The advised one lies above others at its place.
     for point in sorted(found, key=lambda point: (point.policy in one.colors, point.policy == one.chosen)):
         _draw_point(one, axes, point, point.policy in worse)
@@ -53,12 +56,13 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     top, right = 106.0, axes.get_xlim()[1] * 1.02
     axes.set_ylim(-4, top)
     axes.set_xlim(0, right)
+    labels, unnamed = thinned(labels, MOST_NAMES)
     placed = spread([y for _, _, y, _ in labels], 3.9, -3, 104)
     for (text, x, y, color), height in zip(labels, placed, strict=True):
         direct_label(axes, text, (x, y), (height + 4) / (top + 4), color)
     axes.set_xlabel(f"{_amount(dollars)}, % of keep-all's, all transcripts together")
     axes.set_ylabel("kept, % of what later calls used of old results (counted)")
-    entitle(figure, _finding(one, dollars), f"{one.run.info.title}, {one.many}; {_legend(one, found)}")
+    entitle(figure, _finding(one, dollars), f"{one.run.info.title}, {one.many}; {_legend(one, found)}{unnamed}")
     plain_axes(axes)
     return save(figure, path)
 
