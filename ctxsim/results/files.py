@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +21,28 @@ _OWN = f".{os.getpid():x}-{secrets.token_hex(3)}{SUFFIX}"
 def temporary_of(path: Path) -> Path:
     """Return the temporary name of a file: in the same folder, so that renaming it is one step."""
     return path.with_name(path.name + _OWN)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove the temporary files of this file that a process left which is no more: it was killed while it wrote."""
+    for found in path.parent.glob(f"{glob.escape(path.name)}.*{SUFFIX}"):
+        parts = _LEFT.fullmatch(found.name.removeprefix(path.name))
+        if parts and not _runs(int(parts[1], 16)):
+            with suppress(OSError):
+                found.unlink(missing_ok=True)
+
+
+_LEFT = re.compile(rf"\.([0-9a-f]{{1,8}})-[0-9a-f]{{6}}{re.escape(SUFFIX)}")
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def sync(path: Path) -> None:

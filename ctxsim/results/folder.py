@@ -17,6 +17,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from ctxsim.errors import InputError
+from ctxsim.results.files import remove_leftovers
 from ctxsim.results.run import TABLES
 
 WORK = "parts"
@@ -56,6 +57,8 @@ class RunFolder:
         with self._stack:
             self._lock()
             self._refuse_foreign()
+            for name in ("run.json", *PICTURES):
+                remove_leftovers(self.folder / name)
             self._stack = self._stack.pop_all()
         return self
 
