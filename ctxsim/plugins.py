@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Generic, TypeVar
 
 from ctxsim import labels
-from ctxsim.errors import LabelError, unknown
+from ctxsim.errors import LabelError, one_line, unknown
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ class Registry(Generic[T]):
             cls = point.load()
         # An installed package is anybody's code: one that fails must not take the others with it.
         except (Exception, SystemExit) as error:
-            raise LabelError(f"{where}: {type(error).__name__}: {_one_line(error)}; mend or remove it") from error
+            raise LabelError(f"{where}: {type(error).__name__}: {one_line(str(error))}; mend or remove it") from error
         if not (isinstance(cls, type) and issubclass(cls, self._base)):
             raise LabelError(f"{where}: is no subclass of ctxsim's {self._base.__name__}")
         return cls
@@ -167,7 +167,7 @@ def _run_file(kind: str, path: str, text: bytes) -> ModuleType:
     # The file is anybody's code: whatever it raises is told in one line, with its place.
     except (Exception, SystemExit) as error:
         line = getattr(error, "lineno", None) or _line_in(path, error)
-        told = f"{type(error).__name__}: {_one_line(error)}"
+        told = f"{type(error).__name__}: {one_line(str(error))}"
         raise LabelError(f"{kind} file {path}, line {line}: {told}") from error
     return module
 
@@ -181,7 +181,3 @@ def _line_in(path: str, error: BaseException) -> int | None:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).name == Path(path).name]
     return (own or frames)[-1].lineno
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())

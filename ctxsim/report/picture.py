@@ -11,6 +11,7 @@ from ctxsim.report.advice import Advice, advise
 from ctxsim.report.pooled import Pooled
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
+from ctxsim.results.run import BOUND
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -41,7 +42,7 @@ class Picture(msgspec.Struct, frozen=True):
 
     def marked(self, label: str) -> str:
         """Return the name beside a line: the advised policy and bounds say so."""
-        return ("▶ " if label == self.chosen else "") + self.name(label) + (" (bound)" if self.bound(label) else "")
+        return ("▶ " if label == self.chosen else "") + self.name(label) + (BOUND if self.bound(label) else "")
 
     @property
     def many(self) -> str:

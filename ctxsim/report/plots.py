@@ -27,6 +27,7 @@ from ctxsim.report.style import (
 )
 from ctxsim.report.tradeoff_plots import tradeoffs
 from ctxsim.results import Run
+from ctxsim.results.run import BOUND
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -153,7 +154,7 @@ def _growth(
         note = f"  × call {first}" if len(failed) else ""
         ends.append(
             (
-                f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{' (bound)' if bound else ''}{note}",
+                f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{BOUND if bound else ''}{note}",
                 last,
                 float(rows.tokens_sent.iloc[-1]),
                 color,

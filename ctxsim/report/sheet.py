@@ -11,7 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from ctxsim.report.style import BOUND, wrap_label
+from ctxsim.report.style import wrap_label
+from ctxsim.results.run import BOUND
 
 Form = Literal["table", "json", "csv", "md"]
 

@@ -9,15 +9,13 @@ from typing import Any
 from zlib import crc32
 
 from ctxsim.labels import chain, named
+from ctxsim.results.run import BOUND
 
 # Seven that differ by at least 17 in CIE Lab for ordinary, red-blind and green-blind eyes (Machado et al. 2009), each
 # with a contrast of 4.5 to its ground, so that names can be written in them.
 COLORS = ("#3077be", "#ce450a", "#387d6f", "#490dff", "#5d0505", "#b0149c", "#2b224c")
 DARK_COLORS = ("#6ca2d7", "#ffbf80", "#1a9c08", "#bc4dff", "#d7d70b", "#eb4770", "#47ebd7")
 """The same on a dark ground."""
-
-BOUND = " (bound)"
-"""What stands behind the name of a bound."""
 
 OTHER_COLOR = "#737373"
 """Bounds, and policies beyond the seventh."""

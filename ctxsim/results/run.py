@@ -33,6 +33,9 @@ from ctxsim.results.columns import CallRow, Event, FrontierRow, ItemRow, LossRow
 if typing.TYPE_CHECKING:
     import pandas
 
+BOUND = " (bound)"
+"""What stands behind the name of a bound."""
+
 SCHEMA_VERSION = 4
 
 
@@ -134,7 +137,7 @@ class Run:
 
     def shown(self, label: str) -> str:
         """Return a label as tables and pictures show it: without defaults where it is long, bounds marked."""
-        return self.info.shown.get(label, label) + (" (bound)" if label in self.info.bounds else "")
+        return self.info.shown.get(label, label) + (BOUND if label in self.info.bounds else "")
 
     def table(self, name: str, **values: Sequence[str]) -> pandas.DataFrame:
         """Return a table's rows whose columns have one of the given values: `transcript=["a", "b"]`."""

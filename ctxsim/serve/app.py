@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from ctxsim.errors import InputError
+from ctxsim.errors import InputError, one_line
 from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.serve.exchange import Refusal
 from ctxsim.serve.log import Entry, Log
@@ -107,7 +107,7 @@ class Endpoint:
             stream = bool(body.get("stream")) if target.stream is None else target.stream
             served = session.answer(target.api, body, model, stream, request.headers)
         except (InputError, msgspec.DecodeError, RecursionError) as error:
-            status, answer, headers = shape.refusal(Refusal("invalid", _one_line(error)))
+            status, answer, headers = shape.refusal(Refusal("invalid", _said(error)))
             return JSONResponse(answer, status, headers)
         self.told(self._log.write(target.session, body, served))
         if served.refusal:
@@ -137,8 +137,8 @@ def _refused(status: int, message: str) -> Response:
     return JSONResponse({"error": {"message": message, "type": "invalid_request_error", "code": None}}, status)
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:500] or type(error).__name__
+def _said(error: Exception) -> str:
+    return one_line(str(error))[:500] or type(error).__name__
 
 
 def application(endpoint: Endpoint, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
