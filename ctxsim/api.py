@@ -31,7 +31,7 @@ from ctxsim.policies import Policy, Spec, open_policy, register
 from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
 from ctxsim.results import frame
-from ctxsim.studies.as_sent import as_sent
+from ctxsim.studies.as_sent import AsSent, as_sent
 from ctxsim.synthesis import Scenario, load_scenario, synthesize
 from ctxsim.transcript import Transcript
 from ctxsim.view import View
@@ -107,7 +107,7 @@ def measure(
     spec = _spec(policy, estimator)
     beside = {one.label: one for one in (open_policy("keep-all"), spec)}
     failed: list[str] = []
-    rows = rows_of(transcript, list(beside.values()), rules, failed)
+    rows = rows_of(AsSent(transcript, rules), list(beside.values()), failed)
     if failed:
         raise ContractError(failed[0])
     return Measurement(transcript, spec, rows)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from operator import attrgetter
-from typing import Any, Literal, overload
+from operator import attrgetter, is_
+from typing import Any, Literal, NamedTuple, overload
 
 import msgspec
 
@@ -34,6 +34,59 @@ class Edit(msgspec.Struct, frozen=True):
         if self.before is None:
             return "inserted"
         return "dropped" if self.after is None else "edited"
+
+
+class Difference(NamedTuple):
+    """Where two lists of items differ: from `start` on, up to `before` in the first and `after` in the second.
+
+    What stands behind is the same again, to the end of the first; the second may have more.
+    """
+
+    start: int
+    before: int
+    after: int
+
+
+def difference(before: Sequence[Item], after: Sequence[Item], start: int = 0) -> Difference:
+    """Return where two lists of items differ, by identity; up to `start` they are known to be the same."""
+    old, new = before[start:], after[start:]
+    front = _same(old, new)
+    if front == len(old):
+        return Difference(start + front, start + front, start + front)
+    # The end of the first, looked for among the last of the second: lists grow by little.
+    last = old[-1]
+    end = next((at for at in range(len(new), max(front, len(new) - NEAR), -1) if new[at - 1] is last), None)
+    if end is None:
+        return Difference(start + front, len(before), len(after))
+    back = _same(old[front:][::-1], new[front:end][::-1])
+    return Difference(start + front, len(before) - back, start + end - back)
+
+
+NEAR = 64
+"""An end that is farther from the end isn't looked for: that is slower, not wrong."""
+
+
+def _same(left: Sequence[Item], right: Sequence[Item]) -> int:
+    """How many items at the beginning of two lists are the same."""
+    same = list(map(is_, left, right))
+    return same.index(False) if False in same else len(same)
+
+
+class Sizes:
+    """What items measure, remembered by place: most of what any policy sends is as recorded."""
+
+    __slots__ = ("_known", "_measure")
+
+    def __init__(self, measure: Callable[[Item], int]) -> None:
+        self._measure = measure
+        self._known: dict[int, tuple[Item, int]] = {}
+
+    def __call__(self, item: Item) -> int:
+        """Return what an item measures."""
+        found = self._known.get(item.place)
+        if found is None or found[0] is not item:
+            found = self._known[item.place] = (item, self._measure(item))
+        return found[1]
 
 
 class View(Sequence[Item]):
@@ -227,21 +280,23 @@ class View(Sequence[Item]):
 
     # what replay does
 
-    def grow(self, item: Item) -> View:
-        """Return a view with one more recorded item at its end. Views share the list they grow from."""
+    def grow(self, new: Sequence[Item]) -> View:
+        """Return a view with more recorded items at its end. Views share the list they grow from."""
+        if not new:
+            return self
         items = self._items
         if len(items) != self._length:
             items = items[: self._length]
-        items.append(item)
-        view = self._with(items, self.size + self._measure(item), ())
+        items += new
+        view = self._with(items, self.size + sum(map(self._measure, new)), ())
         if self._results is not None:
             results, length = self._results
-            if item.kind == "tool_result":
+            more = [item for item in new if item.kind == "tool_result"]
+            if more:
                 if len(results) != length:
                     results = results[:length]
-                results.append(item)
-                length += 1
-            view._results = results, length
+                results += more
+            view._results = results, length + len(more)
         return view
 
     def settled(self) -> View:

@@ -34,7 +34,7 @@ class Driven:
 
     def _join(self, kind: str, text: str, tool: str = "", answers: int | None = None, same: bool = False) -> int:
         self._message += not same
-        self.moments.add(Item(kind, self._place, self._message, text, tool, answers))  # type: ignore[arg-type]
+        self.moments.add([Item(kind, self._place, self._message, text, tool, answers)])  # type: ignore[arg-type]
         self._place += 1
         return self._place - 1
 

@@ -245,7 +245,7 @@ def _replayed(transcript: Transcript) -> Iterator[str]:
     for one in as_sent(transcript):
         if one.transcript.calls:
             failed: list[str] = []
-            rows = rows_of(one.transcript, list(open_policies(POLICIES)), one.provider, failed)
+            rows = rows_of(one, list(open_policies(POLICIES)), failed)
             yield from (f"! {line}" for line in failed)
             if any(row.cost_usd is not None and not 0 <= row.cost_usd < 1e12 for row in rows.tables.calls):
                 yield "! a call costs what no call can"

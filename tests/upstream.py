@@ -108,7 +108,7 @@ def sent(
     joined = 0
     for call in transcript.calls:
         for item in transcript.items[joined : call.start]:
-            moments.add(item)
+            moments.add([item])
         request = moments.before_call()
         view, attempts = request.view, 0
         while request.stop is None and limit is not None and limit(view) and attempts < 50:
@@ -123,7 +123,7 @@ def sent(
         yield None if request.stop or refused else [row(message) for message in shown]
         response = transcript.items[call.start : call.end]
         for item in response:
-            moments.add(item)
+            moments.add([item])
         if usage:
             moments.after_call(usage(view, call), response)
         joined = call.end

@@ -25,6 +25,7 @@ from ctxsim.results.folder import RunFolder
 from ctxsim.results.writer import RunWriter
 from ctxsim.serve.log import Entry
 from ctxsim.serve.observed import Observation
+from ctxsim.studies.as_sent import AsSent
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.transcript import Transcript
 
@@ -47,7 +48,7 @@ def write_observed(
     """
     specs = list(open_policies(policies))
     failed: list[str] = []
-    rows = rows_of(transcript, specs, provider, failed)
+    rows = rows_of(AsSent(transcript, provider), specs, failed)
     tables, summaries = rows.tables, rows.summaries
     for observation, _ in observations:
         summaries.append(_measured(observation, transcript, provider, tables))

@@ -17,10 +17,9 @@ from ctxsim.bench.nameless import info_without_text, without_text
 from ctxsim.bench.rows import Done, Rows
 from ctxsim.bench.secrets import Secrets
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
-from ctxsim.measure import Basis, frontier_rows, measure, summarize
+from ctxsim.measure import frontier_rows, measure, summarize
 from ctxsim.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.policies import Spec, open_policies
-from ctxsim.provider import Provider
 from ctxsim.provider.models import Entry
 from ctxsim.provider.resolve import resolve
 from ctxsim.readers import SUFFIXES, read_source
@@ -86,7 +85,7 @@ def _replay_all(
                 continue
             rows = None
             with _told_in(failed, transcript.name):
-                rows = rows_of(transcript, specs, one.provider, failed)
+                rows = rows_of(one, specs, failed)
             if rows is None:
                 continue
             if not setting.text:
@@ -119,9 +118,9 @@ def _told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
         lines.append(": ".join(filter(None, (name, policy, told(error)))))
 
 
-def rows_of(transcript: Transcript, specs: list[Spec], provider: Provider, failed: list[str]) -> Rows:
+def rows_of(one: AsSent, specs: list[Spec], failed: list[str]) -> Rows:
     """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`."""
-    basis = Basis(transcript, provider, provider.counter())
+    basis, transcript, provider = one.basis(), one.transcript, one.provider
     tables = Tables(
         needs=need_rows(transcript, basis.references),
         items=item_rows(transcript, basis.references, basis.counter),

@@ -144,7 +144,7 @@ class Scheduled:
 
     def __init__(self, transcript: Transcript, provider: Provider, counter: Counter) -> None:
         known = provider.prices is not None and provider.cache != "none"
-        kept = list(Walk(transcript, provider, counter, "").steps({})) if known else []
+        kept = Walk(transcript, provider, counter, "").kept if known else []
         self._prices = cache_prices(transcript, provider, counter, kept) if known else None
         self._token_usd = _cheapest(provider)
         sent = first_sent(transcript)

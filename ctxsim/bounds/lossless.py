@@ -45,7 +45,7 @@ def plan(
     if aim == "tokens" or provider.prices is None or provider.cache == "none" or not dead:
         return at_once
     walk = Walk(transcript, provider, counter, stub)
-    kept = list(walk.steps({}))
+    kept = walk.kept
     search = Search(walk, dead, provider, kept, _limit(dead, len(kept)))
     search.offer(at_once)
     search.offer(best_times(dead, cache_prices(transcript, provider, counter, kept)).times)

@@ -11,7 +11,6 @@ import click
 from ctxsim.cli import options, rows
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
-from ctxsim.measure import Basis
 from ctxsim.provider.models import read_overrides
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.report.window_plots import plot_window
@@ -61,7 +60,7 @@ def command(
     for transcript in reading:
         for one in as_sent(transcript, given, entries, head):
             if one.transcript.calls:
-                basis = Basis(one.transcript, one.provider, one.provider.counter())
+                basis = one.basis()
                 made = filled(basis)
                 largest = made if largest is None or made.tokens > largest.tokens else largest
                 found.append(made.without_growth())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Literal
 
 import msgspec
@@ -72,7 +73,13 @@ class Estimator:
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         """Estimated tokens of a whole request whose items sum to `size`."""
-        return self.head(head) + size
+        return _head(self, head) + size
+
+
+@lru_cache(maxsize=8)
+def _head(estimator: Estimator, head: Head) -> int:
+    """Asked at each call, and seldom of another head."""
+    return estimator.head(head)
 
 
 def length(text: str, unit: Unit) -> int:

@@ -9,7 +9,7 @@ import msgspec
 from ctxsim.bounds import Family, Frontier, frontiers
 from ctxsim.estimators import Estimator
 from ctxsim.measure.losses import Losses
-from ctxsim.measure.rows import call_row, event_rows
+from ctxsim.measure.rows import call_row, event_rows, row_like
 from ctxsim.measure.totals import total
 from ctxsim.policies import Spec, open_policy
 from ctxsim.provider import Provider
@@ -21,6 +21,7 @@ from ctxsim.replay.tally import Sent
 from ctxsim.results.columns import CallRow, Event
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
+from ctxsim.view import Sizes
 
 KEEP_ALL = open_policy("keep-all")
 
@@ -48,6 +49,7 @@ class Basis:
         self.provider = provider
         self.counter = counter
         self.references = references or prepare(transcript)
+        self.sizes: dict[Estimator, Sizes] = {}
         self._by_estimator: dict[Estimator, Measured] = {}
 
     @cached_property
@@ -92,20 +94,25 @@ def measure(basis: Basis, spec: Spec, summaries: SummaryMode | None = None) -> M
 
 def _measure(basis: Basis, spec: Spec, provider: Provider, keep_all: Measured | None) -> Measured:
     transcript, counter = basis.transcript, basis.counter
-    like = Like(keep_all.sent, keep_all.demands) if keep_all else None
+    like = Like(keep_all.sent, keep_all.demands, basis.sizes) if keep_all else None
     replayed = replay(transcript, spec, provider, counter, basis.references, like)
     losses = Losses(transcript, basis.references, spec.label, provider, counter)
     calls: list[CallRow] = []
     events: list[Event] = []
     requests: list[Sent] = []
     for number, sent in enumerate(replayed):
-        counts = basis.kept[number]
+        beside = keep_all.calls[number] if keep_all else None
         if sent.untouched:
             losses.pass_by(sent)
+            counts = basis.kept[number]
         else:
             counts = losses.after(sent)
-        full = keep_all.calls[number].tokens_full if keep_all else None
-        calls.append(call_row(sent, transcript.name, spec.label, full, counts, counter))
+        if beside and sent.untouched and sent.status == beside.status:
+            row = row_like(beside, sent, spec.label, counter)
+        else:
+            full = beside.tokens_full if beside else None
+            row = call_row(sent, transcript.name, spec.label, full, counts, counter)
+        calls.append(row)
         if sent.tally.edits:
             events.extend(event_rows(sent, transcript.name, spec.label, counter))
         if keep_all is None:

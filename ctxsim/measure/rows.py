@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from ctxsim.measure.trigger import misled
 from ctxsim.references import Counts
 from ctxsim.replay.tally import Sent
@@ -66,6 +68,13 @@ def call_row(
         refs_kept_fresh=counts.refs_kept_fresh,
         refs_needed_carried=counts.refs_needed_carried,
         refs_kept_carried=counts.refs_kept_carried,
+    )
+
+
+def row_like(keep_all: CallRow, sent: Sent, policy: str, counter: Counter) -> CallRow:
+    """Return the row of a call that no policy has touched: keep-all's, but for what the policy believes."""
+    return msgspec.structs.replace(
+        keep_all, policy=policy, tokens_estimated=sent.tokens_estimated, trigger=_trigger(sent, counter)
     )
 
 

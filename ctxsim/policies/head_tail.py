@@ -54,7 +54,9 @@ def _within(rows: list[str], room: int, from_end: bool) -> tuple[str, int]:
     if kept or not ordered:
         chosen = ordered[:kept]
         return "\n".join(chosen[::-1] if from_end else chosen), kept
-    row = ordered[0][len(ordered[0]) - room :] if from_end else ordered[0][:room]
+    row = ordered[0][max(0, len(ordered[0]) - room) :] if from_end else ordered[0][:room]
+    if row.isascii():
+        return row, 0
     sizes = accumulate(
         len(character.encode("utf-8", "surrogatepass")) for character in (row[::-1] if from_end else row)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Literal
 
 import msgspec
@@ -26,6 +27,10 @@ class NoCache:
     """Every token is uncached."""
 
     step = 1
+
+    def forked(self) -> NoCache:
+        """Return itself: there is nothing to part."""
+        return self
 
     def forget(self) -> None:
         """Nothing is remembered anyway."""
@@ -56,6 +61,12 @@ class BreakpointCache:
         self._lifetime_s = lifetime_s
         self._expires: dict[int, float] = {}
         self.step = 1
+
+    def forked(self) -> BreakpointCache:
+        """Return a cache with the same entries that goes its own way from here."""
+        fork = copy(self)
+        fork._expires = self._expires.copy()
+        return fork
 
     def forget(self) -> None:
         """Lose every entry: providers do, now and then."""
@@ -145,6 +156,12 @@ class PrefixCache:
         self._last_s = 0.0
         self._older: dict[int, float] = {}
         self.step = rule.step
+
+    def forked(self) -> PrefixCache:
+        """Return a cache of the same requests that goes its own way from here."""
+        fork = copy(self)
+        fork._last, fork._last_items, fork._older = self._last[:], self._last_items[:], self._older.copy()
+        return fork
 
     def forget(self) -> None:
         """Lose every request: providers do, now and then."""

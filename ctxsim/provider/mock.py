@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Literal
 
 import msgspec
@@ -78,6 +79,15 @@ class MockLLM:
         self._cold = False
         self.now_s = 0.0
 
+    def forked(self) -> MockLLM:
+        """Return the provider as it is now, for a conversation that goes on in another way.
+
+        Without a rate limit, and never to be judged: buckets and pairs stay what they were.
+        """
+        fork = copy(self)
+        fork._cache, fork.rendering, fork.demands = self._cache.forked(), self.rendering.forked(), self.demands[:]
+        return fork
+
     def render(self, items: Sequence[Item]) -> Rendering:
         """Return these items as a request, framing included."""
         rendering = Rendering(
@@ -103,19 +113,19 @@ class MockLLM:
         """Take a request and return its tokens. Items before `changed_from` are those of the request before."""
         return self.rendering.follow(view, changed_from)
 
-    def judge(self, view: Sequence[Item], tokens: int, changed_from: int) -> Verdict:
+    def judge(self, view: Sequence[Item], tokens: int, reshaped_from: int) -> Verdict:
         """Return the verdict on the request asked last: pairs first, then the window, then the rate limit.
 
-        Items before position `changed_from` are those of the request judged before.
+        Items before position `reshaped_from` are those of the request judged before; their texts may be others.
         """
-        errors = self._pairs.errors(view, changed_from)
+        errors = self._pairs.errors(view, reshaped_from)
         if errors:
             return Verdict("invalid_pairs", "; ".join(errors[:3]) + (" ..." if len(errors) > 3 else ""))
         return self._admit(self.rendering, tokens, self.provider.reserved_output)
 
-    def not_asked(self, changed_from: int) -> None:
+    def not_asked(self, reshaped_from: int) -> None:
         """A request that was asked but not judged: the next one is checked from there on, or whole."""
-        self._pairs.passed_by(changed_from)
+        self._pairs.passed_by(reshaped_from)
 
     def _admit(self, rendering: Rendering, tokens: int, output: int) -> Verdict:
         window = self.provider.window
@@ -148,7 +158,7 @@ class MockLLM:
 
         Items before place `new_from` are those that the request before could have had.
         """
-        split = self._cache.split(self.rendering, self.now_s)
+        split, cost = self.charge(output_tokens)
         readable = min(self._held, self.rendering.tokens_before(new_from))
         rewritten = max(0, readable - readable % self._cache.step - split.read)
         self._held = self._cache.holds(split, self.rendering.total)
@@ -156,7 +166,12 @@ class MockLLM:
         cause = self._cause()
         hashes = self.rendering.hashes
         self._billed = (hashes[0], hashes[1], len(hashes), hashes[-1])
-        return Bill(split, self._price(split, output_tokens), rewritten, cause)
+        return Bill(split, cost, rewritten, cause)
+
+    def charge(self, output_tokens: int) -> tuple[Split, Cost | None]:
+        """Return the classes of the request asked last and what they cost; the cache remembers it. A bill says more."""
+        split = self._cache.split(self.rendering, self.now_s)
+        return split, self._price(split, output_tokens)
 
     def _cause(self) -> str:
         """Why a request that could have been read wasn't: told from the last request's hashes; '' for an edit."""

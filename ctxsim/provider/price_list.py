@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, time
 from decimal import Decimal
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -32,13 +33,13 @@ def from_list(prices: Any, on: date, latest: bool = False) -> Prices | None:
     made = _prices(base)
     if made is None:
         return None
-    source = f"{'latest of ' if latest else ''}genai-prices {version('genai-prices')}"
+    source = f"{'latest of ' if latest else ''}{_list()}"
     return msgspec.structs.replace(made, source=source, effective=since, hours=tuple(reversed(timed)))
 
 
 def every_price(prices: Any, host: str = "") -> list[Prices]:
     """Return each price that a model is listed at, in the list's order; `host` names who sells it, if not its maker."""
-    source = f"genai-prices {version('genai-prices')}{f', {host}' if host else ''}"
+    source = f"{_list()}{f', {host}' if host else ''}"
     found: list[Prices] = []
     began: date | None = None
     for since, hours, one in _entries(prices):
@@ -47,6 +48,11 @@ def every_price(prices: Any, host: str = "") -> list[Prices]:
             when = f", {hours[0]:%H:%M} to {hours[1]:%H:%M} UTC" if hours else ""
             found.append(msgspec.structs.replace(made, source=source + when, effective=began))
     return found
+
+
+@cache
+def _list() -> str:
+    return f"genai-prices {version('genai-prices')}"
 
 
 def _entries(prices: Any) -> list[tuple[date | None, tuple[time, time] | None, Any]]:

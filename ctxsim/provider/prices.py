@@ -95,15 +95,12 @@ def rate_at(rate: Rate, input_tokens: int) -> float:
 def cost_of(prices: Prices, split: Split, output_tokens: int, long_lifetime: bool = False) -> Cost:
     """Return what a request costs. Steps go by all input tokens of the request, cached ones too."""
     total = split.read + split.write + split.uncached
-
-    def usd(tokens: int, *rates: Rate | None) -> float:
-        rate = next(rate for rate in rates if rate is not None)
-        return tokens * rate_at(rate, total) / 1e6
-
-    writes = (prices.cache_write_long, prices.cache_write) if long_lifetime else (prices.cache_write,)
+    plain, listed = prices.input, prices.cache_write
+    if long_lifetime and prices.cache_write_long is not None:
+        listed = prices.cache_write_long
     return Cost(
-        read=usd(split.read, prices.cache_read, prices.input),
-        write=usd(split.write, *writes, prices.input),
-        uncached=usd(split.uncached, prices.input),
-        output=usd(output_tokens, prices.output),
+        split.read * rate_at(plain if prices.cache_read is None else prices.cache_read, total) / 1e6,
+        split.write * rate_at(plain if listed is None else listed, total) / 1e6,
+        split.uncached * rate_at(plain, total) / 1e6,
+        output_tokens * rate_at(prices.output, total) / 1e6,
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import lru_cache
 from itertools import accumulate
 
 from ctxsim.provider.vendor import Framing
 from ctxsim.transcript import Head, Item
+from ctxsim.view import difference
 
 HEAD_POSITIONS = 2
 """Tools, then the system prompt: the order in which providers render them."""
@@ -53,8 +55,8 @@ class Rendering:
         self._plain = self._framing == Framing()
         self._count = count
         self._text = text
-        self._known: dict[int, tuple[Item, Item | None, Item | None, int, int]] = {}
-        """By place, an item as it was rendered last: it and the two before it, its tokens, its hash."""
+        self._known: dict[int, tuple[Item, Item | None, Item | None, tuple[int, int]]] = {}
+        """By place, an item as it was rendered last: it and the two before it, its own tokens and hash."""
         self._start(head)
 
     def _start(self, head: Head) -> None:
@@ -70,6 +72,15 @@ class Rendering:
         self.hashes = [first, hash((first, head.system))]
         self.tokens = [framing.request + tools, framing.request + tools + system]
         self.items: list[Item] = []
+        self._own: list[tuple[int, int]] = []
+        """By item, its own tokens and hash."""
+
+    def forked(self) -> Rendering:
+        """Return a rendering of the same request that goes its own way from here; they know items together."""
+        fork = copy(self)
+        fork.items, fork._own = self.items[:], self._own[:]
+        fork.hashes, fork.tokens = self.hashes[:], self.tokens[:]
+        return fork
 
     def with_head(self, head: Head) -> None:
         """Send another head from now on: everything after it has another hash."""
@@ -88,22 +99,29 @@ class Rendering:
 
         Behind an edit only items that differ, by identity, or stand behind others are rendered again.
         """
-        keep = min(changed_from, len(self.items), len(items))
-        del self.items[keep:], self.hashes[HEAD_POSITIONS + keep :], self.tokens[HEAD_POSITIONS + keep :]
-        before, last = ([None, None, *self.items[max(0, keep - 2) :]])[-2:]
-        tokens, hashes, known = [self.tokens.pop()], [self.hashes.pop()], self._known
-        new = items[keep:]
-        for item in new:
-            found = known.get(item.place)
-            if found is None or found[0] is not item or found[1] is not last or found[2] is not before:
-                found = known[item.place] = (item, last, before, *self._render(item, last, before))
-            tokens.append(found[3])
-            hashes.append(found[4])
-            before, last = last, item
-        self.tokens += accumulate(tokens)
-        self.hashes += accumulate(hashes, _chained)
-        self.items += new
+        start, stop, again = difference(self.items, items, min(changed_from, len(self.items), len(items)))
+        # Two items behind a difference stand behind others than before.
+        behind = self._own[stop + 2 :]
+        edge = min(again + 2, again + len(self.items) - stop)
+        self.items[start:] = items[start:]
+        own = self._rendered(start, edge) + behind + self._rendered(edge + len(behind), len(self.items))
+        self._own[start:] = own
+        del self.hashes[HEAD_POSITIONS + start :], self.tokens[HEAD_POSITIONS + start :]
+        self.tokens += accumulate([self.tokens.pop(), *(tokens for tokens, _ in own)])
+        self.hashes += accumulate([self.hashes.pop(), *(hashed for _, hashed in own)], _chained)
         return self.total
+
+    def _rendered(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """Own tokens and hash of the items at these positions."""
+        before, last = ([None, None, *self.items[max(0, start - 2) : start]])[-2:]
+        found = []
+        for item in self.items[start:stop]:
+            known = self._known.get(item.place)
+            if known is None or known[0] is not item or known[1] is not last or known[2] is not before:
+                known = self._known[item.place] = (item, last, before, self._render(item, last, before))
+            found.append(known[3])
+            before, last = last, item
+        return found
 
     def _render(self, item: Item, last: Item | None, before: Item | None) -> tuple[int, int]:
         """Tokens and hash of an item behind two others; nothing else decides about them."""

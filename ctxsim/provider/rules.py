@@ -53,9 +53,12 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for vendor in (self.vendor, self.framing, self.cache):
             load_vendor(vendor)
 
-    def counter(self) -> Counter:
-        """Return an empty memo that counts as this provider does. Raises UnknownName for its tokenizer."""
-        return Counter(open_tokenizer(self.tokenizer), self.tokens_factor)
+    def counter(self, known: Counter | None = None) -> Counter:
+        """Return a memo that counts as this provider does, empty but for what another one knows already.
+
+        Raises UnknownName for its tokenizer.
+        """
+        return Counter(open_tokenizer(self.tokenizer), self.tokens_factor, known)
 
     def read_and_write_usd(self, input_tokens: int) -> tuple[float, float]:
         """USD per token to read and to write again, for a request of so many tokens; `prices` must be known."""

@@ -13,6 +13,7 @@ import msgspec
 
 from ctxsim.references.needs import Key, Need, References
 from ctxsim.transcript import Item
+from ctxsim.view import difference
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -99,10 +100,10 @@ class Survival:
         return counted(needs, alive, carried_alive)
 
     def _follow(self, view: Sequence[Item], changed_from: int) -> None:
-        keep = min(changed_from, len(self._items), len(view))
-        left, joined = self._items[keep:], view[keep:]
-        self._items[keep:] = joined
-        # Most of what stands behind an edit is what stood there before.
+        items = self._items
+        start, stop, again = difference(items, view, min(changed_from, len(items), len(view)))
+        left, joined = items[start:stop], [*view[start:again], *view[again + len(items) - stop :]]
+        items[start:] = view[start:]
         stayed = set(map(id, left)).intersection(map(id, joined))
         for item in left:
             if id(item) not in stayed:

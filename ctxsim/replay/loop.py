@@ -7,26 +7,31 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ctxsim.bounds import plan
+from ctxsim.estimators import Estimator
 from ctxsim.policies import Oracle, Overflow, Spec, Surroundings
 from ctxsim.policies.recorded import Recorded
 from ctxsim.provider import MockLLM, Provider, Verdict
 from ctxsim.references import Ahead, References, prepare
 from ctxsim.replay.moments import Moments, Request
-from ctxsim.replay.shortcut import Shortcut
 from ctxsim.replay.tally import Sent
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Call, Item, Transcript, Usage
-from ctxsim.view import View
+from ctxsim.view import Sizes, View
 
 RETRIES = 10
 """Requests sent again after an overflow where no policy states its own number."""
 
 
 class Like(NamedTuple):
-    """What keep-all sent of the same transcript to the same provider, and what the rate limit was asked for."""
+    """What keep-all sent of the same transcript to the same provider, and what the rate limit was asked for.
+
+    Until a policy's first edit it sends the same, and is answered the same, without anybody being asked.
+    """
 
     sent: Sequence[Sent]
     demands: list[tuple[float, int]]
+    sizes: dict[Estimator, Sizes]
+    """What estimators have said of items, for all policies that decide by them."""
 
 
 class Replay:
@@ -48,16 +53,19 @@ class Replay:
         sees = Surroundings(
             window=provider.window, head=transcript.head, estimator=spec.estimator, summarize=self._summarize
         )
-        self._moments = Moments(spec, sees)
-        mock = MockLLM(provider, counter, transcript.head)
-        self._llm = Shortcut(mock, *like, lambda: self._moments.touched) if like else mock
+        sizes = like.sizes.setdefault(spec.estimator, Sizes(spec.estimator.item)) if like else None
+        self._moments = Moments(spec, sees, sizes)
+        self._llm = MockLLM(provider, counter, transcript.head)
+        self._like = like
+        """None from the first edit on."""
         for link in self._moments.links:
             if isinstance(link, Oracle):
                 link.foresee(plan(transcript, self._known, provider, counter, link.aim, link.stub))
             if isinstance(link, Recorded):
                 link.follow(transcript.compactions, transcript.cleared)
         self._number = 0
-        self._new_from = 0
+        self._answered = self._told = self._begun = 0
+        """Calls that are over; those of them that the provider knows of; the newest call that it knows of."""
 
     @property
     def threshold(self) -> float | None:
@@ -67,7 +75,8 @@ class Replay:
     @property
     def demands(self) -> list[tuple[float, int]]:
         """Simulated second and tokens that count towards a rate limit, per call so far."""
-        return self._llm.demands
+        like = self._still()
+        return like.demands if like else self._llm.demands
 
     def __iter__(self) -> Iterator[Sent]:
         joined, items = 0, self.transcript.items
@@ -79,28 +88,44 @@ class Replay:
         # The policy's ways to ask and to speak lead back here: cut, or only the garbage collector frees a replay.
         self._moments.close()
 
-    def _join(self, items: Iterable[Item]) -> None:
+    def _join(self, items: Sequence[Item]) -> None:
         """New items enter the view; whether reasoning goes out again, and until when, is the vendor's rule."""
         resend = self._provider.reasoning
-        for item in items:
-            if item.kind == "reasoning" and resend == "never":
-                continue
-            if item.kind == "user" and resend == "current_turn":
+        if resend == "never":
+            items = [item for item in items if item.kind != "reasoning"]
+        elif resend == "current_turn":
+            turns = [at for at, item in enumerate(items) if item.kind == "user"]
+            if turns:
+                self._moments.add(items[: turns[-1]])
                 self._moments.forget_reasoning()
-            self._moments.add(item)
+                items = items[turns[-1] :]
+        self._moments.add(items)
 
     def _call(self, call: Call) -> Sent:
         """Send one request and let its recorded response join the view."""
-        moments, llm, sees = self._moments, self._llm, self._moments.sees
+        moments, sees = self._moments, self._moments.sees
         sees.head = call.head or self.transcript.head
-        llm.begin(self._scheduled_s(call), sees.head, call.cold)
-        sees.now_s = began_s = llm.now_s
-        request, tokens, verdict, attempts = self._send(moments.before_call())
+        like = self._still()
+        known = like.sent[self._number - 1] if like else None
+        if known is None:
+            self._tell()
+        sees.now_s = began_s = known.clock[0] if known else self._llm.now_s
+        asked = moments.before_call()
+        if known and (moments.touched or asked.stop or known.verdict.status == "overflow"):
+            # What follows is the policy's own, or may become it.
+            self._tell()
+            known, self._like = None, None if moments.touched or asked.stop else self._like
         response = self.transcript.items[call.start : call.end]
-        output = self._output_tokens(call, response)
-        bill = llm.bill(output, self._new_from)
-        self._new_from = call.start
-        sees.now_s = ended_s = llm.now_s
+        if known:
+            request, tokens, verdict, attempts = asked.view, known.tokens_sent, known.verdict, 1
+            output, bill, ended_s = known.tokens_output, known.bill, known.clock[1]
+        else:
+            request, tokens, verdict, attempts = self._send(asked)
+            output = self._output_tokens(call, response)
+            bill, ended_s = self._llm.bill(output, self._new_from(self._number)), self._llm.now_s
+            self._told = self._number
+        self._answered = self._number
+        sees.now_s = ended_s
         estimated = sees.estimate(request)
         changed_from, cause = moments.sent(request)
         self._join(response)
@@ -112,6 +137,35 @@ class Replay:
             moments.settle(), cause, (began_s, ended_s), not moments.touched,
         )  # fmt: skip
 
+    def _still(self) -> Like | None:
+        """Keep-all, as long as what is sent is what it sent: until the first edit."""
+        if self._like is not None and self._moments.touched:
+            self._tell()
+            self._like = None
+        return self._like
+
+    def _tell(self) -> None:
+        """Tell the provider, in order, what it missed: the calls that are over, and that this one has begun."""
+        llm, missed = self._llm, self._like.sent[self._told : self._answered] if self._like else ()
+        for sent in missed:
+            self._begin(sent.call, sent.recorded)
+            llm.ask(sent.view, sent.changed_from)
+            # Only a rate limit remembers what it was asked for.
+            if self._provider.rate_limit is not None:
+                llm.judge(sent.view, sent.tokens_sent, sent.changed_from)
+            llm.bill(sent.tokens_output, self._new_from(sent.call))
+        self._told = self._answered
+        if self._begun < self._number > self._answered:
+            self._begin(self._number, self.transcript.calls[self._number - 1])
+
+    def _begin(self, number: int, call: Call) -> None:
+        self._begun = number
+        self._llm.begin(self._scheduled_s(number, call), call.head or self.transcript.head, call.cold)
+
+    def _new_from(self, number: int) -> int:
+        """The place of the first item that the call before couldn't have sent."""
+        return self.transcript.calls[number - 2].start if number > 1 else 0
+
     def _send(self, asked: Request) -> tuple[View, int, Verdict, int]:
         """Return the request as sent last, its tokens, the verdict on it, and how many were sent."""
         moments, llm = self._moments, self._llm
@@ -119,9 +173,9 @@ class Replay:
         tokens = llm.ask(request, moments.changed_from)
         if asked.stop is not None:
             # Who gives up sends nothing: nothing is refused, waited for or taken from the bucket.
-            llm.not_asked(moments.changed_from)
+            llm.not_asked(moments.reshaped_from)
             return request, tokens, Verdict("stopped", asked.stop.reason), 1
-        verdict, attempts = llm.judge(request, tokens, moments.changed_from), 1
+        verdict, attempts = llm.judge(request, tokens, moments.reshaped_from), 1
         retries = RETRIES if moments.retries is None else moments.retries
         while verdict.status == "overflow" and attempts <= retries:
             smaller = self._shrink(request, tokens, verdict.reason)
@@ -131,7 +185,7 @@ class Replay:
             attempts += 1
             if asked.lasting:
                 moments.view = request
-            verdict = llm.judge(request, tokens, moments.changed_from)
+            verdict = llm.judge(request, tokens, moments.reshaped_from)
         return request, tokens, verdict, attempts
 
     def _shrink(self, view: View, tokens: int, message: str) -> tuple[View, int] | None:
@@ -146,6 +200,7 @@ class Replay:
     def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
         items = list(items)
         wanted = self._ahead.wanted(self._number, items) if self._provider.summaries == "clairvoyant" else ()
+        self._tell()
         self._moments.touched = True
         result = self._llm.summarize(items, max_tokens, wanted)
         self._moments.tally.summaries.append(result)
@@ -167,12 +222,12 @@ class Replay:
             return call.usage.output_tokens
         return sum(map(self._counter.item, response))
 
-    def _scheduled_s(self, call: Call) -> float:
+    def _scheduled_s(self, number: int, call: Call) -> float:
         """When the call began in the recording, in seconds since the first one; else by the provider's pace."""
         first = self.transcript.calls[0].time_s
         if call.time_s is not None and first is not None:
             return max(0.0, call.time_s - first)
-        return (self._number - 1) * self._provider.pace_s
+        return (number - 1) * self._provider.pace_s
 
 
 def replay(

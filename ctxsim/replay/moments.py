@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ctxsim.errors import ContractError
@@ -25,7 +25,8 @@ class Request(NamedTuple):
 class Moments:
     """The view, the chain of policies that edits it, and what they did since the last request."""
 
-    def __init__(self, spec: Spec, sees: Surroundings) -> None:
+    def __init__(self, spec: Spec, sees: Surroundings, sizes: Callable[[Item], int] | None = None) -> None:
+        """`sizes`: what the policy's estimator says of items, if somebody remembers it."""
         self.sees = sees
         # What edits only the request, as a server does, comes after what edits the view.
         self.links = sorted(spec.create(), key=lambda link: link.ephemeral)
@@ -33,12 +34,17 @@ class Moments:
             link.attach(sees)
             guarded(link, "start")
         sees.say = self._say
-        self.view = View(spec.estimator.item)
+        self._limiting = [link for link in self.links if _has(link, "on_tool_result")]
+        self._deciding = [_has(link, "threshold") for link in self.links]
+        self._following = [link for link in self.links if _has(link, "after_call")]
+        self.view = View(sizes or spec.estimator.item)
         self.tally = Tally()
         self.touched = False
         """Whether any policy has edited anything: until then every request is keep-all's."""
         self.changed_from = 0
         """From which position on the next request differs from the last one."""
+        self.reshaped_from = 0
+        """From which on it has other items, not only other texts."""
         self.cause = ""
         """Why it does."""
 
@@ -57,12 +63,17 @@ class Moments:
 
     # the view grows
 
-    def add(self, item: Item) -> None:
-        """A new item enters the view; a result first passes the ingestion limits."""
-        self.view = self.view.grow(self._ingest(item) if item.kind == "tool_result" else item)
+    def add(self, items: Sequence[Item]) -> None:
+        """New items enter the view; a result first passes the ingestion limits."""
+        if self._limiting:
+            start = len(self.view)
+            items = [
+                self._ingest(item, start + n) if item.kind == "tool_result" else item for n, item in enumerate(items)
+            ]
+        self.view = self.view.grow(items)
 
-    def _ingest(self, item: Item) -> Item:
-        for link in self.links:
+    def _ingest(self, item: Item, position: int) -> Item:
+        for link in self._limiting:
             limited = guarded(link, "on_tool_result", item)
             if limited is item:
                 continue
@@ -70,7 +81,7 @@ class Moments:
                 raise ContractError(f"{link.label}: on_tool_result may change only the text of item {item.place}")
             if limited.text != item.text:
                 self.touched = True
-                self.tally.edits.append(("on_tool_result", Edit(item, limited, len(self.view), link.label)))
+                self.tally.edits.append(("on_tool_result", Edit(item, limited, position, link.label)))
                 item = limited
         return item
 
@@ -87,9 +98,8 @@ class Moments:
     def before_call(self) -> Request:
         """Return what the chain wants to send."""
         request, lasting = self.view, True
-        for link in self.links:
-            limit = _threshold(link)
-            if limit is not None and self.tally.believed is None:
+        for link, decides in zip(self.links, self._deciding, strict=True):
+            if decides and (limit := _threshold(link)) is not None and self.tally.believed is None:
                 self.tally.believed = (self.sees.estimate(request), limit)
             acted = self._act(link, "before_call", request)
             if isinstance(acted, Stop):
@@ -105,14 +115,14 @@ class Moments:
     def on_overflow(self, view: View, error: Overflow) -> Iterable[View]:
         """Yield each policy's answer to a refusal, as long as the last one was not taken: it is then as if not made."""
         for link in self.links:
-            edits, known = len(self.tally.edits), (self.changed_from, self.cause)
+            edits, known = len(self.tally.edits), (self.changed_from, self.reshaped_from, self.cause)
             acted = self._act(link, "on_overflow", view, error)
             if isinstance(acted, Stop):
                 raise ContractError(f"{link.label}: on_overflow returns a view or None; only before_call may stop")
             if acted is None or acted is view:
                 continue
             yield acted
-            self.changed_from, self.cause = known
+            self.changed_from, self.reshaped_from, self.cause = known
             del self.tally.edits[edits:]
             self.tally.compactions -= 1
 
@@ -124,7 +134,7 @@ class Moments:
         if response and usage.output_tokens is not None:
             outputs[response[0].message] = usage.output_tokens
         self.sees.reported = Reported(usage, self.view.size, outputs)
-        for link in self.links:
+        for link in self._following:
             acted = self._act(link, "after_call", self.view, usage)
             if not isinstance(acted, View):
                 raise ContractError(f"{link.label}: after_call must return a view")
@@ -134,7 +144,10 @@ class Moments:
         """Return from where on the request differs from the one before, and why; the next is compared with this one."""
         changed, self.cause = (self.changed_from, self.cause), ""
         # An ephemeral edit makes the next request differ where this one was edited.
-        self.changed_from = len(request) if request is self.view else min(self.changed_from, len(request))
+        whole = len(request)
+        stays = request is self.view
+        self.changed_from = whole if stays else min(self.changed_from, whole)
+        self.reshaped_from = whole if stays else min(self.reshaped_from, whole)
         return changed
 
     def close(self) -> None:
@@ -171,10 +184,17 @@ class Moments:
         return returned.settled()
 
     def _changed(self, edits: Sequence[Edit]) -> None:
+        reshaped = [edit.position for edit in edits if edit.before is None or edit.after is None]
+        self.reshaped_from = min(self.reshaped_from, *reshaped) if reshaped else self.reshaped_from
         first = min(edits, key=lambda edit: edit.position)
         if first.position < self.changed_from:
             self.changed_from = first.position
             self.cause = first.reason
+
+
+def _has(link: Policy, moment: str) -> bool:
+    """Whether a policy says anything at a moment."""
+    return getattr(type(link), moment) is not getattr(Policy, moment) or moment in vars(link)
 
 
 def _threshold(link: Policy) -> float | None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from ctxsim.measure import Basis
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.models import Entry
@@ -17,6 +18,7 @@ from ctxsim.readers.assembly.segments import across, going_on, segments
 from ctxsim.replay import replay
 from ctxsim.studies.charged import prices_that_held
 from ctxsim.studies.usage import Request, Size, fit_size, head_is_whole, requests
+from ctxsim.tokenizers.counter import Counter
 from ctxsim.tokenizers.models import tokenizer_of
 from ctxsim.transcript import UNLOGGED, Compaction, Head, Item, Media, Transcript
 
@@ -38,6 +40,12 @@ class AsSent(msgspec.Struct, frozen=True):
     transcript: Transcript
     provider: Provider
     size: Size = Size("counted")
+    counter: Counter | None = None
+    """What has been counted on the way; `basis` needn't count it again."""
+
+    def basis(self) -> Basis:
+        """Return what all policies on it share."""
+        return Basis(self.transcript, self.provider, self.counter or self.provider.counter())
 
 
 def as_sent(
@@ -58,15 +66,17 @@ def as_sent(
     recorded = resolve({key: given[key] for key in given.keys() - other}, None, transcript, entries)
     if not given.keys() & {"model", "prices"}:
         provider = prices_that_held(transcript, provider, entries)
-    found = with_unlogged_clearings(transcript, recorded)
+    counter = recorded.counter()
+    found = with_unlogged_clearings(transcript, recorded, counter)
     for one in [across(found)] if whole else segments(found):
-        size = _size(one, recorded, head)
+        size = _size(one, recorded, head, counter)
         if other:
             size = _elsewhere(size, provider)
         scaled = msgspec.structs.replace(
             provider, tokens_factor=size.factor, size=size.how, origin=f"{provider.origin}{_told(size)}"
         )
-        yield AsSent(_with_misses(_sized(one, size), scaled), scaled, size)
+        same = scaled.counter(counter)
+        yield AsSent(_with_misses(_sized(one, size), scaled, same), scaled, size, same)
 
 
 def _elsewhere(size: Size, provider: Provider) -> Size:
@@ -86,7 +96,7 @@ def _told(size: Size) -> str:
     return {"fitted": "; size fitted to recorded usage", "prior": "; size by priors"}.get(size.how, "")
 
 
-def with_unlogged_clearings(transcript: Transcript, provider: Provider) -> Transcript:
+def with_unlogged_clearings(transcript: Transcript, provider: Provider, counter: Counter | None = None) -> Transcript:
     """Return the transcript with a compaction wherever recorded usage falls as only a cleared history can make it.
 
     That the log doesn't say so doesn't make what follows comparable with what was before.
@@ -96,7 +106,7 @@ def with_unlogged_clearings(transcript: Transcript, provider: Provider) -> Trans
         going_on(transcript, this.call)
         if this.recorded >= PARTLY * last.recorded
         else Compaction(call=this.call, at=transcript.calls[this.call - 2].end)
-        for last, this in pairwise(requests(transcript, provider) if _falls(transcript) else [])
+        for last, this in pairwise(requests(transcript, provider, counter) if _falls(transcript) else [])
         if this.recorded < CLEARED * last.recorded
         and _counted(this) >= _counted(last)
         and not any(last.call < call <= this.call for call in known)
@@ -121,12 +131,12 @@ def _counted(request: Request) -> int:
     return request.text + request.framing
 
 
-def _size(transcript: Transcript, provider: Provider, head: HeadMode) -> Size:
+def _size(transcript: Transcript, provider: Provider, head: HeadMode, counter: Counter) -> Size:
     if head == "none":
         return Size("counted")
     own, public = tokenizer_of(transcript.model or provider.model)
     factor = None if public and own == provider.tokenizer else tokens_per_counted(transcript.model)
-    found = requests(transcript, provider)
+    found = requests(transcript, provider, counter)
     if head_is_whole(transcript) and public and found and _median_miss(found) <= GOOD_COUNT:
         size = Size("counted", calls=len(found))
     elif (fitted := fit_size(found, factor.tokens if factor else 1.0)) is not None:
@@ -167,13 +177,13 @@ MISSED, EXPECTED = 0.02, 0.5
 """Reads below this share of a request where more than that share could be read: the provider's cache had nothing."""
 
 
-def _with_misses(transcript: Transcript, provider: Provider) -> Transcript:
+def _with_misses(transcript: Transcript, provider: Provider, counter: Counter) -> Transcript:
     """Return the transcript with its cold calls: nobody's cache would have held anything then, whatever he sent."""
     recorded = [call.usage is not None and bool(call.usage.cache_read_tokens) for call in transcript.calls]
     if provider.cache == "none" or not any(recorded):
         return transcript
     cold = set()
-    for sent in replay(transcript, open_policy("keep-all"), provider, provider.counter()):
+    for sent in replay(transcript, open_policy("keep-all"), provider, counter):
         usage = sent.recorded.usage
         if usage is None or usage.cache_read_tokens is None or not sent.tokens_recorded:
             continue

@@ -84,11 +84,9 @@ class _Driven:
         """New items enter the view, the agent's and the one that the policy has compacted already."""
         items = list(items)
         self.joined += len(items)
-        for item in items:
-            self._moments.add(item)
+        self._moments.add(items)
         if self._early is not None:
-            for item in items:
-                self._early = self._early.grow(item)
+            self._early = self._early.grow(items)
         if call is not None and call.time_s is not None:
             self._sees.now_s = call.time_s - (self._transcript.calls[0].time_s or 0.0)
             self._sees.head = call.head or self._transcript.head
@@ -116,8 +114,7 @@ class _Driven:
     def answer(self, call: Call) -> None:
         """The response joins, and its usage is told as the agent was told it."""
         response = self._transcript.items[call.start : call.end]
-        for item in response:
-            self._moments.add(item)
+        self._moments.add(response)
         self.joined += len(response)
         if call.usage is None:
             return

@@ -98,10 +98,15 @@ def head_is_whole(transcript: Transcript) -> bool:
     return transcript.head.recorded and bool(transcript.head.tools or not asks)
 
 
-def requests(transcript: Transcript, provider: Provider) -> list[Request]:
-    """Return the calls of a transcript that have recorded usage of the same request, by keep-all under no limit."""
-    plain = msgspec.structs.replace(provider, window=1 << 60, rate_limit=None, tokens_factor=1.0, prices=None)
-    counter = plain.counter()
+def requests(transcript: Transcript, provider: Provider, known: Counter | None = None) -> list[Request]:
+    """Return the calls of a transcript that have recorded usage of the same request, by keep-all under no limit.
+
+    `known` has counted texts already.
+    """
+    plain = msgspec.structs.replace(
+        provider, window=1 << 60, rate_limit=None, tokens_factor=1.0, prices=None, cache="none"
+    )
+    counter = plain.counter(known)
     spec = Spec("keep-all", open_policy("keep-all").links, _Texts(counter))
     found = []
     for sent in replay(transcript, spec, plain, counter):

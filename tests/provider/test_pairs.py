@@ -22,7 +22,7 @@ def test_pairs() -> None:
     items = conversation("one", "two").items
     view = View(lambda item: 0)
     for item in items[:5]:
-        view = view.grow(item)
+        view = view.grow([item])
     assert PairCheck().errors(view) == []
     assert "result 2 has no call" in PairCheck().errors(view.drop([1], "r"))[0]
     assert "call 3 (tool) is not answered" in PairCheck().errors(view.drop([4], "r"))[0]
@@ -36,7 +36,7 @@ def test_checking_what_changed_is_checking_it_whole(transcript: Transcript, data
     check = PairCheck()
     view, changed_from = View(lambda item: 0), 0
     for item in transcript.items:
-        view = view.grow(item)
+        view = view.grow([item])
         if data.draw(st.booleans()):
             drop = data.draw(st.sets(st.sampled_from([item.place for item in view]), max_size=2)) if len(view) else ()
             view = view.drop(drop, "r")

@@ -28,7 +28,7 @@ def test_following_edits_is_rendering_anew(
     joining = list(transcript.items)
     while joining:
         for _ in range(data.draw(st.integers(1, len(joining)))):
-            view = view.grow(joining.pop(0))
+            view = view.grow([joining.pop(0)])
         chosen = data.draw(st.sets(st.sampled_from([item.place for item in view]), max_size=3))
         match data.draw(st.sampled_from(["drop", "rewrite", "insert"])):
             case "drop" if len(chosen) < len(view):

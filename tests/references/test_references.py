@@ -26,7 +26,7 @@ def sent(transcript: Transcript, number: int) -> View:
     """All that was recorded before a call."""
     view = View(lambda item: len(item.text))
     for item in transcript.items[: transcript.calls[number - 1].start]:
-        view = view.grow(item)
+        view = view.grow([item])
     return view
 
 
@@ -270,7 +270,7 @@ def test_fast_equals_slow_under_any_edits(transcript: Transcript, data: st.DataO
     view, joined = View(lambda item: 0), 0
     for number, call in enumerate(transcript.calls, 1):
         for item in transcript.items[joined : call.start]:
-            view = view.grow(item)
+            view = view.grow([item])
         joined = call.start
         view = edited(view, joined, data)
         assert survival.call(number, view) == naive_counts(transcript, number, view)
@@ -310,7 +310,7 @@ def test_real_recordings_lose_nothing_and_fast_equals_slow() -> None:
         view, joined = View(lambda item: len(item.text)), 0
         for number, call in enumerate(transcript.calls, 1):
             for item in transcript.items[joined : call.start]:
-                view = view.grow(item)
+                view = view.grow([item])
             joined = call.start
             counts = survival.call(number, view)
             assert counts.lost == () and counts.refs_kept_carried == counts.refs_needed_carried

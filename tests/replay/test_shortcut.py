@@ -51,7 +51,7 @@ def test_rows_are_the_same_with_and_without_the_shortcut(
 def check(transcript: Transcript, provider: Provider, labels: Sequence[str]) -> None:
     counter, references = Counter(open_tokenizer(provider.tokenizer)), prepare(transcript)
     keep_all = replay(transcript, open_policy("keep-all"), provider, counter, references)
-    like = Like(list(keep_all), keep_all.demands)
+    like = Like(list(keep_all), keep_all.demands, {})
     for label in labels:
         slow = replay(transcript, open_policy(label), provider, counter, references)
         fast = replay(transcript, open_policy(label), provider, counter, references, like)

@@ -26,7 +26,7 @@ PARALLEL = chat(
 def viewed(*items: Item) -> View:
     view = View(lambda item: len(item.text))
     for item in items or PARALLEL.items:
-        view = view.grow(item)
+        view = view.grow([item])
     return view
 
 
@@ -183,7 +183,7 @@ def test_grown_views_are_read_on_as_if_read_anew() -> None:
     conversation = Conversation()
     view = View(lambda item: 1)
     for item in PARALLEL.items:
-        view = view.grow(item)
+        view = view.grow([item])
         assert conversation.groups(view) == Conversation().groups(view)
     other = view.drop([5], "test").settled()
     assert conversation.groups(other) == Conversation().groups(other)
