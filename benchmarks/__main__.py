@@ -1,106 +1,42 @@
-"""How fast, how large, how it grows: one table of ratios, measured in one run on this machine.
+"""How fast, how large, how it grows: ratios of CPU seconds, the least of rounds that take turns, in one run.
 
-    python -m benchmarks [FOLDER | --generated MB] [--quick]
+    python -m benchmarks [FOLDER] [--quick] [--check] [--rounds 5]
 
-FOLDER: recorded transcripts; without one, generated ones of MB megabytes, 20 unless told. `--quick` leaves out the gigabyte and the
-longest transcripts. Ratios are to the floor: reading the corpus once and counting every distinct text once with tiktoken.
+FOLDER: recorded transcripts; without one, generated ones. `--quick` leaves out the longest conversations, the gigabyte and what
+needs free cores. `--check` exits 1 where a ratio is 1.5 times the committed one of the same corpus (`benchmarks/ratios.toml`).
+Ratios are to the floor: reading the corpus once and counting every distinct text once with tiktoken.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
+import tomllib
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 
-import msgspec
-
+from benchmarks.corpora import of_megabytes, of_turns, pinned, recordings
+from benchmarks.practice import bare_loop, recounts
+from benchmarks.rounds import child, least_seconds, own_peak_mib
 from ctxsim.bench import DEFAULT_POLICIES, bench
 from ctxsim.bench.grid import expand
 from ctxsim.bench.task import Setting
-from ctxsim.errors import InputError
-from ctxsim.readers import read_source, sources
-from ctxsim.readers.formats.ctxsim_jsonl import lines
-from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.tokenizers import open_tokenizer
-from ctxsim.transcript import Transcript
 
-ROUNDS = 3
+COMMITTED = Path(__file__).with_name("ratios.toml")
+WORSE = 1.5
+TEN = (
+    "keep-all", "drop-all", "token-budget", "truncate-after-use", "max-result-chars:chars=20000", "max-messages:n=41", "head-tail",
+    "fifo:budget=40000", "mask:keep=10", "mask:keep=10,batch=20", "char-budget", "retry",
+)  # fmt: skip
+WORST = ("drop-all", "oracle-lossless", "oracle-lossless:aim=dollars", "fifo:budget=40000", "mask:keep=10")
 
 
 def say(text: str) -> None:
     """Print a line at once."""
     print(text, flush=True)
-
-
-def seconds(work: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """Return the median time of some rounds."""
-    taken = []
-    for _ in range(rounds):
-        started = perf_counter()
-        work()
-        taken.append(perf_counter() - started)
-    return median(taken)
-
-
-def generated(turns: int, seed: int) -> Transcript:
-    """A coding agent's conversation of so many turns of six calls."""
-    scenario = load_scenario("fifty-turns")
-    made = msgspec.structs.replace(
-        scenario.synthesis, seed=seed, parameters={**scenario.synthesis.parameters, "turns": turns}
-    )
-    return synthesize(msgspec.structs.replace(scenario, synthesis=made))
-
-
-def write(folder: Path, transcript: Transcript, name: str) -> None:
-    """Write a transcript in ctxsim's own format."""
-    named = msgspec.structs.replace(transcript, name=name)
-    (folder / f"{name}.jsonl").write_bytes(b"\n".join(lines(named)) + b"\n")
-
-
-def corpus(folder: Path, megabytes: int, turns: int = 50) -> Path:
-    """A folder of generated transcripts of about this size; five different ones, over and over."""
-    folder.mkdir()
-    base = [generated(turns, seed) for seed in range(5)]
-    size = number = 0
-    while size < megabytes * 1_000_000:
-        write(folder, base[number % 5], f"t{number:05}")
-        size += (folder / f"t{number:05}.jsonl").stat().st_size
-        number += 1
-    return folder
-
-
-def recordings(folder: Path) -> Iterator[Transcript]:
-    """Every transcript that can be read."""
-    for source in sources(str(folder)):
-        try:
-            yield from read_source(source)
-        except InputError:
-            continue
-
-
-def floor_of(folder: Path) -> float:
-    """Read once, count every distinct text once with tiktoken."""
-    tokenizer = open_tokenizer("tiktoken:o200k_base")
-    tokenizer.count_many(["warm"])
-
-    def work() -> None:
-        seen: set[str] = set()
-        for transcript in recordings(folder):
-            for item in transcript.items:
-                for text in item.texts:
-                    if text not in seen:
-                        seen.add(text)
-                        tokenizer.count_many([text])
-
-    return seconds(work)
 
 
 def run(folder: Path, policies: tuple[str, ...], out: Path, jobs: int = 1) -> None:
@@ -109,139 +45,137 @@ def run(folder: Path, policies: tuple[str, ...], out: Path, jobs: int = 1) -> No
     bench(Setting("b", "b", policies, overrides={"tokenizer": "o200k_base"}), out, paths=[str(folder)], jobs=jobs)
 
 
-def by_hand(folder: Path) -> dict[str, float]:
-    """One simple policy's replay as people write it: the whole history counted again at each call. Seconds by tool."""
-    transcripts = [t for t in recordings(folder) if 20 <= len(t.calls) <= 60][:6]
-    tokenizer = open_tokenizer("tiktoken:o200k_base")
-    found = {}
+def floor(folder: Path) -> None:
+    """Read once, count every distinct text once with tiktoken."""
+    tokenizer, seen = open_tokenizer("tiktoken:o200k_base"), set[str]()
+    for transcript in recordings(folder):
+        for item in transcript.items:
+            for text in item.texts:
+                if text not in seen:
+                    seen.add(text)
+                    tokenizer.count_many([text])
 
-    def tiktoken_again() -> None:
-        for transcript in transcripts:
-            for call in transcript.calls:
-                sum(tokenizer.count_many([text])[0] for item in transcript.items[: call.start] for text in item.texts)
 
-    found["tiktoken at each call"] = seconds(tiktoken_again, 1)
-    try:
-        from langchain_core.messages import AIMessage, HumanMessage, trim_messages
+def ratios(folder: Path, root: Path, rounds: int, quick: bool) -> dict[str, float]:
+    """Return the ratios by name, and print each as it is known."""
+    found: dict[str, float] = {}
 
-        def langchain() -> None:
-            for transcript in transcripts:
-                for call in transcript.calls:
-                    history = [
-                        (HumanMessage if item.kind in ("user", "tool_result") else AIMessage)(item.text or " ")
-                        for item in transcript.items[: call.start]
-                    ]
-                    trim_messages(
-                        history,
-                        max_tokens=40_000,
-                        token_counter=lambda seen: sum(tokenizer.count_many([str(m.content)])[0] for m in seen),
-                        strategy="last",
-                    )
+    def tell(name: str, value: float, unit: str) -> None:
+        found[name] = round(value, 2)
+        say(f"| {name} | {value:.2f} | {unit} |")
 
-        found["LangChain trim_messages, tiktoken"] = seconds(langchain, 1)
-    except ImportError:
-        say("(langchain-core isn't installed)")
-    try:
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-        from litellm import token_counter
+    out = root / "out"
+    lists = {"keep-all alone": ("keep-all",), "bounds and ten policies": TEN, "the default policies": DEFAULT_POLICIES}
+    works = {name: (lambda policies=policies: run(folder, policies, out)) for name, policies in lists.items()}
+    seconds = least_seconds({"floor": lambda: floor(folder), **works}, rounds)
+    calls = sum(len(transcript.calls) for transcript in recordings(folder))
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    for name in lists:
+        tell(name, seconds[name] / seconds["floor"], "of the floor")
+    further = (seconds["bounds and ten policies"] - seconds["keep-all alone"]) / (calls * (len(TEN) - 1)) * 1e6
+    say(
+        f"| (a further policy-call of the ten: {further:.0f} µs; {size / 1e6 / seconds['the default policies']:.1f} MB a CPU second)| | |"
+    )
 
-        def litellm() -> None:
-            for transcript in transcripts:
-                for call in transcript.calls:
-                    history = [{"role": "user", "content": item.text} for item in transcript.items[: call.start]]
-                    token_counter(model="gpt-4o", messages=history)
+    whole = list(recordings(folder))
+    few = [transcript for transcript in whole if len(transcript.calls) >= 20][:6]
+    again = recounts(few) | {"floor of six": lambda: bare_loop(few)}
+    by_hand = least_seconds({**again, "bare loop": lambda: bare_loop(whole)}, 2)
+    for name in [name for name in again if name != "floor of six"]:
+        say(
+            f"| one policy on six transcripts, {name} | {by_hand[name] / max(by_hand['floor of six'], 1e-9):.1f} | of counting them once |"
+        )
+    say(f"| twelve policies in a bare loop | {by_hand['bare loop'] / seconds['floor']:.2f} | of the floor |")
 
-        found["litellm.token_counter"] = seconds(litellm, 1)
-    except ImportError:
-        say("(litellm isn't installed)")
-    with tempfile.TemporaryDirectory() as place:
-        few = Path(place) / "few"
-        few.mkdir()
-        for number, transcript in enumerate(transcripts):
-            write(few, transcript, f"t{number}")
-        mine = seconds(lambda: run(few, ("fifo:budget=40000",), Path(place) / "out"), 1)
-        found["ctxsim, one policy, all columns"] = mine
+    for name, policies, turns in (
+        *((policy, (policy,), 17 if quick else 167) for policy in WORST),
+        *(() if quick else [("the default policies", DEFAULT_POLICIES, 167)]),
+    ):
+        short, long = of_turns(root / f"turns{turns}", turns), of_turns(root / f"turns{turns * 10}", turns * 10)
+        took = least_seconds(
+            {"short": lambda: run(short, policies, out), "long": lambda: run(long, policies, out)},  # noqa: B023
+            1 if turns > 17 else 2,
+        )
+        tell(f"{turns * 60:,} calls, {name}", took["long"] / took["short"], "of a tenth of the calls")
+
+    small = of_megabytes(root / "small", 1 if quick else 5)
+    settings = 10 if quick else 100
+    one, many = ("token-budget",), tuple(expand(f"token-budget:retain=100..4000@{settings}"))
+    took = least_seconds(
+        {"one": lambda: run(small, one, out), "many": lambda: run(small, many, out)}, 2 if quick else 1
+    )
+    tell(f"{settings} settings", took["many"] / took["one"], "of one")
     return found
 
 
-def child(arguments: list[str]) -> tuple[float, float]:
-    """Seconds and peak MiB of the largest process of a ctxsim command."""
-    program = (
-        "import resource, subprocess, sys, time\n"
-        "s = time.perf_counter(); subprocess.run(sys.argv[1:], check=True, capture_output=True)\n"
-        "print(time.perf_counter() - s, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
-    )
-    command = [sys.executable, "-c", program, sys.executable, "-m", "ctxsim", *arguments]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    took, peak = done.stdout.split()
-    return float(took), float(peak)
+def on_free_cores(root: Path) -> None:
+    """Print what needs a machine without others on it: seconds by the clock, and memory."""
+    forty = of_megabytes(root / "forty", 40, 20)
+    base = None
+    for jobs in (1, 2, 4)[: max(1, (os.cpu_count() or 1).bit_length())]:
+        took, cpu, _ = child(["bench", str(forty), "--jobs", str(jobs), "--out", str(root / "jobs"), "--force"])
+        base = base or (took, cpu)
+        say(f"| {jobs} jobs | {base[0] / took:.2f} | times as fast as one, for {cpu / base[1]:.2f} of its CPU |")
+    for megabytes in (10, 100, 1_000):
+        many = of_megabytes(root / f"mb{megabytes}", megabytes)
+        command = [
+            "bench",
+            str(many),
+            "--policy",
+            "keep-all",
+            "--policy",
+            "mask:keep=10",
+            "--out",
+            str(root / "mb"),
+            "--force",
+        ]
+        say(f"| {megabytes:,} MB of input, two policies | {child(command)[2]:.0f} | MiB at most |")
+        shutil.rmtree(many)
+    for title, arguments in (
+        ("--help", ["--help"]),
+        (
+            "bench of the documented case",
+            ["bench", "--scenario", "documented-53k", "--out", str(root / "documented"), "--force"],
+        ),
+    ):
+        say(f"| ctxsim {title} | {min(child(arguments)[1] for _ in range(3)):.2f} | CPU s |")
 
 
-def main() -> None:
-    """Print the table."""
+def too_slow(found: dict[str, float], corpus: str) -> list[str]:
+    """Return a line for each ratio that is half as much again as the committed one of the same corpus."""
+    committed = tomllib.loads(COMMITTED.read_text(encoding="utf-8"))[corpus]
+    return [
+        f"{name}: {found[name]:.2f}, was {ratio:.2f} ({COMMITTED.name}, [{corpus}])"
+        for name, ratio in committed.items()
+        if name in found and found[name] > WORSE * ratio
+    ]
+
+
+def main() -> int:
+    """Print the table; return 1 where it is checked and something has become slow."""
     parser = ArgumentParser()
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--generated", type=int, default=20, metavar="MB")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
-    quick = asked.quick
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
-        folder = asked.folder or corpus(root / "corpus", asked.generated)
-        say(f"{os.cpu_count()} cores; rounds {ROUNDS}, medians\n\n| what | ratio | |\n|---|--:|---|")
-        floor = floor_of(folder)
-        say(f"| floor: read once, count once with tiktoken | 1.00 | {floor:.2f} s |")
-        simple = ("keep-all", "drop-all", "token-budget", "truncate-after-use", "max-result-chars:chars=20000",
-                  "max-messages:n=41", "head-tail", "fifo:budget=40000", "mask:keep=10", "mask:keep=10,batch=20",
-                  "char-budget", "retry")  # fmt: skip
-        for title, policies in (("keep-all alone, all columns", ("keep-all",)), ("bounds and ten policies, all columns", simple),
-                                ("the default policies, oracles and summaries too", DEFAULT_POLICIES)):  # fmt: skip
-            taken = seconds(lambda policies=policies: run(folder, policies, root / "out"))  # type: ignore[misc]
-            say(f"| bench: {title} | {taken / floor:.1f} | of the floor |")
-        hand = by_hand(folder)
-        mine = hand["ctxsim, one policy, all columns"]
-        for title, taken in hand.items():
-            say(f"| one policy on six transcripts: {title} | {taken / mine:.1f} | of ctxsim |")
-        few = ("keep-all", "token-budget", "mask:keep=10,batch=20")
-        for title, policies in (("three policies", few), ("default policies", DEFAULT_POLICIES)):
-            base = None
-            for turns in (17, 167) if quick else (17, 167, 1_667):
-                one = root / f"turns{turns}"
-                if not one.exists():
-                    one.mkdir()
-                    write(one, generated(turns, 3), "t")
-                taken = seconds(lambda one=one, policies=policies: run(one, policies, root / "out"), 1)  # type: ignore[misc]
-                say(f"| {turns * 6:,} calls, {title} | {taken / base if base else 1:.1f} | of a tenth of the calls |")
-                base = taken
-        small = corpus(root / "small", 5)
-        base = None
-        for count in (1, 10, 100):
-            grid = expand(f"token-budget:retain=100..4000@{count}") if count > 1 else ["token-budget"]
-            taken = seconds(lambda grid=grid: run(small, tuple(grid), root / "out"), 1)  # type: ignore[misc]
-            base = base or taken
-            say(f"| sweep of {count} settings | {taken / base:.1f} | of one |")
-        base = None
-        forty = corpus(root / "forty", 40, 20)
-        for jobs in (1, 2, 4):
-            taken = seconds(lambda jobs=jobs: run(forty, DEFAULT_POLICIES, root / "out", jobs), 1)  # type: ignore[misc]
-            base = base or taken
-            say(f"| {jobs} workers | {base / taken:.2f} | times as fast as one |")
-        for megabytes in (10, 100) if quick else (10, 100, 1_000):
-            many = corpus(root / f"mb{megabytes}", megabytes)
-            _, peak = child(
-                ["bench", str(many), "--policy", "keep-all", "--policy", "mask:keep=10", "--out", str(root / "out")]
-            )
-            say(f"| {megabytes:,} MB of input, two policies | {peak:.0f} | MiB at most |")
-            shutil.rmtree(many)
-        for title, arguments in (
-            ("--help", ["--help"]),
-            ("documented case", ["bench", "--scenario", "documented-53k", "--out", str(root / "out")]),
-        ):
-            taken = median(child(arguments)[0] for _ in range(3))
-            say(f"| start: ctxsim {title} | {taken:.2f} | s |")
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        say(f"\n(this process used {own:.0f} MiB)")
+        folder = asked.folder or of_megabytes(root / "corpus", 1 if asked.quick else 20)
+        corpus = "generated" if asked.folder is None else "recorded"
+        if asked.check and asked.folder and not pinned(asked.folder):
+            say(f"{asked.folder}: other files than those that the committed ratios are of (benchmarks/corpus.tsv)")
+            return 2
+        say(f"{os.cpu_count()} cores; least CPU seconds of {asked.rounds} rounds\n\n| what | ratio | |\n|---|--:|---|")
+        found = ratios(folder, root, asked.rounds, asked.quick)
+        if not asked.quick:
+            on_free_cores(root)
+        say(f"\n(this process used {own_peak_mib():.0f} MiB)")
+    slow = too_slow(found, corpus) if asked.check else []
+    for line in slow:
+        say(f"too slow: {line}")
+    return 1 if slow else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -16,7 +16,8 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
-from benchmarks.__main__ import child, generated, write
+from benchmarks.corpora import generated, write
+from benchmarks.rounds import child
 from ctxsim.bench import bench
 from ctxsim.bench.task import Setting
 from ctxsim.results import TABLES, read_run
@@ -76,7 +77,7 @@ def main() -> None:
             multiply(root / "run", out, size // 50)
             rows = sum(read_run(out).rows(name) for name in TABLES)
             for command in (*((first, str(out), *rest) for first, *rest in COMMANDS), ("compare", str(out), str(out))):
-                taken, mebibytes = child(list(command))
+                taken, _, mebibytes = child(list(command))
                 print(f"| {size:,} | {rows:,} | {command[0]} | {taken:.1f} | {mebibytes:.0f} |", flush=True)
             shutil.rmtree(out)
 

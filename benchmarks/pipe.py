@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from benchmarks.__main__ import seconds
+from benchmarks.rounds import seconds
 from ctxsim.policies import open_policy
 from ctxsim.policies.foreign import process
 from ctxsim.provider import Provider

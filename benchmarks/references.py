@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks.__main__ import seconds
+from benchmarks.rounds import seconds
 from ctxsim.errors import InputError
 from ctxsim.measure import Basis
 from ctxsim.policies import open_policy

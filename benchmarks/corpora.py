@@ -1,0 +1,73 @@
+"""What is measured: recordings, told again by their hashes, or conversations made from seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read_source, sources
+from ctxsim.readers.formats.ctxsim_jsonl import lines
+from ctxsim.synthesis import load_scenario, synthesize
+from ctxsim.transcript import Transcript
+
+PINNED = Path(__file__).with_name("corpus.tsv")
+"""Path and SHA-256 of each recording that the committed ratios of recordings are of."""
+
+
+def generated(turns: int, seed: int) -> Transcript:
+    """A coding agent's conversation of so many turns of six calls."""
+    scenario = load_scenario("fifty-turns")
+    made = msgspec.structs.replace(
+        scenario.synthesis, seed=seed, parameters={**scenario.synthesis.parameters, "turns": turns}
+    )
+    return synthesize(msgspec.structs.replace(scenario, synthesis=made))
+
+
+def write(folder: Path, transcript: Transcript, name: str) -> None:
+    """Write a transcript in ctxsim's own format."""
+    named = msgspec.structs.replace(transcript, name=name)
+    (folder / f"{name}.jsonl").write_bytes(b"\n".join(lines(named)) + b"\n")
+
+
+def of_turns(folder: Path, turns: int) -> Path:
+    """A folder with one generated conversation."""
+    if not folder.exists():
+        folder.mkdir()
+        write(folder, generated(turns, 3), "t")
+    return folder
+
+
+def of_megabytes(folder: Path, megabytes: float, turns: int = 50) -> Path:
+    """A folder of generated transcripts of about this size; five different ones, over and over."""
+    folder.mkdir()
+    base = [generated(turns, seed) for seed in range(5)]
+    size = number = 0
+    while size < megabytes * 1_000_000:
+        write(folder, base[number % 5], f"t{number:05}")
+        size += (folder / f"t{number:05}.jsonl").stat().st_size
+        number += 1
+    return folder
+
+
+def recordings(folder: Path) -> Iterator[Transcript]:
+    """Every transcript that can be read."""
+    for source in sources(str(folder)):
+        try:
+            yield from read_source(source)
+        except InputError:
+            continue
+
+
+def told(folder: Path) -> list[str]:
+    """Path and SHA-256 of each file of a folder, in order."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [f"{path.relative_to(folder).as_posix()}\t{sha256(path.read_bytes()).hexdigest()}" for path in files]
+
+
+def pinned(folder: Path) -> bool:
+    """Whether a folder holds the recordings that the committed ratios are of, and nothing else."""
+    return told(folder) == PINNED.read_text(encoding="utf-8").splitlines()
