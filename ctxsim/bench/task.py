@@ -23,7 +23,7 @@ from ctxsim.policies import Spec, open_policies
 from ctxsim.provider.models import Entry
 from ctxsim.provider.resolve import resolve
 from ctxsim.readers import SUFFIXES, read_source
-from ctxsim.readers.source import Source
+from ctxsim.readers.source import Source, written_beside
 from ctxsim.results import InputInfo, Tables
 from ctxsim.studies.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.synthesis import Scenario, synthesize
@@ -224,6 +224,9 @@ def source_sha256(source: Source) -> str:
             with source.open() as stream:
                 while block := stream.read(1 << 20):
                     digest.update(block)
+            for file in written_beside(source.path):
+                with file.open("rb") as stream:
+                    digest.update(hashlib.file_digest(stream, "sha256").digest())
     except (OSError, EOFError, CtxsimError):
         return ""
     return digest.hexdigest()

@@ -10,6 +10,10 @@ Formats are found by their content, never by the file's name: point `ctxsim` at 
 sessions. `ctxsim transcripts check PATH` says what was found, what was left out, and why. Files may be compressed
 (`.gz`, `.zst`) or stand in a `.zip`; `-` reads standard input. This page is written by `ctxsim transcripts formats`.
 
+A database holds many sessions; each is a transcript, `FILE#ID`. Its program may run: it is never stopped, what it
+has just written is read too, and nothing is written into its folder. Where a log lies beside a database without its
+index, both are copied to the temporary folder for the time of reading.
+
 | path | means |
 |---|---|
 | `@found` | the sessions that agents keep on this machine; `ctxsim transcripts find` lists them unread |

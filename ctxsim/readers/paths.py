@@ -14,7 +14,7 @@ from ctxsim.readers.source import Source, archive_members, standard_input
 from ctxsim.readers.source.git import GIT, git_sources
 from ctxsim.readers.source.limits import read_all
 
-SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet")
+SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet", ".db", ".vscdb")
 
 FOUND = "@found"
 """The sessions that agents keep on this machine."""

@@ -9,17 +9,22 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """An agent's folder, by its variable or else under the home folder, and patterns of session files in it."""
+    """An agent's folder, by its variable or else under the home folder, and patterns of session files in it.
+
+    `before` are patterns of where earlier versions kept them: what they held was taken over by what `patterns` match.
+    """
 
     agent: str
     format: str
     variable: str
     folder: str
     patterns: tuple[str, ...]
+    before: tuple[str, ...] = ()
 
 
 _CODE = ".config/Code/User/globalStorage"
 _CODE_MAC = "Library/Application Support/Code/User/globalStorage"
+_EDITOR = ("globalStorage/state.vscdb",)
 _TASKS = ("tasks/*/api_conversation_history.json",)
 
 PLACES = (
@@ -32,7 +37,7 @@ PLACES = (
     # https://docs.github.com/en/copilot/concepts/agents/copilot-cli
     Place("Copilot CLI", "copilot-cli", "COPILOT_HOME", ".copilot", ("session-state/**/*.jsonl",)),
     # https://opencode.ai/docs/troubleshooting/
-    Place("OpenCode", "opencode", "", ".local/share/opencode", ("storage",)),
+    Place("OpenCode", "opencode", "", ".local/share/opencode", ("opencode*.db",), ("storage",)),
     # https://github.com/badlogic/pi-mono
     Place("pi", "pi", "PI_CODING_AGENT_DIR", ".pi/agent", ("sessions/**/*.jsonl",)),
     # https://docs.openclaw.ai/concepts/session
@@ -41,6 +46,10 @@ PLACES = (
     Place("Qwen Code", "qwen-code", "", ".qwen", ("projects/*/chats/*.jsonl", "tmp/*/chats/*.json*")),
     # https://cursor.com/docs
     Place("Cursor", "cursor", "", ".cursor", ("projects/*/agent-transcripts/**/*.jsonl",)),
+    Place("Cursor", "cursor", "", ".config/Cursor/User", _EDITOR),
+    Place("Cursor", "cursor", "", "Library/Application Support/Cursor/User", _EDITOR),
+    # https://block.github.io/goose/docs/guides/sessions/session-management
+    Place("Goose", "goose", "", ".local/share/goose", ("sessions/sessions.db",)),
     # https://docs.factory.ai/
     Place("Droid", "droid", "", ".factory", ("sessions/**/*.jsonl",)),
     # https://moonshotai.github.io/kimi-cli/
@@ -70,10 +79,18 @@ def kept(environment: Mapping[str, str] = os.environ) -> Iterator[Kept]:
     for place in PLACES:
         named = environment.get(place.variable, "") if place.variable else ""
         folder = Path(named) if named else Path.home() / place.folder
-        paths = sorted({path for pattern in place.patterns for path in folder.glob(pattern)})
-        # A storage folder is one source; its sessions are the files in it.
-        files = [file for path in paths for file in (path.rglob("*") if path.is_dir() else (path,))]
+        paths = _matching(folder, place.patterns) or _matching(folder, place.before)
+        files = [file for path in paths for file in _files(path)]
         stats = [file.stat() for file in files if file.is_file()]
         if stats:
             times = [stat.st_mtime for stat in stats]
             yield Kept(place, folder, tuple(paths), sum(stat.st_size for stat in stats), min(times), max(times))
+
+
+def _matching(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
+    return sorted({path for pattern in patterns for path in folder.glob(pattern)})
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """What a session is in: a storage folder is one source; what a database holds last stands in the log beside it."""
+    yield from path.rglob("*") if path.is_dir() else (path, *path.parent.glob(f"{path.name}-wal"))

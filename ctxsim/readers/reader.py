@@ -89,6 +89,8 @@ def detect(sample: Sample) -> Reader:
 def _seen(sample: Sample) -> str:
     if sample.members:
         return "a zip archive"
+    if sample.database:
+        return "an SQLite database with tables " + (", ".join(sorted(sample.tables)[:12]) or "(none)")
     if not sample.records:
         return "not JSON"
     first = sample.records[0]

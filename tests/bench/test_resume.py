@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,9 @@ from bench_runs import POLICIES, content
 
 from ctxsim.bench import bench
 from ctxsim.bench.parts import FOLDER, MADE_WITH
-from ctxsim.bench.task import Setting
+from ctxsim.bench.task import Setting, source_sha256
 from ctxsim.errors import InputError
+from ctxsim.readers.source import Source
 
 POLICY = """from dataclasses import dataclass
 from ctxsim.policies import Policy
@@ -158,3 +161,14 @@ def test_another_version_and_other_sources_are_refused(
     monkeypatch.setattr("ctxsim.bench.conduct.own_code", lambda: "ctxsim 9")
     with pytest.raises(InputError, match="can't be resumed: ctxsim itself changed"):
         resumed(stopped, out)
+
+
+def test_what_stands_in_a_databases_log_is_part_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode=wal")
+        writer.execute("CREATE TABLE t (a)")
+        before = path.read_bytes(), source_sha256(Source(str(path), path))
+        writer.execute("INSERT INTO t VALUES (1)")
+        assert path.read_bytes() == before[0]
+        assert source_sha256(Source(str(path), path)) != before[1]

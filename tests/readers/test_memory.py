@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import tracemalloc
+from contextlib import closing
 from pathlib import Path
 
 from ctxsim.readers import read
@@ -38,3 +40,26 @@ def test_one_line_of_50_megabytes(tmp_path: Path) -> None:
         stream.write(json.dumps({"role": "assistant", "content": "ok"}) + "\n")
     (transcript,) = read(str(file))
     assert len(transcript.items[1].text) == 50_000_000
+
+
+def test_a_database_is_read_a_session_at_a_time(tmp_path: Path) -> None:
+    """20 sessions of 1 MB each: no more than two are held, each as its JSON and as its texts."""
+    with closing(sqlite3.connect(tmp_path / "opencode.db")) as made:
+        made.execute("CREATE TABLE session (id, parent_id, time_created)")
+        made.execute("CREATE TABLE message (id, session_id, time_created, data)")
+        made.execute("CREATE TABLE part (id, message_id, session_id, data)")
+        for number in range(20):
+            made.execute("INSERT INTO session VALUES (?, NULL, ?)", (f"s{number}", number))
+            for role, text in (("user", f"{number} {'word ' * 200_000}"), ("assistant", "ok")):
+                values = (f"m{role}{number}", f"s{number}", 1, json.dumps({"role": role}))
+                made.execute("INSERT INTO message VALUES (?, ?, ?, ?)", values)
+                part = json.dumps({"type": "text", "text": text})
+                made.execute("INSERT INTO part VALUES ('p', ?, ?, ?)", (values[0], values[1], part))
+        made.commit()
+    tracemalloc.start()
+    try:
+        assert sum(len(transcript.calls) for transcript in read(str(tmp_path / "opencode.db"))) == 20
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 << 20

@@ -51,6 +51,20 @@ def test_what_lies_in_the_places_is_listed_and_nothing_else(home: Path, monkeypa
     assert str(claude) in ctxsim("transcripts", "find", "--paths", cwd=home).stdout.splitlines()
 
 
+def test_databases_stand_for_what_they_took_over_with_the_log_beside_them(home: Path) -> None:
+    put(home / ".local/share/opencode/storage/session/p/ses_1.json")
+    opencode = put(home / ".local/share/opencode/opencode.db")
+    put(home / ".local/share/opencode/opencode.db-wal", "log")
+    goose = put(home / ".local/share/goose/sessions/sessions.db")
+    cursor = put(home / ".config/Cursor/User/globalStorage/state.vscdb")
+    found = {one.place.agent: one for one in kept()}
+    assert {agent: one.paths for agent, one in found.items()} == {
+        "OpenCode": (opencode,), "Goose": (goose,), "Cursor": (cursor,),
+    }  # fmt: skip
+    assert found["OpenCode"].bytes == len("not readlog")
+    assert {source.path for source in sources("@found")} == {opencode, goose, cursor}
+
+
 def test_found_sessions_are_benched(home: Path) -> None:
     line = {"type": "user", "uuid": "u", "sessionId": "s", "parentUuid": None, "isSidechain": False,
             "message": {"role": "user", "content": "Go."}}  # fmt: skip

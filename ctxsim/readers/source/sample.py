@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 from ctxsim.errors import InputError
+from ctxsim.readers.source.database import MAGIC, Database, tables
 from ctxsim.readers.source.source import Source
 from ctxsim.readers.source.values import json_document, json_values
 
@@ -22,7 +24,7 @@ class Sample:
     """What detection looks at: the first records of a JSONL file, or a whole JSON document.
 
     `document` is None for JSONL; `records` of a document is the document alone, so a JSONL file of one line is found
-    by its record too. `members` are the names in a zip archive.
+    by its record too. `members` are the names in a zip archive, `tables` those of a database with their columns.
     """
 
     def __init__(self, source: Source) -> None:
@@ -47,6 +49,19 @@ class Sample:
         """Whether it is a Parquet file."""
         return self.start.startswith(PARQUET)
 
+    @property
+    def database(self) -> bool:
+        """Whether it is an SQLite database."""
+        return self.start.startswith(MAGIC)
+
+    @cached_property
+    def tables(self) -> Mapping[str, frozenset[str]]:
+        """Names of a database's tables, and of the columns of each; empty for what is none."""
+        if not self.database:
+            return {}
+        with Database(self.source) as database:
+            return database.read(tables)
+
     @cached_property
     def members(self) -> tuple[str, ...]:
         """Names in a zip archive, or ()."""
@@ -61,7 +76,7 @@ class Sample:
     @cached_property
     def jsonl(self) -> bool:
         """Whether the first line is a JSON value by itself and something follows it."""
-        if self.parquet:
+        if self.parquet or self.database:
             return False
         lines = self.source.lines()
         first = next(lines, None)
@@ -76,7 +91,7 @@ class Sample:
     @cached_property
     def document(self) -> Any:
         """The whole file as one JSON value; None if it's JSONL, an archive or not JSON. Raises InputError if cut."""
-        if self.members or self.parquet or self.jsonl:
+        if self.members or self.parquet or self.database or self.jsonl:
             return None
         data = self.source.content().removeprefix(b"\xef\xbb\xbf")
         start = data.lstrip()[:1]

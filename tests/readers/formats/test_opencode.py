@@ -1,8 +1,14 @@
-"""OpenCode: storage folders with and without a folder per message, exported sessions, steps, compactions."""
+"""OpenCode: its database, storage folders with and without a folder per message, exports, steps, compactions.
+
+`stores/opencode.sql` is what opencode-ai 1.18.33 wrote against `ctxsim serve`, an invented conversation; only its three
+tables of sessions, the folder's name changed.
+"""
 
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +82,9 @@ def test_a_storage_folder_with_a_sub_session(layout: str, tmp_path: Path) -> Non
     main, child = read(str(tmp_path))
     assert [main.name, child.name] == [f"{storage}#ses_1", f"{storage}#ses_2"]
     assert (main.parent, child.parent) == (None, main.name)
+    assert not main.notes
+    (tmp_path / "opencode.db").touch()
+    assert "copied what was in this folder to opencode.db" in next(read(str(storage))).notes[0]
     for transcript in (main, child):
         assert problems(transcript) == []
         assert texts(transcript) == [("user", "Any mail?"), ("assistant", "Two.")]
@@ -240,3 +249,47 @@ def test_a_session_id_is_no_path(session: str, tmp_path: Path) -> None:
     write(tmp_path / "in" / "outside", "m.json", info)
     found = list(read(str(storage)))
     assert [one.items for one in found] == [()]
+
+
+STORE = (Path(__file__).parent / "stores" / "opencode.sql").read_text()
+
+
+def stored(tmp_path: Path, *changes: str) -> list[Transcript]:
+    with closing(sqlite3.connect(tmp_path / "opencode.db")) as made:
+        made.executescript(STORE)
+        for sql in changes:
+            made.executescript(sql)
+    transcripts = list(read(str(tmp_path / "opencode.db")))
+    assert all(problems(transcript) == [] for transcript in transcripts)
+    return transcripts
+
+
+def test_a_database_of_a_session_with_a_sub_agent_and_a_compaction(tmp_path: Path) -> None:
+    main, child = stored(tmp_path)
+    assert child.parent == main.name == f"{tmp_path / 'opencode.db'}#ses_dfb6c72dbffeWYQDeI57uWnQAh"
+    assert texts(child) == [("user", "Is there mail of Ann?"), ("assistant", "There is no mail of Ann.")]
+    assert child.calls[0].usage == Usage(5282, 7, 0, 0, 0, 0.015951)
+    assert [item.text for item in main.items if item.kind == "user"][:2] == ["Any mail?", '"Ask for those of Ann."']
+    assert [item.tool for item in main.items if item.kind == "tool_call"] == ["bash", "bash", "task", "bash"]
+    results = [item.text for item in main.items if item.kind == "tool_result"]
+    assert results[0].startswith("mail 1\nmail 2\n") and "No such file" in results[1]
+    # what the endpoint counted of each request; of the second 173 were new and 6,656 read from the cache
+    prompts = [made.usage.input_tokens if made.usage else None for made in main.calls]
+    assert prompts == [6718, 6829, 6845, 6919, 6930, 8949, 6766, 6775]
+    assert main.calls[1].usage == Usage(6829, 9, 6656, 0, 0, 0.0026508)
+    (compaction,) = main.compactions
+    assert (compaction.call, compaction.started_by, compaction.kept) == (7, "auto", ())
+    assert compaction.summary[0].startswith("## Goal\nRead the mail.")
+    assert {made.model for made in main.calls} == {"mock"}
+
+
+def test_a_session_that_cannot_be_read_does_not_keep_the_others(tmp_path: Path) -> None:
+    broken = "UPDATE part SET data = '{\"type\": ' WHERE session_id = 'ses_dfb6c72dbffeWYQDeI57uWnQAh';"
+    (child,) = stored(tmp_path, broken)
+    assert child.calls and child.notes[0].startswith(f"left out: {tmp_path / 'opencode.db'}#ses_dfb6c72dbffeWYQDeI57")
+    assert "is not complete JSON" in child.notes[0]
+
+
+def test_a_database_without_sessions(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no sessions with messages"):
+        stored(tmp_path, "DELETE FROM session;")

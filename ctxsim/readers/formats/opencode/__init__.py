@@ -1,4 +1,6 @@
-"""OpenCode sessions: a storage folder of one small JSON file per session, message and part, or an exported document.
+"""OpenCode sessions: its database, a storage folder of one small JSON file per session, message and part, or an export.
+
+The database's tables `session`, `message` and `part` hold the same JSON in a column, without the ids.
 
 Documentation: https://opencode.ai/docs (`opencode export`), https://github.com/sst/opencode (`session/message-v2.ts`)
 
@@ -8,10 +10,12 @@ Documentation: https://opencode.ai/docs (`opencode export`), https://github.com/
     part/msg_1/prt_1.json          {"messageID": "msg_1", "type": "text", "text": "Any mail?"}
     part/msg_2/prt_2.json          {"messageID": "msg_2", "type": "tool", "tool": "search", "callID": "c1",
                                     "state": {"status": "completed", "input": {"q": "mail"}, "output": "2 messages"}}
+    opencode.db: part           id prt_1, message_id msg_1, session_id ses_1, data {"type": "text", "text": "Any mail?"}
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,19 +23,27 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.readers.assembly.stores import cell, each
 from ctxsim.readers.formats.opencode.session import Info, Message, Part, Session, transcript
-from ctxsim.readers.source import Sample, Source, convert
+from ctxsim.readers.source import Database, Sample, Source, convert
 from ctxsim.readers.source.folder import json_file
 from ctxsim.transcript import Transcript
 
 NAME = "opencode"
 TITLE = "OpenCode sessions"
 DOCS = "https://opencode.ai/docs"
-VERSIONS = "storage folders of 0.x and 1.x, exported sessions"
+VERSIONS = "opencode.db of 1.x, tried on what 1.18.33 wrote; storage folders of 0.x and 1.x, exported sessions"
 READS = "Sessions with their sub-sessions, tool calls and results, reasoning, and the usage of each step."
-NOT_READ = (
-    "The SQLite database of newer versions: export its sessions. Snapshots, patches and file attachments of text."
-)
+NOT_READ = "Snapshots, patches and file attachments of text. System prompts and tool definitions are not stored."
+
+COLUMNS = {
+    "session": {"id", "parent_id", "time_created"},
+    "message": {"id", "session_id", "time_created", "data"},
+    "part": {"id", "message_id", "session_id", "data"},
+}
+"""What is read of a database, by table."""
+
+COPIED = "newer versions copied what was in this folder to opencode.db beside it: read one of them"
 
 
 class Exported(msgspec.Struct):
@@ -47,7 +59,9 @@ def owns(folder: Path) -> bool:
 
 
 def matches(sample: Sample) -> bool:
-    """An exported session: an object with `info` and `messages`, each with `info` and `parts`."""
+    """A database, or an exported session: an object with `info` and `messages`, each with `info` and `parts`."""
+    if sample.database:
+        return all(columns <= sample.tables.get(table, frozenset()) for table, columns in COLUMNS.items())
     document = sample.document
     if not isinstance(document, dict) or not isinstance(document.get("info"), dict):
         return False
@@ -63,6 +77,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     if sample.folder:
         yield from _stored(source, sample.folder)
         return
+    if sample.database:
+        with Database(source) as database:
+            yield from _in_database(source, database)
+        return
     session = convert(sample.document["info"], Session, f"{source.name} info")
     messages: list[Message] = []
     for number, value in enumerate(sample.document["messages"]):
@@ -71,6 +89,34 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         parts = [convert(part, Part, f"{where} part {place}") for place, part in enumerate(exported.parts)]
         messages.append(Message(convert(exported.info, Info, where), parts))
     yield transcript(source.name, NAME, session, messages, None)
+
+
+def _in_database(source: Source, database: Database) -> Iterator[Transcript]:
+    """Return the sessions of a database in order of time, each read at one moment."""
+    parents = dict(database.read(lambda found: found.execute(_SESSIONS).fetchall()))
+    names = {session: f"{source.name}#{session}" for session in parents}
+
+    def one(session: str) -> Transcript:
+        messages = database.read(lambda found: _messages(found, session, names[session]))
+        parent = parents[session]
+        return transcript(names[session], NAME, Session(session, parent), messages, names.get(parent or ""))
+
+    yield from each(source.name, parents, one)
+
+
+_SESSIONS = "SELECT id, parent_id FROM session ORDER BY time_created, id"
+_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+_PARTS = "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id"
+
+
+def _messages(found: sqlite3.Connection, session: str, name: str) -> list[Message]:
+    parts: defaultdict[str, list[Part]] = defaultdict(list)
+    for message, part, data in found.execute(_PARTS, (session,)):
+        parts[message].append(cell(data, Part, f"{name} part {part}"))
+    return [
+        Message(cell(data, Info, f"{name} message {message}", id=message), parts[message])
+        for message, data in found.execute(_MESSAGES, (session,))
+    ]
 
 
 def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
@@ -85,6 +131,7 @@ def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
     # Looked up among the folders that are there: an id is anybody's text, and no path.
     kept = {path.name: path for path in (folder / "message").iterdir()}
     names = {session.id: f"{source.name}#{session.id}" for session in sessions}
+    copied = [COPIED] if (folder.parent / "opencode.db").exists() else []
     for session in sessions:
         messages = []
         for path in sorted(kept[session.id].glob("*.json")) if session.id in kept else ():
@@ -92,4 +139,5 @@ def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
             messages.append(Message(info, parts.get(info.id, [])))
         messages.sort(key=lambda message: message.info.created_ms)
         parent = names.get(session.parent_id or "")
-        yield transcript(names[session.id], NAME, session, messages, parent)
+        made = transcript(names[session.id], NAME, session, messages, parent)
+        yield msgspec.structs.replace(made, notes=(*made.notes, *copied))

@@ -1,11 +1,13 @@
-"""Cursor agent transcripts: JSONL of messages in Anthropic's blocks, but without ids of tool calls.
+"""Cursor: agent transcripts, JSONL of messages in Anthropic's blocks without ids of tool calls; the editor's database.
 
-Documentation: https://cursor.com/docs (agent transcripts; the format itself is not documented)
+Documentation: https://cursor.com/docs (agent transcripts; the formats themselves are not documented)
 
     {"role": "user", "message": {"content": [{"type": "text", "text": "Any mail?"}]}}
     {"role": "assistant", "message": {"content": [{"type": "tool_use", "name": "search", "input": {"q": "mail"}}]}}
     {"role": "user", "message": {"content": [{"type": "tool_result", "content": "2 messages"}]}}
     {"type": "turn_ended", "status": "success"}
+    state.vscdb: cursorDiskKV   key composerData:c1, value {"fullConversationHeadersOnly": [{"bubbleId": "b1"}]}
+                 cursorDiskKV   key bubbleId:c1:b1, value {"type": 1, "text": "Any mail?"}
 """
 
 from __future__ import annotations
@@ -18,15 +20,25 @@ import msgspec
 
 from ctxsim.readers.assembly import Assembly, left_out
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
-from ctxsim.readers.source import Sample, Source, convert
+from ctxsim.readers.formats.cursor.composers import conversations, holds_conversations
+from ctxsim.readers.source import Database, Sample, Source, convert
 from ctxsim.transcript import Transcript
 
 NAME = "cursor"
-TITLE = "Cursor agent transcripts"
+TITLE = "Cursor agent transcripts and conversations"
 DOCS = "https://cursor.com/docs"
-VERSIONS = "transcripts of 2026"
-READS = "Messages, tool calls, and tool results where they are recorded; files under `subagents` as children."
-NOT_READ = "The SQLite database of the editor; usage, times and tool definitions are not in these files."
+VERSIONS = (
+    "transcripts of 2026; state.vscdb with composerData of versions 1 to 10 and bubbles of version 2 and 3, as others "
+    "describe them: not tried on real ones"
+)
+READS = (
+    "Messages, tool calls, and tool results where they are recorded; files under `subagents` as children. Of the "
+    "database every conversation: texts, thinking, tool calls with results, models, times, the window, token counts."
+)
+NOT_READ = (
+    "Usage, times and tool definitions are not in the files. Of the database: attached files and rules, summaries, the "
+    "chat panel of 2024, `agentKv` blobs. A result there is what the editor keeps, not to the letter what was sent."
+)
 
 _BLOCK_TYPES = {"tool_call": "tool_use", "tool-call": "tool_use", "tool-result": "tool_result"}
 
@@ -46,7 +58,9 @@ class Line(msgspec.Struct):
 
 
 def matches(sample: Sample) -> bool:
-    """Lines of `role` and `message`, whose content is a list, and no field of other agents around them."""
+    """A database of the editor; lines of `role` and `message`, a list in it, without the fields of other agents."""
+    if sample.database:
+        return holds_conversations(sample.tables)
     lines = [record for record in sample.records if _is_message(record)]
     others = [record for record in sample.records if not _is_message(record)]
     return bool(lines) and all(isinstance(record, dict) and "role" not in record for record in others)
@@ -63,7 +77,11 @@ def _is_message(record: Any) -> bool:
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
-    """Return the one transcript of a file."""
+    """Return the one transcript of a file, or the conversations of a database."""
+    if sample.database:
+        with Database(source) as database:
+            yield from conversations(source, database, NAME)
+        return
     assembly = Assembly(source.name, NAME, _parent(source))
     assembly.head_recorded = False
     skipped: Frequencies[str] = Frequencies()

@@ -1,0 +1,57 @@
+"""Stores of many sessions: each is read by itself, and one that can't be doesn't keep the others from being read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from ctxsim.errors import InputError, NotATranscript
+from ctxsim.readers.source import convert
+from ctxsim.readers.source.values import json_document
+from ctxsim.transcript import Transcript
+
+T = TypeVar("T")
+
+MOST_TOLD = 5
+
+
+def cell(value: Any, kind: type[T], where: str, **fields: Any) -> T:
+    """Return the JSON in a cell of a table as `kind`, with fields that stand in other columns. Raises InputError."""
+    data = value.encode("utf-8") if isinstance(value, str) else value
+    if not isinstance(data, bytes):
+        raise InputError(where, "is no JSON text")
+    found = json_document(data, where)
+    return convert(found | fields if isinstance(found, dict) else found, kind, where)
+
+
+def each(name: str, sessions: Iterable[str], read: Callable[[str], Transcript | None]) -> Iterator[Transcript]:
+    """Return the transcripts of a store's sessions, one at a time; `read` gives None for one that holds nothing.
+
+    What was left out is known only at the end, and told in the notes of the last one. Raises InputError if there is
+    none.
+    """
+    held: Transcript | None = None
+    bad: list[InputError] = []
+    empty = 0
+    for session in sessions:
+        try:
+            made = read(session)
+        except InputError as error:
+            bad.append(error)
+            continue
+        if made is None:
+            empty += 1
+            continue
+        if held is not None:
+            yield held
+        held = made
+    if held is None:
+        raise bad[0] if bad else NotATranscript(name, "holds no sessions with messages")
+    notes = [f"left out: {error}" for error in bad[:MOST_TOLD]]
+    if len(bad) > MOST_TOLD:
+        notes.append(f"left out: {len(bad) - MOST_TOLD} more sessions that can't be read either")
+    if empty:
+        notes.append(f"left out: {empty} session(s) without messages")
+    yield msgspec.structs.replace(held, notes=(*held.notes, *notes)) if notes else held

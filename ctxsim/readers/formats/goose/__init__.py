@@ -1,0 +1,68 @@
+"""Goose sessions: the database of all sessions, each message with its content as JSON, and a ledger of usage.
+
+A response with several tool calls is stored as a message for each, every one followed by its result: they share an id.
+A compaction leaves the old messages where they are, hidden from the agent, and goes on with a summary and a word to
+continue, both hidden from the user.
+
+Documentation: https://github.com/aaif-goose/goose (`session/session_manager.rs`, `conversation/message.rs`,
+`context_mgmt/mod.rs` in `crates/goose/src`)
+
+    sessions       id 20260101_1, session_type user, model_config_json {"model_name": "m", "context_limit": 128000}
+    messages       id 1, session_id 20260101_1, role user, content_json [{"type": "text", "text": "Any mail?"}]
+    messages       id 2, role assistant, content_json [{"type": "toolRequest", "id": "c1", "toolCall":
+                     {"status": "success", "value": {"name": "search", "arguments": {"q": "mail"}}}}]
+    messages       id 3, role user, content_json [{"type": "toolResponse", "id": "c1", "toolResult":
+                     {"status": "success", "value": {"content": [{"type": "text", "text": "2 messages"}]}}}]
+    usage_ledger   session_id 20260101_1, model m, input_tokens 400, output_tokens 20, cost 0.01
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ctxsim.readers.assembly.stores import each
+from ctxsim.readers.formats.goose.conversation import transcript
+from ctxsim.readers.formats.goose.stored import stored
+from ctxsim.readers.source import Database, Sample, Source
+from ctxsim.transcript import Transcript
+
+NAME = "goose"
+TITLE = "Goose sessions"
+DOCS = "https://block.github.io/goose/docs/guides/sessions/session-management"
+VERSIONS = "sessions.db, schema versions 3 to 17, as Goose's source has them: not tried on real ones"
+READS = (
+    "Every session with its sub-agents: texts, thinking, tool calls and results, compactions, times, the model and its "
+    "window; usage and costs of requests where there is a ledger of them."
+)
+NOT_READ = (
+    "JSONL sessions of 2025 (Goose imports them), system prompts and tool definitions (not stored), extensions' state; "
+    "usage where the ledger has another number of requests than there are responses."
+)
+
+_COLUMNS = {
+    "sessions": {"id", "created_at", "working_dir"},
+    "messages": {"id", "session_id", "role", "content_json", "created_timestamp", "metadata_json"},
+}
+
+
+def matches(sample: Sample) -> bool:
+    """A database with Goose's tables of sessions and messages."""
+    return sample.database and all(
+        columns <= sample.tables.get(table, frozenset()) for table, columns in _COLUMNS.items()
+    )
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per session that has messages, in order of time."""
+    tables = sample.tables
+    parent = "parent_session_id" if "parent_session_id" in tables["sessions"] else "NULL"
+    with Database(source) as database:
+        listed = f"SELECT id, {parent} FROM sessions ORDER BY created_at, id"
+        parents = dict(database.read(lambda found: found.execute(listed).fetchall()))
+        names = {one: f"{source.name}#{one}" for one in parents}
+
+        def one(session: str) -> Transcript | None:
+            held = database.read(lambda found: stored(found, tables, session, names[session]))
+            return transcript(names[session], NAME, names.get(parents[session] or ""), held) if held.messages else None
+
+        yield from each(source.name, names, one)

@@ -1,0 +1,144 @@
+"""What Goose's database holds of a session: its messages, the ledger of its requests, its model."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly.stores import cell
+from ctxsim.transcript import Usage
+
+Tables = Mapping[str, frozenset[str]]
+
+_LEDGER = ("model", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost")
+# Newer tables count milliseconds, older ones seconds: as Goose itself tells them apart.
+_MILLISECONDS = 10_000_000_000
+
+
+class Metadata(msgspec.Struct, rename="camel"):
+    """Who a message is for."""
+
+    user_visible: bool = True
+    agent_visible: bool = True
+
+
+class Model(msgspec.Struct):
+    """A session's model; `context_limit` is its window."""
+
+    model_name: str = ""
+    context_limit: int | None = None
+
+
+class Outcome(msgspec.Struct):
+    """A call that could be parsed or not, or what came of it."""
+
+    status: str = ""
+    value: Any = None
+    error: str | None = None
+
+
+class Content(msgspec.Struct, rename="camel"):
+    """One piece of a message, of any type."""
+
+    type: str
+    text: str = ""
+    thinking: str = ""
+    id: str = ""
+    tool_call: Outcome | None = None
+    tool_result: Outcome | None = None
+    annotations: Any = None
+
+
+def for_agent(annotations: Any) -> bool:
+    """Whether a piece with these annotations is sent to the model."""
+    audience = annotations.get("audience") if isinstance(annotations, dict) else None
+    return not isinstance(audience, list) or "assistant" in audience
+
+
+class Message(msgspec.Struct):
+    """A message of a session."""
+
+    id: str
+    role: Literal["user", "assistant"]
+    content: list[Content]
+    shown: Metadata
+    time_s: float
+
+    @property
+    def only_text(self) -> bool:
+        """Whether there is nothing but text in it."""
+        return bool(self.content) and all(piece.type == "text" for piece in self.content)
+
+    @property
+    def text(self) -> str:
+        """Its texts as one."""
+        return "\n".join(piece.text for piece in self.content if piece.type == "text")
+
+
+class Spent(msgspec.Struct):
+    """One request in the ledger."""
+
+    model: str
+    usage: Usage | None
+
+
+class Session(msgspec.Struct):
+    """All that is stored of a session."""
+
+    messages: list[Message]
+    spent: list[Spent]
+    model: Model
+    cost_usd: float | None
+
+
+def stored(found: sqlite3.Connection, tables: Tables, session: str, name: str) -> Session:
+    """Return all that is stored of a session. Raises InputError for what doesn't fit."""
+    # A message's own id came with schema version 7.
+    own = "message_id" if "message_id" in tables["messages"] else "NULL"
+    rows = found.execute(
+        f"SELECT id, {own}, role, content_json, created_timestamp, metadata_json FROM messages WHERE session_id = ? "
+        "ORDER BY created_timestamp, id",
+        (session,),
+    )
+    messages = [_message(row, f"{name} message {row[0]}") for row in rows]
+    told = [column for column in ("model_config_json", "accumulated_cost") if column in tables["sessions"]]
+    row = found.execute(f"SELECT {', '.join(['id', *told])} FROM sessions WHERE id = ?", (session,)).fetchone()
+    kept = dict(zip(told, row[1:] if row else (), strict=False))
+    config = kept.get("model_config_json")
+    model = cell(config, Model, f"{name} model_config_json") if config else Model()
+    return Session(messages, _ledger(found, tables, session), model, dollars(kept.get("accumulated_cost")))
+
+
+def _message(row: Any, where: str) -> Message:
+    number, own, role, content, made, shown = row
+    pieces = cell(content, list[Content], where)
+    seconds = made / 1000 if made > _MILLISECONDS else made
+    metadata = cell(shown, Metadata, f"{where} metadata_json") if shown else Metadata()
+    if role not in ("user", "assistant"):
+        raise InputError(where, f"has the role '{role}', which is neither user nor assistant")
+    return Message(own or str(number), role, pieces, metadata, seconds)
+
+
+def _ledger(found: sqlite3.Connection, tables: Tables, session: str) -> list[Spent]:
+    columns = tables.get("usage_ledger", frozenset())
+    if not columns.issuperset((*_LEDGER, "is_compaction", "cost_source")):
+        return []
+    rows = found.execute(
+        f"SELECT {', '.join(_LEDGER)} FROM usage_ledger WHERE session_id = ? AND NOT COALESCE(is_compaction, 0) "
+        "AND COALESCE(cost_source, '') != 'carried_forward' ORDER BY id",
+        (session,),
+    )
+    return [Spent(model or "", _usage(*counts)) for model, *counts in rows]
+
+
+def _usage(prompt: int | None, made: int | None, read: int | None, written: int | None, cost: Any) -> Usage | None:
+    """Usage of the whole prompt: some providers' `input_tokens` are those outside of the cache."""
+    if not prompt:
+        return None
+    beside = (read or 0) + (written or 0)
+    return Usage(prompt if beside <= prompt else prompt + beside, made, read, written).costing(dollars(cost))

@@ -1,0 +1,189 @@
+"""SQLite databases of programs that may be running: read without a lock that stops a writer, and without a trace.
+
+SQLite's own read-only mode still marks its place in the `-shm` file, and makes that file where there is none. So each
+read chooses its way by what lies beside the database:
+
+- nothing that isn't in the database itself: `immutable=1`, no locks at all; read again if it changed meanwhile;
+- changes in a write-ahead log, and its index: `readonly_shm=1`. Readers of such a log stop no writer;
+- a log without its index, as in a copy or on a disk that can't be written: a temporary copy of both, which is deleted;
+- a rollback journal with changes in it: a writer is in the middle of a transaction. Asked again, then refused.
+
+Documentation: https://www.sqlite.org/wal.html#read_only_databases, https://www.sqlite.org/uri.html,
+https://www.sqlite.org/fileformat2.html; `readonly_shm` is in `os_unix.c` and `os_win.c` of SQLite's source.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from ctxsim.errors import InputError
+from ctxsim.readers.source.limits import most_bytes, too_large
+
+if TYPE_CHECKING:
+    from ctxsim.readers.source.source import Source
+
+T = TypeVar("T")
+
+MAGIC = b"SQLite format 3\0"
+"""How a database begins."""
+
+WRITTEN_BESIDE = ("-wal", "-journal")
+"""Endings of files that hold a part of what a database holds."""
+
+_JOURNAL = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+_TRIES = 40
+_PAUSE_S = 0.05
+_LATER = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY)
+"""What is said of a log whose index can't be read, or not now."""
+
+
+class Database:
+    """The database that a source is. Each `read` is of one moment, whoever writes meanwhile.
+
+    It is a context: its end deletes what had to be copied. Raises InputError for what is no file by itself.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.name = source.name
+        self.path = source.path
+        if self.path is None or source.member is not None or not _begins(self.path, MAGIC):
+            raise InputError(self.name, "is a database inside an archive or a pipe: unpack it first")
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._copied: object = None
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        if self._copy is not None:
+            self._copy.cleanup()
+        self._copy = None
+
+    def read(self, ask: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what `ask` finds. Raises InputError if the database can't be read, or doesn't stand still for it."""
+        assert self.path is not None
+        try:
+            for _ in range(_TRIES):
+                if found := self._once(self.path, ask):
+                    return found[0]
+        except OSError as error:
+            raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
+        raise InputError(self.name, "is being written, or was left in the middle of that: close its program, try again")
+
+    def _once(self, path: Path, ask: Callable[[sqlite3.Connection], T]) -> tuple[T] | None:
+        """What is found in one go; None if that has to be tried again."""
+        before = _state(path)
+        if _begins(_beside(path, "-journal"), _JOURNAL):
+            time.sleep(_PAUSE_S)
+            return None
+        if not _holds_anything(_beside(path, "-wal")):
+            return self._asked(path, "immutable=1", ask, before)
+        by_index = _beside(path, "-shm").exists()
+        if by_index and (found := self._asked(path, "mode=ro&readonly_shm=1", ask, None)):
+            return found
+        copy = self._of_both(path, before)
+        return self._asked(copy, "mode=ro", ask, None) if copy else None
+
+    def _asked(
+        self, path: Path, how: str, ask: Callable[[sqlite3.Connection], T], before: object | None
+    ) -> tuple[T] | None:
+        """What `ask` finds; None if the state isn't as before any more, or the log has lost its index meanwhile."""
+        try:
+            with closing(_opened(path, how)) as connection:
+                connection.execute("BEGIN")
+                found = ask(connection)
+        except (sqlite3.Error, InputError) as error:
+            if before is not None and _state(path) != before:
+                return None
+            if isinstance(error, InputError):
+                raise
+            if isinstance(error, sqlite3.DataError):
+                raise too_large(self.name, "holds a value that is") from error
+            if before is None and getattr(error, "sqlite_errorcode", 0) & 0xFF in _LATER:
+                return None
+            raise InputError(self.name, f"is a damaged or an unknown database: {error}") from error
+        return None if before is not None and _state(path) != before else (found,)
+
+    def _of_both(self, path: Path, before: object) -> Path | None:
+        """A copy of a database and its log; None if they changed meanwhile."""
+        if self._copy is None or self._copied != before:
+            self._forget()
+            self._copy = tempfile.TemporaryDirectory(prefix="ctxsim-")
+            self._copied = before
+            with suppress(FileNotFoundError):
+                for ending in ("", "-wal"):
+                    shutil.copyfile(_beside(path, ending), Path(self._copy.name, f"copy{ending}"))
+        return Path(self._copy.name, "copy") if _state(path) == before else None
+
+
+def written_beside(path: Path | None) -> list[Path]:
+    """Return the files beside a database that hold a part of it; none of what is no database."""
+    if path is None or not path.is_file() or not _begins(path, MAGIC):
+        return []
+    return [file for ending in WRITTEN_BESIDE if (file := _beside(path, ending)).is_file()]
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(f"{path.name}{ending}")
+
+
+def _begins(path: Path, start: bytes) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(start)) == start
+    except FileNotFoundError:
+        return False
+
+
+def _holds_anything(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _state(path: Path) -> object:
+    """What changes with every transaction: sizes and times, and the database's header with its change counter."""
+    found: list[object] = []
+    for ending in ("", *WRITTEN_BESIDE):
+        try:
+            with _beside(path, ending).open("rb") as stream:
+                found.append(stream.read(100))
+            now = _beside(path, ending).stat()
+            found.append((now.st_ino, now.st_size, now.st_mtime_ns))
+        except FileNotFoundError:
+            found.append(None)
+    return found
+
+
+def _opened(path: Path, how: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None)
+    connection.text_factory = _text
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(most_bytes(), 2**31 - 1))
+    # What a stranger's schema may make a query run, or a sort write to disk.
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA temp_store=MEMORY")
+    return connection
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def tables(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
+    """Return a database's tables with the names of their columns; no views, which run what a stranger wrote."""
+    names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
+    return {
+        name: frozenset(column for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", (name,)))
+        for (name,) in names.fetchall()
+    }
