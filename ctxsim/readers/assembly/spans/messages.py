@@ -17,7 +17,7 @@ from ctxsim.readers.assembly import Part
 from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
 from ctxsim.readers.assembly.requests import Caught
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
-from ctxsim.readers.formats.opentelemetry.spans import Attributes, Event, Span, in_order, nested
+from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, in_order, nested
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import Kind, Media, Usage
 

@@ -1,0 +1,192 @@
+"""Conversations from the spans of requests to models: each is a whole request; agents inside agents are children."""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly.requests import Logged, transcripts
+from ctxsim.readers.assembly.spans.messages import exchange, unreadable
+from ctxsim.readers.assembly.spans.span import Span
+from ctxsim.transcript import Transcript
+
+AGENT, MODEL = "agent", "model"
+_OPERATIONS = {
+    "chat": MODEL, "text_completion": MODEL, "generate_content": MODEL, "completion": MODEL, "responses": MODEL,
+    "invoke_agent": AGENT, "create_agent": AGENT,
+}  # fmt: skip
+_REDACTED = ("__REDACTED__", "[Scrubbed due to", "[REDACTED]")
+
+OTHER = "span(s) that are no request to a model left out"
+INSIDE = "span(s) inside another span of the same request left out"
+SILENT = "request(s) without recorded content left out: capture of messages is off, or no response came"
+CUT = "attribute(s) of messages that are cut, no complete JSON: their requests left out"
+LOST = "attribute(s) or event(s) lost at the SDK's limits: what was sent may be short"
+REDACTED = "text(s) redacted before export: counts are of what stands for them"
+SHORT = "response(s) whose text later requests leave out: taken from where they were made"
+NO_TOOLS = "the tool definitions are not recorded"
+ORPHANS = "span(s) whose parent is missing: sampled away, or exported elsewhere"
+
+
+def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -> Iterator[Transcript]:
+    """Return one transcript per conversation, those of agents inside agents after the others."""
+    by_id = {(span.trace, span.id): span for span in spans}
+    counts: Frequencies[str] = Frequencies()
+    pools: dict[str, list[tuple[Span, Logged]]] = {}
+    inside = _told_inside(spans, by_id)
+    for span in spans:
+        counts[LOST] += span.lost
+        counts[ORPHANS] += bool(span.parent) and (span.trace, span.parent) not in by_id
+        if kind_of(span) != MODEL:
+            counts[OTHER] += kind_of(span) != AGENT
+        elif id(span) in inside:
+            counts[INSIDE] += 1
+        elif cut := unreadable(span.attributes):
+            counts[CUT] += len(cut)
+        elif logged := _logged(name, span):
+            counts[REDACTED] += _redacted(logged)
+            pools.setdefault(_agent(span, by_id), []).append((span, logged))
+        else:
+            counts[SILENT] += 1
+    notes += [
+        f"{counts[what]} {what}" for what in (OTHER, INSIDE, SILENT, CUT, LOST, REDACTED, ORPHANS) if counts[what]
+    ]
+    counts[SHORT] = sum(_restored([logged for _, logged in _by_time(pool)]) for pool in pools.values())
+    notes += [f"{counts[SHORT]} {SHORT}"] if counts[SHORT] else []
+    notes += _cut_texts([logged for pool in pools.values() for _, logged in pool])
+    yield from _of_pools(name, format, pools, notes)
+
+
+def _of_pools(
+    source: str, format: str, pools: Mapping[str, list[tuple[Span, Logged]]], notes: list[str]
+) -> Iterator[Transcript]:
+    whose: dict[float, tuple[str, str]] = {}
+    order = sorted(pools, key=lambda agent: (agent != "", agent))
+    for number, agent in enumerate(order):
+        pool = _by_time(pools[agent])
+        name = source if not agent else f"{source}#agent-{number}"
+        traces = {span.trace for span, _ in pool}
+        parent = next((named for trace, named in whose.values() if trace in traces), None) if agent else None
+        found = list(transcripts([logged for _, logged in pool], name, format, notes if not number else ()))
+        times = {logged.time_s: span.trace for span, logged in pool}
+        for transcript in found:
+            for call in transcript.calls if not agent else ():
+                if call.time_s in times:
+                    whose.setdefault(call.time_s or 0.0, (times[call.time_s], transcript.name))
+            yield _with_parent(transcript, parent)
+    if not order:
+        empty = Assembly(source, format)
+        empty.head_recorded = False
+        empty.notes += [*notes, "no model response is recorded"]
+        yield empty.transcript()
+
+
+def _by_time(pool: list[tuple[Span, Logged]]) -> list[tuple[Span, Logged]]:
+    return sorted(pool, key=lambda pair: pair[1].time_s or 0.0)
+
+
+def _restored(logs: list[Logged]) -> int:
+    """Give responses back the text with which they were made, and return how many a later request tells without it.
+
+    opentelemetry-instrumentation-openai-v2 2.2 leaves the text out of a message that has tool calls.
+    """
+    made: dict[tuple[str, ...], tuple[Part, ...]] = {}
+    restored = set()
+    for logged in logs:
+        for place, said in enumerate(logged.request.said):
+            whole = made.get(_call_ids(said.parts)) if said.response else None
+            if whole and _call_ids(whole) and _has_text(whole) and not _has_text(said.parts):
+                logged.request.said[place] = msgspec.structs.replace(said, parts=whole)
+                restored.add(_call_ids(whole))
+        made[_call_ids(logged.reply)] = logged.reply
+    return len(restored)
+
+
+def _has_text(parts: tuple[Part, ...]) -> bool:
+    return any(part.kind == "assistant" for part in parts)
+
+
+def _call_ids(parts: tuple[Part, ...]) -> tuple[str, ...]:
+    return tuple(part.call_id for part in parts if part.call_id)
+
+
+def _with_parent(transcript: Transcript, parent: str | None) -> Transcript:
+    """Return a transcript as a child; where calls are made of tools that no span defines, its head is incomplete."""
+    head, notes = transcript.head, transcript.notes
+    if not head.tools and any(item.kind == "tool_call" for item in transcript.items):
+        head, notes = msgspec.structs.replace(head, recorded=False), (*notes, NO_TOOLS)
+    return msgspec.structs.replace(transcript, head=head, notes=notes, parent=parent or transcript.parent)
+
+
+def kind_of(span: Span) -> str:
+    """Return whether a span is a request to a model, an agent's run, or ''."""
+    attributes = span.attributes
+    inference = attributes.get("openinference.span.kind")
+    if isinstance(inference, str):
+        return {"LLM": MODEL, "AGENT": AGENT}.get(inference.upper(), "")
+    if attributes.get("traceloop.span.kind") == "agent":
+        return AGENT
+    if "llm.request.type" in attributes:
+        return MODEL if attributes["llm.request.type"] in ("chat", "completion") else ""
+    return _OPERATIONS.get(str(attributes.get("gen_ai.operation.name", "")), "")
+
+
+def _above(span: Span, by_id: Mapping[tuple[str, str], Span]) -> Iterator[Span]:
+    """The spans that a span is in, from the inside; a loop ends the walk."""
+    seen = {span.id}
+    above = by_id.get((span.trace, span.parent))
+    while above is not None and above.id not in seen:
+        seen.add(above.id)
+        yield above
+        above = by_id.get((above.trace, above.parent))
+
+
+def _agent(span: Span, by_id: Mapping[tuple[str, str], Span]) -> str:
+    """The agent inside an agent that a request is of; '' for one of the outermost, whatever its trace."""
+    agents = [above for above in _above(span, by_id) if kind_of(above) == AGENT]
+    return f"{agents[0].trace} {agents[0].id}" if len(agents) > 1 else ""
+
+
+def _told_inside(spans: list[Span], by_id: Mapping[tuple[str, str], Span]) -> set[int]:
+    """Spans inside another request's span: an SDK and an instrumentation of it tell of the same request."""
+    return {
+        id(span)
+        for span in spans
+        if kind_of(span) == MODEL and any(kind_of(above) == MODEL for above in _above(span, by_id))
+    }
+
+
+def _logged(name: str, span: Span) -> Logged | None:
+    where = f"{name} span {span.id}"
+    found = exchange(span, where)
+    if found is None:
+        return None
+    named = (span.attributes.get(key) for key in ("gen_ai.conversation.id", "session.id"))
+    context = next((value for value in named if isinstance(value, str) and value), span.trace)
+    return Logged(where, found.request, found.reply, found.usage, span.start_s, found.model, context)
+
+
+def _texts(logged: Logged) -> Iterator[str]:
+    yield from logged.request.system
+    for said in logged.request.said:
+        yield from (part.text for part in said.parts)
+        if said.answer:
+            yield said.answer.text
+    yield from (part.text for part in logged.reply)
+
+
+def _redacted(logged: Logged) -> int:
+    return sum(any(mark in text for mark in _REDACTED) for text in _texts(logged))
+
+
+def _cut_texts(logs: list[Logged]) -> list[str]:
+    """A note if several different texts end at the same, greatest length: the sign of a limit on attributes."""
+    texts = {text for logged in logs for text in _texts(logged)}
+    longest = max(map(len, texts), default=0)
+    same = sum(len(text) == longest for text in texts)
+    if same < 2 or longest < 64:
+        return []
+    return [f"{same} different texts are {longest} characters long and none is longer: cut by a limit on attributes?"]

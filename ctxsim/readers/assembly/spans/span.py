@@ -1,0 +1,72 @@
+"""A span: one timed piece of work in a trace, with attributes as plain values by their full names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+Attributes = Mapping[str, Any]
+
+
+class Event(msgspec.Struct, frozen=True):
+    """An event of a span, or a log record that names its span."""
+
+    name: str
+    attributes: Attributes
+    body: Any = None
+
+
+class Span(msgspec.Struct):
+    """One span; `start_s` in epoch seconds, `lost` attributes and events that the SDK's limits left out."""
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    start_s: float | None
+    attributes: Attributes
+    events: list[Event]
+    lost: int = 0
+
+
+def flat(value: Mapping[str, Any], before: str = "") -> Attributes:
+    """Return nested attributes by their full names; lists count from 0. What is flat stays as it is."""
+    found: dict[str, Any] = {}
+    for name, entry in value.items():
+        full = f"{before}{name}"
+        if isinstance(entry, dict) and not full.startswith("gen_ai."):
+            found |= flat(entry, f"{full}.")
+        elif isinstance(entry, list) and any(isinstance(one, dict) for one in entry) and not full.startswith("gen_ai."):
+            found |= flat({str(number): one for number, one in enumerate(entry)}, f"{full}.")
+        else:
+            found[full] = entry
+    return found
+
+
+def nested(attributes: Attributes, prefix: str) -> list[dict[str, Any]]:
+    """Return what stands under `prefix.0.`, `prefix.1.` and so on, as nested objects in order; holes are closed."""
+    found: dict[int, dict[str, Any]] = {}
+    for name, value in attributes.items():
+        if name.startswith(f"{prefix}."):
+            number, _, rest = name[len(prefix) + 1 :].partition(".")
+            if number.isdecimal() and rest:
+                _put(found.setdefault(int(number), {}), rest.split("."), value)
+    return [found[number] for number in sorted(found)]
+
+
+def _put(into: dict[str, Any], path: list[str], value: Any) -> None:
+    for step in path[:-1]:
+        inner = into.setdefault(step, {})
+        if not isinstance(inner, dict):
+            return
+        into = inner
+    into[path[-1]] = value
+
+
+def in_order(value: Any) -> list[Any]:
+    """Return the entries of a list that attributes spell as an object with numbers for names."""
+    if not isinstance(value, dict):
+        return []
+    return [value[name] for name in sorted((name for name in value if name.isdecimal()), key=int)]
