@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from ctxsim.errors import InputError
+from ctxsim.readers.source import parquet
 from ctxsim.readers.source.database import MAGIC, Database, tables
 from ctxsim.readers.source.source import Source
 from ctxsim.readers.source.values import json_document, json_values
 
 SAMPLE_RECORDS = 40
 SAMPLE_BYTES = 1 << 20
-
-PARQUET = b"PAR1"
-"""How a Parquet file begins, and ends: https://parquet.apache.org/docs/file-format/"""
 
 
 class Sample:
@@ -47,7 +45,12 @@ class Sample:
     @property
     def parquet(self) -> bool:
         """Whether it is a Parquet file."""
-        return self.start.startswith(PARQUET)
+        return self.start.startswith(parquet.MAGIC)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of a Parquet file's columns; () for what is none."""
+        return tuple(parquet.parquet_columns(self.source)) if self.parquet else ()
 
     @property
     def database(self) -> bool:

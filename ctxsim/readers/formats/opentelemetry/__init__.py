@@ -23,8 +23,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxsim.readers.assembly.spans import Event, Span, conversations
-from ctxsim.readers.formats.opentelemetry.spans import is_export, is_sdk_span, key_of, spans_of
+from ctxsim.readers.formats.opentelemetry.spans import ROW, is_export, is_page, is_row, is_sdk_span, key_of, spans_of
 from ctxsim.readers.source import Sample, Source
+from ctxsim.readers.source.parquet import parquet_rows
 from ctxsim.transcript import Transcript
 
 NAME = "opentelemetry"
@@ -35,17 +36,23 @@ VERSIONS = (
     "Traceloop's attributes before 0.50"
 )
 READS = (
-    "OTLP JSON with spans and log records, one a line or one document; spans as SDKs print and Phoenix exports them."
+    "OTLP JSON with spans and log records, one a line or one document; spans as SDKs print them. Of Phoenix: spans of "
+    "its client, frames of spans as Parquet or JSON lines, pages of its server (tried on what Phoenix 20.26.1 gave)."
 )
-NOT_READ = "OTLP as protobuf, metrics, spans of tools and retrievers, requests whose content was not captured."
+NOT_READ = (
+    "OTLP as protobuf, frames of spans as CSV, metrics, spans of tools and retrievers, requests whose content was not "
+    "captured."
+)
 
 
 def matches(sample: Sample) -> bool:
-    """Exports of OTLP, or spans with a context and attributes."""
+    """Exports of OTLP, spans with a context and attributes, and Phoenix's rows and pages of spans."""
+    if sample.parquet:
+        return ROW.issubset(sample.columns)
     first = sample.records[0] if sample.records else None
     if isinstance(first, list):
         first = first[0] if first else None
-    return is_export(first) or is_sdk_span(first)
+    return is_export(first) or is_sdk_span(first) or is_row(first) or is_page(first)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
@@ -55,8 +62,10 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _spans(source: Source, sample: Sample, notes: list[str]) -> list[Span]:
-    if sample.document is None:
-        values: Iterator[Any] = (record.value for record in source.records(notes))
+    if sample.parquet:
+        values: Iterator[Any] = (row for _, row in parquet_rows(source, sample.columns))
+    elif sample.document is None:
+        values = (record.value for record in source.records(notes))
     else:
         values = iter(sample.document if isinstance(sample.document, list) else [sample.document])
     spans: list[Span] = []

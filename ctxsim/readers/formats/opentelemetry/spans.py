@@ -1,17 +1,25 @@
 """Spans and their events, from the JSON of OTLP, of the SDKs, and of Phoenix.
 
 Documentation: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding,
-https://opentelemetry.io/docs/specs/otel/trace/sdk_exporters/stdout/
+https://opentelemetry.io/docs/specs/otel/trace/sdk_exporters/stdout/,
+https://arize.com/docs/phoenix/tracing/how-to-tracing/importing-and-exporting-traces/extract-data-from-spans
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from ctxsim.readers.assembly.spans import Attributes, Event, Span
 from ctxsim.readers.assembly.spans.span import flat
 from ctxsim.readers.source import time_s
+
+ROW = frozenset(("context.span_id", "context.trace_id", "parent_id", "span_kind"))
+"""Columns of Phoenix's frame of spans; attributes are others."""
+
+_PAGED = frozenset(("span_id", "trace_id", "attributes", "start_time_unix_nano"))
+_KIND = "openinference.span.kind"
 
 
 def is_export(value: Any) -> bool:
@@ -31,10 +39,27 @@ def is_sdk_span(value: Any) -> bool:
     )
 
 
+def is_row(value: Any) -> bool:
+    """Whether a JSON value is a row of Phoenix's frames of spans: what is nested elsewhere stands in columns."""
+    return isinstance(value, dict) and value.keys() >= ROW
+
+
+def is_page(value: Any) -> bool:
+    """Whether a JSON value is a page of OTLP spans as Phoenix's server hands them out, in snake case."""
+    spans = value.get("data") if isinstance(value, dict) else None
+    return isinstance(spans, list) and any(isinstance(span, dict) and span.keys() >= _PAGED for span in spans)
+
+
 def spans_of(value: Any) -> Iterator[Span | tuple[str, Event]]:
     """Return the spans of one JSON value, and its log records as events with the key of their span."""
     if is_sdk_span(value):
         yield _sdk_span(value)
+        return
+    if is_row(value):
+        yield _sdk_span(_nested_row(value))
+        return
+    if is_page(value):
+        yield from (_otlp_span(_in_camel_case(span)) for span in _list(value, "data"))
         return
     for resource in _list(value, "resourceSpans"):
         for scope in _list(resource, "scopeSpans") or _list(resource, "instrumentationLibrarySpans"):
@@ -79,15 +104,45 @@ def _otlp_span(span: dict[str, Any]) -> Span:
 def _sdk_span(span: dict[str, Any]) -> Span:
     context = span["context"]
     events = [Event(str(event.get("name", "")), flat(event.get("attributes") or {})) for event in _list(span, "events")]
+    attributes = dict(flat(span["attributes"]))
+    if isinstance(span.get("span_kind"), str):
+        # Phoenix takes it out of the attributes.
+        attributes.setdefault(_KIND, span["span_kind"])
     return Span(
         str(context.get("trace_id", "")),
         str(context["span_id"]),
         str(span.get("parent_id") or ""),
         str(span.get("name", "")),
         time_s(span.get("start_time")),
-        flat(span["attributes"]),
+        attributes,
         events,
     )
+
+
+def _nested_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as the span that it was."""
+    span: dict[str, Any] = {"context": {}, "attributes": {}}
+    for name, value in row.items():
+        where, _, inner = name.partition(".")
+        if where in span and inner:
+            span[where][inner] = value
+        elif value is not None:
+            span[name] = value.isoformat() if isinstance(value, datetime) else value
+    return span
+
+
+def _in_camel_case(value: Any) -> Any:
+    """What Phoenix hands out in snake case and with nulls, as OTLP spells it."""
+    if isinstance(value, list):
+        return [_in_camel_case(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    return {_camel(name): _in_camel_case(entry) for name, entry in value.items() if entry is not None}
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
 
 
 def _nanoseconds(value: Any) -> float | None:

@@ -35,15 +35,9 @@ from ctxsim.readers.formats.trajectories.messages import (
     plain_chat,
     without_nulls,
 )
-from ctxsim.readers.formats.trajectories.rows import (
-    COLUMNS,
-    ROWS_AT_ONCE,
-    Row,
-    json_rows,
-    parquet_columns,
-    parquet_rows,
-)
+from ctxsim.readers.formats.trajectories.rows import COLUMNS, Row, json_rows, table_rows
 from ctxsim.readers.source import Sample, Source, compact_json
+from ctxsim.readers.source.parquet import ROWS_AT_ONCE
 from ctxsim.transcript import Transcript
 
 NAME = "trajectories"
@@ -100,14 +94,14 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per row. Raises InputError if no column holds messages, or if the one asked for doesn't."""
     notes: list[str] = []
     column = source.column or _column_of(source, sample)
-    rows = parquet_rows(source, column) if sample.parquet else json_rows(source, sample, notes)
+    rows = table_rows(source, column) if sample.parquet else json_rows(source, sample, notes)
     held: Assembly | None = None
     bad: list[str] = []
     number = 0
     for number, row in enumerate(rows, 1):
         messages = _messages(row.value.get(column))
         if number == 1 and column not in row.value:
-            names = parquet_columns(source) if sample.parquet else list(row.value)
+            names = sample.columns or list(row.value)
             raise InputError(source.name, f"has no column '{column}', but {_listed(names)}")
         try:
             if not looks_like_messages(messages):
@@ -132,9 +126,9 @@ def _column_of(source: Source, sample: Sample) -> str:
     """The usual column that holds messages in the first rows."""
     if not sample.parquet:
         return _usual(_first(sample)) or ""
-    names = parquet_columns(source)
+    names = sample.columns
     for name in COLUMNS:
-        rows = islice(parquet_rows(source, name), ROWS_AT_ONCE) if name in names else iter(())
+        rows = islice(table_rows(source, name), ROWS_AT_ONCE) if name in names else iter(())
         if any(looks_like_messages(_messages(row.value.get(name))) for row in rows):
             return name
     raise NotATranscript(

@@ -1,0 +1,181 @@
+"""Requests and responses in the looser forms in which observing products keep them, as bodies of an API.
+
+An input is a body, a list of messages or of Responses items, one message, or a text; an output is a body, a list of
+choices, of messages or of Responses items, one message, or a text; each may be JSON as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly.requests.bodies import api_of
+from ctxsim.readers.assembly.spans.span import Span
+from ctxsim.readers.source import Sample, Source, time_s
+
+MODEL, AGENT, OTHER = "LLM", "AGENT", "CHAIN"
+"""Kinds of spans, in the words of OpenInference."""
+
+_ITEMS = ("function_call", "function_call_output", "reasoning", "item_reference")
+_SIDES = ("messages", "contents", "input")
+
+
+def decoded(value: Any) -> Any:
+    """Return a value, or what it is the JSON text of."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError):
+        return value
+
+
+class Rows(NamedTuple):
+    """How a product's rows are told, and the names under which they may be nested in others."""
+
+    told: Callable[[Mapping[str, Any]], bool]
+    nested: tuple[str, ...]
+
+    def begin(self, sample: Sample) -> bool:
+        """Whether there is such a row among the first ones of a sample."""
+        return any(self.told(row) for record in sample.records[:3] for row in islice(self._all(record), 3))
+
+    def read(self, source: Source, sample: Sample, notes: list[str]) -> Iterator[Mapping[str, Any]]:
+        """Return the rows of a document or of JSON lines, in order; what was left out is noted at the end."""
+        values = (record.value for record in source.records(notes)) if sample.document is None else [sample.document]
+        others = 0
+        for value in values:
+            for row in self._all(value):
+                if self.told(row):
+                    yield row
+                others += not self.told(row)
+        if others:
+            notes.append(f"{others} row(s) of another kind left out")
+
+    def _all(self, value: Any) -> Iterator[Mapping[str, Any]]:
+        """The objects in a JSON value that hold no rows themselves; it may be nested deeper than calls may be."""
+        waiting = [value]
+        while waiting:
+            held = waiting.pop()
+            if isinstance(held, list):
+                waiting += reversed(held)
+            elif isinstance(held, dict):
+                inside = () if self.told(held) else [held[name] for name in self.nested if name in held]
+                waiting += reversed(inside)
+                if not inside:
+                    yield held
+
+
+def first(row: Mapping[str, Any], *names: str) -> Any:
+    """Return what stands under the first of these names that a row has; None if it has none."""
+    return next((row[name] for name in names if row.get(name) is not None), None)
+
+
+def text(value: Any) -> str:
+    """Return a text; '' for what is none."""
+    return value if isinstance(value, str) else ""
+
+
+def table(value: Any) -> Mapping[str, Any]:
+    """Return an object, also from its JSON text; {} for what is none."""
+    found = decoded(value)
+    return found if isinstance(found, dict) else {}
+
+
+def span(
+    kind: str,
+    ids: tuple[Any, Any, Any],
+    started: Any,
+    sent: Any,
+    answered: Any,
+    model: Any = "",
+    tools: Any = None,
+    counts: Mapping[str, Any] | None = None,
+    cost_usd: Any = None,
+    session: Any = None,
+) -> Span:
+    """Return a product's row as a span: ids of trace, span and parent, what was sent and answered, tokens by name.
+
+    `started` is an ISO 8601 time or epoch seconds. `counts` are `prompt`, `completion`, `read`, `written`, `reasoning`.
+    """
+    trace, own, parent = (str(one or "") for one in ids)
+    attributes: dict[str, Any] = {"openinference.span.kind": kind, "llm.model_name": text(model)}
+    if kind == MODEL:
+        attributes |= _bodies(decoded(sent), decoded(answered), text(model), decoded(tools))
+    for name, key in _COUNTED.items():
+        # Where nobody counted some write zeros.
+        if counts and counts.get("prompt") and counts.get(name) is not None:
+            attributes[key] = counts[name]
+    attributes["llm.cost.total"] = dollars(cost_usd)
+    if session:
+        attributes["session.id"] = str(session)
+    seconds = started if isinstance(started, int | float) else time_s(started)
+    return Span(trace, own, parent, "", seconds, attributes, [])
+
+
+_COUNTED = {
+    "prompt": "llm.token_count.prompt",
+    "completion": "llm.token_count.completion",
+    "read": "llm.token_count.prompt_details.cache_read",
+    "written": "llm.token_count.prompt_details.cache_write",
+    "reasoning": "llm.token_count.completion_details.reasoning",
+}
+
+
+def _bodies(sent: Any, answered: Any, model: str, tools: Any) -> dict[str, Any]:
+    """`input.value` and `output.value` as bodies of one API; {} if they are no request and no response."""
+    response = _response(answered)
+    api = api_of(response) if response else None
+    if api is None:
+        return {}
+    side = {"responses": "input", "gemini": "contents"}.get(api, "messages")
+    request = _request(sent, side)
+    if request is None:
+        return {}
+    request.setdefault("model", model)
+    if isinstance(tools, list) and "tools" not in request:
+        request["tools"] = tools
+    return {"input.value": request, "output.value": response}
+
+
+def _request(sent: Any, side: str) -> dict[str, Any] | None:
+    if isinstance(sent, dict):
+        if any(isinstance(sent.get(name), list | str) for name in _SIDES):
+            # What a client was not given stands there as some text.
+            lists = ("messages", "contents", "tools")
+            return {name: held for name, held in sent.items() if name not in lists or isinstance(held, list)}
+        return {side: [sent]} if _is_message(sent) else None
+    if isinstance(sent, list) and sent and all(isinstance(entry, dict) for entry in sent):
+        return {side: sent} if all(map(_is_message, sent)) or side == "input" else None
+    return {side: [{"role": "user", "content": sent}]} if isinstance(sent, str) and sent else None
+
+
+def _response(answered: Any) -> dict[str, Any] | None:
+    if isinstance(answered, str):
+        return _choice({"role": "assistant", "content": answered}) if answered else None
+    if isinstance(answered, dict):
+        if api_of(answered) is not None:
+            return answered
+        return _choice(answered) if _is_message(answered) else None
+    if not isinstance(answered, list) or not all(isinstance(entry, dict) for entry in answered) or not answered:
+        return None
+    if all(isinstance(entry.get("message"), dict) for entry in answered):
+        return {"choices": answered}
+    if any(entry.get("type") in _ITEMS or (entry.get("type") == "message") for entry in answered):
+        return {"output": answered}
+    said = [entry for entry in answered if _is_message(entry)]
+    return _choice(said[-1]) if said else None
+
+
+def _choice(message: dict[str, Any]) -> dict[str, Any]:
+    return {"choices": [{"message": message}]}
+
+
+def _is_message(value: Any) -> bool:
+    return (
+        isinstance(value, dict) and isinstance(value.get("role"), str) and ("content" in value or "tool_calls" in value)
+    )

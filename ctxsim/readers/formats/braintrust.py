@@ -1,0 +1,90 @@
+"""Braintrust's logs: one row a span, as its API fetches them and its pages download them.
+
+Documentation: https://www.braintrust.dev/docs/reference/api/Logs, https://www.braintrust.dev/docs/guides/traces
+
+    {"id": "e1", "span_id": "s2", "root_span_id": "s1", "span_parents": ["s1"], "span_attributes": {"type": "llm"},
+     "input": [{"role": "user", "content": "Any mail?"}], "metadata": {"model": "m"},
+     "output": [{"message": {"role": "assistant", "content": "Two."}}],
+     "metrics": {"start": 1767225600.0, "prompt_tokens": 40, "completion_tokens": 2}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ctxsim.readers.assembly.spans import Span, conversations
+from ctxsim.readers.assembly.spans.products import MODEL, OTHER, Rows, first, span, table
+from ctxsim.readers.source import Sample, Source
+from ctxsim.transcript import Transcript
+
+NAME = "braintrust"
+TITLE = "Braintrust logs"
+DOCS = "https://www.braintrust.dev/docs/reference/api/Logs"
+VERSIONS = (
+    "events of 2026 by the API's documentation; tried on rows that the Python SDK 0.47.0 sent: no export of a server"
+)
+READS = (
+    "Events as JSON lines, lists, or pages with `events` or `data`: model calls with messages, tools, usage, costs and "
+    "times. Parts of a row that the SDK sent apart are put together."
+)
+NOT_READ = (
+    "CSV and Parquet downloads, scores, attachments, which agent inside another asked (no type says so). Names in tool "
+    "definitions come in the SDK's order, not in the client's."
+)
+
+_FIELDS = ("span_id", "root_span_id")
+
+
+def matches(sample: Sample) -> bool:
+    """Rows with a span, a root span and metrics or attributes of the span."""
+    return _ROWS.begin(sample)
+
+
+def _is_row(row: Mapping[str, Any]) -> bool:
+    return all(isinstance(row.get(name), str) for name in _FIELDS) and any(
+        isinstance(held, Mapping) for held in (row.get("span_attributes"), row.get("metrics"))
+    )
+
+
+_ROWS = Rows(_is_row, ("events", "data", "rows"))
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per conversation."""
+    notes: list[str] = []
+    merged: dict[str, dict[str, Any]] = {}
+    for row in _ROWS.read(source, sample, notes):
+        _merge(merged.setdefault(str(row.get("id") or row["span_id"]), {}), row)
+    yield from conversations(source.name, NAME, [_span(row) for row in merged.values()], notes)
+
+
+def _merge(into: dict[str, Any], row: Mapping[str, Any]) -> None:
+    """Add what a later record of a row says: objects are merged, everything else replaced."""
+    for name, value in row.items():
+        if isinstance(value, dict) and isinstance(into.get(name), dict):
+            into[name] = into[name] | value
+        elif value is not None:
+            into[name] = value
+
+
+def _span(row: Mapping[str, Any]) -> Span:
+    metadata, metrics, attributes = (table(row.get(name)) for name in ("metadata", "metrics", "span_attributes"))
+    parents = row.get("span_parents")
+    return span(
+        MODEL if attributes.get("type") == "llm" else OTHER,
+        (row["root_span_id"], row["span_id"], parents[0] if isinstance(parents, list) and parents else ""),
+        first(metrics, "start") or row.get("created"),
+        row.get("input"),
+        row.get("output"),
+        model=metadata.get("model"),
+        tools=metadata.get("tools"),
+        counts={
+            "prompt": metrics.get("prompt_tokens"),
+            "completion": metrics.get("completion_tokens"),
+            "read": metrics.get("prompt_cached_tokens"),
+            "written": metrics.get("prompt_cache_creation_tokens"),
+            "reasoning": metrics.get("completion_reasoning_tokens"),
+        },
+        cost_usd=metrics.get("estimated_cost"),
+    )

@@ -1,0 +1,98 @@
+"""Langfuse's observations: exports of its tables and of its blob storage, traces and pages of its API.
+
+Documentation: https://langfuse.com/docs/api-and-data-platform/features/export-from-ui,
+https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields, https://api.reference.langfuse.com
+
+    {"id": "o1", "traceId": "t1", "type": "GENERATION", "parentObservationId": null,
+     "startTime": "2026-01-01T12:00:00Z", "model": "m",
+     "input": {"messages": [{"role": "user", "content": "Any mail?"}]},
+     "output": {"role": "assistant", "content": "Two."}, "usageDetails": {"input": 40, "output": 2, "total": 42}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ctxsim.readers.assembly.spans import Span, conversations
+from ctxsim.readers.assembly.spans.products import AGENT, MODEL, OTHER, Rows, first, span, table
+from ctxsim.readers.source import Sample, Source
+from ctxsim.transcript import Transcript
+
+NAME = "langfuse"
+TITLE = "Langfuse observations"
+DOCS = "https://langfuse.com/docs/api-and-data-platform/features/export-from-ui"
+VERSIONS = (
+    "fields of API v1 and v2 and of the exports, 2024 to 2026, by their documentation; tried on what the Python SDK "
+    "5.0.4 recorded, put into these fields: no export of a server"
+)
+READS = (
+    "Observations as JSON lines, lists, pages, traces or sessions with their observations; generations with messages, "
+    "tools, usage, costs; agents inside agents as children."
+)
+NOT_READ = "CSV, scores, prompts' versions; inputs that are no messages; what a download leaves out as too large."
+
+_TYPES = {"GENERATION": MODEL, "AGENT": AGENT}
+_PARENT = ("parentObservationId", "parent_observation_id")
+
+
+def matches(sample: Sample) -> bool:
+    """Rows with a type, a trace and a field for the parent observation."""
+    return _ROWS.begin(sample)
+
+
+def _is_row(row: Mapping[str, Any]) -> bool:
+    return (
+        isinstance(row.get("type"), str)
+        and bool(first(row, "traceId", "trace_id"))
+        and any(name in row for name in _PARENT)
+    )
+
+
+_ROWS = Rows(_is_row, ("data", "observations", "trace", "traces"))
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per conversation."""
+    notes: list[str] = []
+    spans = [_span(row) for row in _ROWS.read(source, sample, notes)]
+    yield from conversations(source.name, NAME, spans, notes)
+
+
+def _span(row: Mapping[str, Any]) -> Span:
+    costs = table(first(row, "costDetails", "cost_details"))
+    return span(
+        _TYPES.get(row["type"].upper(), OTHER),
+        (first(row, "traceId", "trace_id"), row.get("id"), first(row, *_PARENT)),
+        first(row, "startTime", "start_time"),
+        row.get("input"),
+        row.get("output"),
+        model=first(row, "model", "providedModelName", "provided_model_name"),
+        counts=_counts(table(first(row, "usageDetails", "usage_details", "usage"))),
+        cost_usd=first(row, "totalCost", "total_cost", "calculatedTotalCost") or costs.get("total"),
+        session=first(row, "sessionId", "session_id"),
+    )
+
+
+def _counts(details: Mapping[str, Any]) -> dict[str, int]:
+    """Tokens by what Langfuse calls them: parts of the input and of the output that add up, under open names."""
+    counted = {name: held for name, held in details.items() if isinstance(held, int) and not isinstance(held, bool)}
+    if "prompt_tokens" in counted:
+        whole, made = {"prompt_tokens"}, {"completion_tokens"}
+    else:
+        whole = {name for name in counted if name.startswith("input") or name.endswith("input_tokens")}
+        made = {name for name in counted if name.startswith("output")}
+    if not whole:
+        return {}
+    parts = {
+        "prompt": whole,
+        "completion": made,
+        "read": {name for name in counted if "cache" in name and not _is_written(name)},
+        "written": {name for name in counted if _is_written(name)},
+        "reasoning": {name for name in counted if "reasoning" in name},
+    }
+    return {part: sum(counted[name] for name in names if name in counted) for part, names in parts.items() if names}
+
+
+def _is_written(name: str) -> bool:
+    return "cache_creation" in name or "cache_write" in name

@@ -1,0 +1,87 @@
+"""Calls of W&B Weave: one row a call of a traced function, as its server streams them and its pages export them.
+
+Documentation: https://docs.wandb.ai/weave/guides/tracking/call-schema-reference,
+https://docs.wandb.ai/weave/guides/tracking/querying-calls
+
+    {"id": "c2", "trace_id": "t1", "parent_id": "c1", "op_name": "weave:///ann/mail/op/openai.chat.completions.create:x",
+     "started_at": "2026-01-01T12:00:00Z", "attributes": {"weave": {"kind": "llm"}},
+     "inputs": {"model": "m", "messages": [{"role": "user", "content": "Any mail?"}]},
+     "output": {"choices": [{"message": {"role": "assistant", "content": "Two."}}],
+       "usage": {"prompt_tokens": 40, "completion_tokens": 2}}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ctxsim.readers.assembly.requests.bodies import api_of, looks_like_request
+from ctxsim.readers.assembly.spans import Span, conversations
+from ctxsim.readers.assembly.spans.products import AGENT, MODEL, OTHER, Rows, first, span, table
+from ctxsim.readers.source import Sample, Source
+from ctxsim.transcript import Transcript
+
+NAME = "weave"
+TITLE = "W&B Weave calls"
+DOCS = "https://docs.wandb.ai/weave/guides/tracking/querying-calls"
+VERSIONS = "the call schema of 2026; tried on the calls that the Python SDK 0.54.0 sent: no export of a server"
+READS = (
+    "Calls as JSON lines, lists or batches: those of model clients with the whole request and response, usage, costs "
+    "where the server adds them, times; agents inside agents as children where calls are marked as agents."
+)
+NOT_READ = "CSV, feedback, files and objects behind references, calls of functions that only contain a model's."
+
+_FIELDS = ("op_name", "trace_id", "started_at", "inputs")
+_COSTS = ("prompt_tokens_total_cost", "completion_tokens_total_cost")
+
+
+def matches(sample: Sample) -> bool:
+    """Rows with the operation's name, its trace, its start and its inputs."""
+    return _ROWS.begin(sample)
+
+
+def _is_row(row: Mapping[str, Any]) -> bool:
+    return all(row.get(name) is not None for name in _FIELDS)
+
+
+_ROWS = Rows(_is_row, ("batch", "calls", "data"))
+
+
+def read(source: Source, sample: Sample) -> Iterator[Transcript]:
+    """Return one transcript per conversation."""
+    notes: list[str] = []
+    spans = [_span(row) for row in _ROWS.read(source, sample, notes)]
+    yield from conversations(source.name, NAME, spans, notes)
+
+
+def _span(row: Mapping[str, Any]) -> Span:
+    inputs, summary = table(row["inputs"]), table(row.get("summary"))
+    usage = [used for used in table(summary.get("usage")).values() if isinstance(used, dict)]
+    counted = usage[0] if len(usage) == 1 else {}
+    details = table(counted.get("prompt_tokens_details"))
+    costs = [made for made in table(table(summary.get("weave")).get("costs")).values() if isinstance(made, dict)]
+    return span(
+        _kind(row, inputs),
+        (row["trace_id"], row.get("id"), row.get("parent_id")),
+        row["started_at"],
+        inputs,
+        row.get("output"),
+        model=inputs.get("model"),
+        counts={
+            "prompt": first(counted, "prompt_tokens", "input_tokens"),
+            "completion": first(counted, "completion_tokens", "output_tokens"),
+            "read": first(counted, "cache_read_input_tokens") or details.get("cached_tokens"),
+            "written": counted.get("cache_creation_input_tokens"),
+        },
+        cost_usd=sum(made.get(name) or 0.0 for made in costs for name in _COSTS) if costs else None,
+        session=row.get("thread_id"),
+    )
+
+
+def _kind(row: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
+    """What a call is; before calls said so, one with a request of an API that gave a response of one is a model's."""
+    told = table(table(row.get("attributes")).get("weave")).get("kind")
+    if isinstance(told, str):
+        return {"llm": MODEL, "agent": AGENT}.get(told, OTHER)
+    answered = table(row.get("output"))
+    return MODEL if looks_like_request(inputs) and api_of(answered) is not None else OTHER

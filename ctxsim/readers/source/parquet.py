@@ -1,0 +1,57 @@
+"""Rows of Parquet files, a few at a time.
+
+Documentation: https://parquet.apache.org/docs/file-format/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from ctxsim.errors import InputError
+
+if TYPE_CHECKING:
+    from ctxsim.readers.source.source import Source
+
+MAGIC = b"PAR1"
+"""How a Parquet file begins, and ends."""
+
+ROWS_AT_ONCE = 16
+BUFFER_BYTES = 1 << 20
+
+
+def parquet_columns(source: Source) -> list[str]:
+    """Return the names of a Parquet file's columns. Raises InputError if it can't be read."""
+    with _parquet(source) as file:
+        return list(file.schema_arrow.names)
+
+
+def parquet_rows(source: Source, columns: Collection[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Return the rows of a Parquet file with their numbers, from 1, and those of these columns that it has."""
+    import pyarrow
+
+    with _parquet(source) as file:
+        wanted = [name for name in file.schema_arrow.names if name in columns]
+        number = 0
+        try:
+            for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=wanted, use_threads=False):
+                for value in batch.to_pylist():
+                    number += 1
+                    yield number, value
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{source.name} row {number + 1}", f"cannot be read: {error}") from error
+
+
+def _parquet(source: Source) -> Any:
+    import pyarrow
+    from pyarrow import parquet
+
+    where: Any = source.open() if source.path is None or source.member or source.path.suffix != ".parquet" else None
+    if where is not None and not where.seekable():
+        where = pyarrow.BufferReader(source.content())
+    try:
+        return parquet.ParquetFile(
+            where if where is not None else cast(Any, source.path), pre_buffer=False, buffer_size=BUFFER_BYTES
+        )
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(source.name, f"is a damaged Parquet file: {error}") from error
