@@ -194,3 +194,10 @@ def test_traceloops_older_attributes(tmp_path: Path) -> None:
 
 def test_a_file_without_any_request_to_a_model(tmp_path: Path) -> None:
     assert one(tmp_path, {"resourceSpans": []}).notes == ("no model response is recorded",)
+
+
+def test_an_answer_is_the_models_whatever_role_it_has(tmp_path: Path) -> None:
+    attributes = {"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "user",
+                  "llm.output_messages.0.message.content": "Two."}  # fmt: skip
+    span = {"name": "x", "context": {"trace_id": "t", "span_id": "s"}, "parent_id": None, "attributes": attributes}
+    assert said(one(tmp_path, span)) == [("assistant", "", "Two.")]

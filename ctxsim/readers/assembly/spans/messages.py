@@ -70,8 +70,13 @@ def exchange(span: Span, where: str) -> Exchange | None:
     for message in sent:
         _add(made, message)
     made.tools += _tools(attributes)
-    reply = tuple(part for message in answered for part in message.parts)
+    # Whatever role it has there: what was answered is the model's.
+    reply = tuple(_by_model(part) for message in answered for part in message.parts)
     return Exchange(made, reply, usage(attributes), model)
+
+
+def _by_model(part: Part) -> Part:
+    return msgspec.structs.replace(part, kind="assistant") if part.kind == "user" else part
 
 
 def _bodies(attributes: Attributes, where: str) -> Exchange | None:

@@ -128,7 +128,7 @@ class _Reading:
         for message in messages:
             for piece in message.content if message.role == "assistant" else ():
                 parts += self._part(piece)
-        spent = next(self.spent, Spent(self.session.model.model_name, None))
+        spent = next(self.spent, Spent(self.session.model.model_name))
         model = spent.model or self.session.model.model_name
         self.assembly.response(parts, spent.usage, messages[0].time_s, model, self.whole)
         for message in messages:

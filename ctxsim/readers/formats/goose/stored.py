@@ -11,11 +11,11 @@ import msgspec
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.assembly.stores import cell
+from ctxsim.readers.source import convert
 from ctxsim.transcript import Usage
 
 Tables = Mapping[str, frozenset[str]]
 
-_LEDGER = ("model", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost")
 # Newer tables count milliseconds, older ones seconds: as Goose itself tells them apart.
 _MILLISECONDS = 10_000_000_000
 
@@ -83,8 +83,22 @@ class Message(msgspec.Struct):
 class Spent(msgspec.Struct):
     """One request in the ledger."""
 
-    model: str
-    usage: Usage | None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cost: Any = None
+
+    @property
+    def usage(self) -> Usage | None:
+        """Usage of the whole prompt: some providers' `input_tokens` are those outside of the cache."""
+        prompt, read, written = self.input_tokens, self.cache_read_tokens, self.cache_write_tokens
+        if not prompt:
+            return None
+        beside = (read or 0) + (written or 0)
+        whole = prompt if beside <= prompt else prompt + beside
+        return Usage(whole, self.output_tokens, read, written).costing(dollars(self.cost))
 
 
 class Session(msgspec.Struct):
@@ -111,12 +125,13 @@ def stored(found: sqlite3.Connection, tables: Tables, session: str, name: str) -
     kept = dict(zip(told, row[1:] if row else (), strict=False))
     config = kept.get("model_config_json")
     model = cell(config, Model, f"{name} model_config_json") if config else Model()
-    return Session(messages, _ledger(found, tables, session), model, dollars(kept.get("accumulated_cost")))
+    return Session(messages, _ledger(found, tables, session, name), model, dollars(kept.get("accumulated_cost")))
 
 
 def _message(row: Any, where: str) -> Message:
     number, own, role, content, made, shown = row
     pieces = cell(content, list[Content], where)
+    made = convert(made, float, where)
     seconds = made / 1000 if made > _MILLISECONDS else made
     metadata = cell(shown, Metadata, f"{where} metadata_json") if shown else Metadata()
     if role not in ("user", "assistant"):
@@ -124,21 +139,15 @@ def _message(row: Any, where: str) -> Message:
     return Message(own or str(number), role, pieces, metadata, seconds)
 
 
-def _ledger(found: sqlite3.Connection, tables: Tables, session: str) -> list[Spent]:
+def _ledger(found: sqlite3.Connection, tables: Tables, session: str, name: str) -> list[Spent]:
     columns = tables.get("usage_ledger", frozenset())
-    if not columns.issuperset((*_LEDGER, "is_compaction", "cost_source")):
+    if not columns.issuperset((*Spent.__struct_fields__, "is_compaction", "cost_source")):
         return []
+    told = ", ".join(Spent.__struct_fields__)
     rows = found.execute(
-        f"SELECT {', '.join(_LEDGER)} FROM usage_ledger WHERE session_id = ? AND NOT COALESCE(is_compaction, 0) "
+        f"SELECT {told} FROM usage_ledger WHERE session_id = ? AND NOT COALESCE(is_compaction, 0) "
         "AND COALESCE(cost_source, '') != 'carried_forward' ORDER BY id",
         (session,),
     )
-    return [Spent(model or "", _usage(*counts)) for model, *counts in rows]
-
-
-def _usage(prompt: int | None, made: int | None, read: int | None, written: int | None, cost: Any) -> Usage | None:
-    """Usage of the whole prompt: some providers' `input_tokens` are those outside of the cache."""
-    if not prompt:
-        return None
-    beside = (read or 0) + (written or 0)
-    return Usage(prompt if beside <= prompt else prompt + beside, made, read, written).costing(dollars(cost))
+    where = f"{name} usage_ledger"
+    return [convert(dict(zip(Spent.__struct_fields__, row, strict=True)), Spent, where) for row in rows]
