@@ -90,7 +90,7 @@ def said(transcript: Transcript) -> list[tuple[str, str]]:
 
 
 def test_calls_of_one_response_stand_in_several_messages_with_one_id(store: Store) -> None:
-    store.session()
+    store.session(accumulated_cost=1.5)
     store.say("user", text("Any mail?"))
     store.say("assistant", {"type": "thinking", "thinking": "Where?", "signature": ""}, text("I look."), own="r1")
     store.say("assistant", asks("c1", q="mail"), own="r1")
@@ -124,6 +124,7 @@ def test_calls_of_one_response_stand_in_several_messages_with_one_id(store: Stor
         ("other", 9000, 1002), ("other", 9000, 1007), ("other", 9000, 1009),
     ]  # fmt: skip
     assert transcript.name == f"{store.path}#s"
+    # the requests have their own costs
     assert not transcript.head.recorded and transcript.cost_usd is None
 
 

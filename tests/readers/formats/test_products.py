@@ -138,16 +138,16 @@ def test_parts_of_usage_add_up_under_langfuses_names(tmp_path: Path) -> None:
     counted = [row for row in rows if row["type"] == "GENERATION"]
     counted[0]["usageDetails"] = {"input": 30, "input_cached_tokens": 10, "output": 4, "output_reasoning_tokens": 3}
     counted[1]["usageDetails"] = {
-        "input": 5,
-        "cache_read_input_tokens": 80,
+        "input": 50,
+        "cache_read_input_tokens": 20,
         "cache_creation_input_tokens": 7,
         "output": 2,
     }
     counted[2]["usageDetails"] = {"prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 99}
     used = [call.usage for call in one(tmp_path, rows, "langfuse").calls]
     costs = [0.0056, 0.0125, 0.0187]
-    # 30 + 10, 4 + 3; 5 + 80 + 7
-    parts = [Usage(40, 7, 10, None, 3), Usage(92, 2, 80, 7), Usage(90, 9)]
+    # 30 + 10, 4 + 3; 50 + 20 + 7: cached tokens stand beside the input
+    parts = [Usage(40, 7, 10, None, 3), Usage(77, 2, 20, 7), Usage(90, 9)]
     assert [usage and usage.costing(None) for usage in used] == parts
     assert [usage and usage.cost_usd for usage in used] == pytest.approx(costs)
 
@@ -175,6 +175,29 @@ def test_calls_of_weave_that_do_not_say_what_they_are(tmp_path: Path) -> None:
     transcript = one(tmp_path, {"batch": calls}, "weave")
     check(transcript)
     assert [call.usage and call.usage.cost_usd for call in transcript.calls] == [0.75] * 3
+
+
+def test_a_function_around_a_model_is_no_request_of_its_own(tmp_path: Path) -> None:
+    calls = lines("weave")
+    outer = next(call for call in calls if call["parent_id"] is None)
+    outer |= {"inputs": {"model": "m", "messages": [{"role": "user", "content": "Any mail?"}]}, "output": "Two."}
+    models = [call for call in calls if call["attributes"]["weave"].get("kind") == "llm"]
+    models[0]["inputs"]["tools"] = "NOT_GIVEN"
+    transcript = one(tmp_path, calls, "weave")
+    assert len(transcript.calls) == 3
+    assert transcript.notes[0].startswith("3 span(s) that are no request")
+
+
+def test_what_nobody_counted_is_no_usage(tmp_path: Path) -> None:
+    rows = [row | {"prompt_tokens": 0, "completion_tokens": 0} for row in lines("helicone")]
+    for row in rows:
+        del row["response_body"]["usage"]
+    assert [call.usage for call in one(tmp_path, rows, "helicone").calls] == [None] * 3
+    # A frame has a column for what any of its rows has: not a number where one hasn't.
+    frame = lines("phoenix-frame")
+    for row in frame:
+        row |= {"attributes.llm.token_count.prompt": float("nan"), "attributes.output.value": None}
+    assert [call.usage for call in one(tmp_path, frame, "opentelemetry").calls] == [None] * 3
 
 
 def test_bodies_of_helicone_that_were_fetched_beside_the_rows(tmp_path: Path) -> None:
@@ -219,6 +242,7 @@ def test_forms_of_inputs_and_outputs(sent: Any, answered: Any, tmp_path: Path) -
 
 @pytest.mark.parametrize(("sent", "answered"), [
     ({"question": "Any mail?"}, "Two."), ("Any mail?", None), ("Any mail?", {"answer": 2}), ([1, 2], "Two."), ("", ""),
+    ([{"question": "Any mail?"}], "Two."),
 ])  # fmt: skip
 def test_what_is_no_conversation_is_left_out_and_told(sent: Any, answered: Any, tmp_path: Path) -> None:
     row = {"id": "o", "traceId": "t", "type": "GENERATION", "parentObservationId": None,

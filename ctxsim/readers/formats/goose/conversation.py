@@ -198,12 +198,11 @@ def _responses(messages: list[Message]) -> dict[int, int]:
 
 
 def _goes_on(messages: list[Message], number: int, own: str) -> bool:
-    """Whether a message is of the response with that id, or the result of a call in its middle."""
+    """Whether a message is of the response with that id, or a result of its calls."""
     message = messages[number]
     if message.role == "assistant":
         return _says_something(message) and (message.id == own or messages[number - 1].role == "assistant")
-    later = next((one for one in messages[number + 1 :] if one.role == "assistant"), None)
-    return later is not None and later.id == own and any(piece.type == "toolResponse" for piece in message.content)
+    return any(piece.type == "toolResponse" for piece in message.content)
 
 
 def _says_something(message: Message) -> bool:
