@@ -21,6 +21,8 @@ index, both are copied to the temporary folder for the time of reading.
 | `column:NAME:PATH` | tables whose conversations stand in that column; `--column NAME` says so of all paths |
 | `@FILE`, `-`, `*?[` | a list of paths, one a line; standard input; a pattern |
 
+Tables are Parquet, or CSV where that is said: in a folder CSV files are passed over, name them.
+
 Left out of every format: what was never sent to the model (display texts, file snapshots, telemetry). Mended and noted
 everywhere: tool calls without a result (a synthetic result stands for it), results without a call (left out), torn last
 lines, glued records. A history that the agent itself compacted is kept whole, with the compaction: its summary and what

@@ -92,7 +92,7 @@ def _seen(sample: Sample) -> str:
     if sample.database:
         return "an SQLite database with tables " + (", ".join(sorted(sample.tables)[:12]) or "(none)")
     if not sample.records:
-        return "not JSON"
+        return f"a table with columns {', '.join(sample.columns[:12])}" if sample.columns else "not JSON"
     first = sample.records[0]
     if isinstance(first, dict):
         return "JSON object with keys " + (", ".join(list(first)[:12]) or "(none)")

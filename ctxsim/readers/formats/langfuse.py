@@ -27,10 +27,10 @@ VERSIONS = (
     "5.0.4 recorded, put into these fields: no export of a server"
 )
 READS = (
-    "Observations as JSON lines, lists, pages, traces or sessions with their observations; generations with messages, "
-    "tools, usage, costs; agents inside agents as children."
+    "Observations as JSON lines, lists, CSV, pages, traces or sessions with their observations; generations with "
+    "messages, tools, usage, costs; agents inside agents as children."
 )
-NOT_READ = "CSV, scores, prompts' versions; inputs that are no messages; what a download leaves out as too large."
+NOT_READ = "Scores, prompts' versions; inputs that are no messages; what a download leaves out as too large."
 
 _TYPES = {"GENERATION": MODEL, "AGENT": AGENT}
 _PARENT = ("parentObservationId", "parent_observation_id")

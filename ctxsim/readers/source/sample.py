@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source import parquet
+from ctxsim.readers.source import delimited, parquet
 from ctxsim.readers.source.database import MAGIC, Database, tables
 from ctxsim.readers.source.source import Source
 from ctxsim.readers.source.values import json_document, json_values
@@ -49,8 +49,12 @@ class Sample:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of a Parquet file's columns; () for what is none."""
-        return tuple(parquet.parquet_columns(self.source)) if self.parquet else ()
+        """Names of the columns of a table, Parquet or CSV; () for what is none."""
+        return tuple(parquet.parquet_columns(self.source)) if self.parquet else delimited.header(self.start)
+
+    def rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Return the rows of a table with their numbers, from 1."""
+        return parquet.parquet_rows(self.source, self.columns) if self.parquet else delimited.csv_rows(self.source)
 
     @property
     def database(self) -> bool:
@@ -79,7 +83,7 @@ class Sample:
     @cached_property
     def jsonl(self) -> bool:
         """Whether the first line is a JSON value by itself and something follows it."""
-        if self.parquet or self.database:
+        if self.columns or self.database:
             return False
         lines = self.source.lines()
         first = next(lines, None)
@@ -94,7 +98,7 @@ class Sample:
     @cached_property
     def document(self) -> Any:
         """The whole file as one JSON value; None if it's JSONL, an archive or not JSON. Raises InputError if cut."""
-        if self.members or self.parquet or self.database or self.jsonl:
+        if self.members or self.columns or self.database or self.jsonl:
             return None
         data = self.source.content().removeprefix(b"\xef\xbb\xbf")
         start = data.lstrip()[:1]

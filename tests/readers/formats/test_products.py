@@ -97,6 +97,37 @@ def test_a_frame_of_spans_as_parquet(tmp_path: Path) -> None:
     check(transcript)
 
 
+def test_a_frame_of_spans_as_csv(tmp_path: Path) -> None:
+    """What a frame is in CSV is no JSON; the bodies of requests and responses are."""
+    pandas.DataFrame(lines("phoenix-frame")).set_index("context.span_id", drop=False).to_csv(tmp_path / "spans.csv")
+    (transcript,) = found(tmp_path / "spans.csv")
+    check(transcript)
+    assert not any("parent is missing" in note for note in transcript.notes)
+
+
+def test_observations_as_csv(tmp_path: Path) -> None:
+    path = tmp_path / "observations.csv"
+    rows = [_strings(row | {"totalCost": row["costDetails"].get("total")}) for row in lines("langfuse")]
+    pandas.DataFrame(rows).to_csv(path, index=False)
+    (transcript,) = found(path)
+    assert transcript.format == "langfuse"
+    check(transcript)
+    assert transcript.calls[0].usage and transcript.calls[0].usage.cost_usd == pytest.approx(0.0056)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    check(found(path)[0])
+
+
+def test_other_tables_and_cells_over_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "other.csv"
+    path.write_text("name,age,town\nAnn,40,Bern\n")
+    with pytest.raises(InputError, match="that ctxsim knows: a table with columns name, age, town"):
+        found(path)
+    monkeypatch.setenv("CTXSIM_MAX_MB", "0.001")
+    pandas.DataFrame([_strings(row | {"input": "x" * 2000}) for row in lines("langfuse")]).to_csv(path, index=False)
+    with pytest.raises(InputError, match="row 1: cannot be read: field larger than field limit"):
+        found(path)
+
+
 def _strings(row: Json) -> Json:
     """As blob storage and some downloads have them: objects as JSON text."""
     return {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in row.items()}

@@ -8,7 +8,6 @@ https://github.com/traceloop/openllmetry (before 0.50: `gen_ai.prompt.0.content`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
 from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.assembly.requests import Caught
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
-from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, in_order, nested
+from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import Kind, Media, Usage
 
@@ -60,7 +59,7 @@ def exchange(span: Span, where: str) -> Exchange | None:
     model = _text(attributes, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
                   "gen_ai.request.model")  # fmt: skip
     if (whole := _bodies(attributes, where)) is not None:
-        cost = dollars(attributes.get("llm.cost.total"))
+        cost = dollars(finite(attributes.get("llm.cost.total")))
         told = whole.usage.costing(cost) if whole.usage else usage(attributes)
         return whole._replace(usage=told, model=whole.model or model)
     sent, answered = _messages(attributes, span.events)
@@ -267,13 +266,7 @@ def _text(attributes: Attributes, *names: str) -> str:
 
 
 def _number(attributes: Attributes, *names: str) -> int | None:
-    return next((int(value) for name in names if (value := _finite(attributes.get(name))) is not None), None)
-
-
-def _finite(value: Any) -> int | float | None:
-    """A number; None for what is none, as what a frame doesn't know of a row."""
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return value if number else None
+    return next((int(value) for name in names if (value := finite(attributes.get(name))) is not None), None)
 
 
 def usage(attributes: Attributes) -> Usage | None:
@@ -293,4 +286,4 @@ def usage(attributes: Attributes) -> Usage | None:
     # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which are those outside of the cache.
     beside = (read or 0) + (written or 0)
     whole = prompt if beside <= prompt else prompt + beside
-    return Usage(whole, made, read, written, reasoning).costing(dollars(attributes.get("llm.cost.total")))
+    return Usage(whole, made, read, written, reasoning).costing(dollars(finite(attributes.get("llm.cost.total"))))

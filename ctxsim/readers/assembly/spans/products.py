@@ -6,7 +6,7 @@ choices, of messages or of Responses items, one message, or a text; each may be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import msgspec
 
 from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.assembly.requests.bodies import api_of
-from ctxsim.readers.assembly.spans.span import Span
+from ctxsim.readers.assembly.spans.span import Span, finite
 from ctxsim.readers.source import Sample, Source, time_s
 
 MODEL, AGENT, OTHER = "LLM", "AGENT", "CHAIN"
@@ -42,11 +42,18 @@ class Rows(NamedTuple):
 
     def begin(self, sample: Sample) -> bool:
         """Whether there is such a row among the first ones of a sample."""
+        if sample.columns:
+            return self.told(dict.fromkeys(sample.columns, "told"))
         return any(self.told(row) for record in sample.records[:3] for row in islice(self._all(record), 3))
 
     def read(self, source: Source, sample: Sample, notes: list[str]) -> Iterator[Mapping[str, Any]]:
-        """Return the rows of a document or of JSON lines, in order; what was left out is noted at the end."""
-        values = (record.value for record in source.records(notes)) if sample.document is None else [sample.document]
+        """Return the rows of a document, of JSON lines or of a table; what was left out is noted at the end."""
+        if sample.columns:
+            values: Iterable[Any] = (row for _, row in sample.rows())
+        elif sample.document is None:
+            values = (record.value for record in source.records(notes))
+        else:
+            values = [sample.document]
         others = 0
         for value in values:
             for row in self._all(value):
@@ -110,7 +117,7 @@ def span(
         # Where nobody counted some write zeros.
         if counts and counts.get("prompt") and counts.get(name) is not None:
             attributes[key] = counts[name]
-    attributes["llm.cost.total"] = dollars(cost_usd)
+    attributes["llm.cost.total"] = dollars(finite(cost_usd))
     if session:
         attributes["session.id"] = str(session)
     seconds = started if isinstance(started, int | float) else time_s(started)

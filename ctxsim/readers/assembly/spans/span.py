@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -70,3 +71,14 @@ def in_order(value: Any) -> list[Any]:
     if not isinstance(value, dict):
         return []
     return [value[name] for name in sorted((name for name in value if name.isdecimal()), key=int)]
+
+
+def finite(value: Any) -> int | float | None:
+    """Return a number, also from the text in a table's cell; None for what is none, as a cell that a row has not."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return value if number else None

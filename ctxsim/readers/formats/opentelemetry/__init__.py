@@ -25,7 +25,6 @@ from typing import Any
 from ctxsim.readers.assembly.spans import Event, Span, conversations
 from ctxsim.readers.formats.opentelemetry.spans import ROW, is_export, is_page, is_row, is_sdk_span, key_of, spans_of
 from ctxsim.readers.source import Sample, Source
-from ctxsim.readers.source.parquet import parquet_rows
 from ctxsim.transcript import Transcript
 
 NAME = "opentelemetry"
@@ -37,18 +36,18 @@ VERSIONS = (
 )
 READS = (
     "OTLP JSON with spans and log records, one a line or one document; spans as SDKs print them. Of Phoenix: spans of "
-    "its client, frames of spans as Parquet or JSON lines, pages of its server (tried on what Phoenix 20.26.1 gave)."
+    "its client, frames of spans as Parquet, JSON lines or CSV, pages of its server (tried on what 20.26.1 gave)."
 )
 NOT_READ = (
-    "OTLP as protobuf, frames of spans as CSV, metrics, spans of tools and retrievers, requests whose content was not "
-    "captured."
+    "OTLP as protobuf, metrics, spans of tools and retrievers, requests whose content was not captured; of a frame in "
+    "CSV what is no body of a request or a response."
 )
 
 
 def matches(sample: Sample) -> bool:
     """Exports of OTLP, spans with a context and attributes, and Phoenix's rows and pages of spans."""
-    if sample.parquet:
-        return ROW.issubset(sample.columns)
+    if ROW.issubset(sample.columns):
+        return True
     first = sample.records[0] if sample.records else None
     if isinstance(first, list):
         first = first[0] if first else None
@@ -62,8 +61,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _spans(source: Source, sample: Sample, notes: list[str]) -> list[Span]:
-    if sample.parquet:
-        values: Iterator[Any] = (row for _, row in parquet_rows(source, sample.columns))
+    if sample.columns:
+        values: Iterator[Any] = (row for _, row in sample.rows())
     elif sample.document is None:
         values = (record.value for record in source.records(notes))
     else:
