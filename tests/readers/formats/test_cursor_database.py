@@ -107,16 +107,17 @@ def test_older_forms_hold_the_bubbles_themselves(tmp_path: Path) -> None:
         "inside": {"conversation": talk},
         "map": headers("u", "a") | {"conversationMap": dict(zip("ua", talk, strict=True))},
         "child": {"conversation": talk},
-        "parent": {"conversation": talk, "subComposerIds": ["child"]},
+        "agent": {"conversation": talk},
+        "parent": {"conversation": talk, "subComposerIds": ["child"], "subagentComposerIds": ["agent"]},
         "draft": headers(),
         "gone": None,
     }
     older = {"composer.composerData": {"allComposers": [{"composerId": "old", "conversation": talk},
                                                         {"composerId": "inside"}]}}  # fmt: skip
     transcripts = {one.name.partition("#")[2]: one for one in found(store(tmp_path, composers, {}, older))}
-    assert set(transcripts) == {"inside", "map", "child", "parent", "old"}
+    assert set(transcripts) == {"inside", "map", "child", "agent", "parent", "old"}
     assert {tuple(said(one)) for one in transcripts.values()} == {(("user", "Any mail?"), ("assistant", "Two."))}
-    assert transcripts["child"].parent == transcripts["parent"].name
+    assert {transcripts[child].parent for child in ("child", "agent")} == {transcripts["parent"].name}
     assert transcripts["old"].notes[-1] == "left out: 2 session(s) without messages"
 
 

@@ -96,6 +96,7 @@ class Composer(msgspec.Struct, rename="camel"):
     model_config: ModelName | None = None
     context_token_limit: int | None = None
     sub_composer_ids: list[str] | None = None
+    subagent_composer_ids: list[str] | None = None
     latest_conversation_summary: Any = None
 
 
@@ -152,7 +153,8 @@ def _children(found: sqlite3.Connection) -> list[tuple[str, list[str]]]:
     for key, value in rows:
         # One that can't be read says so when it is read by itself.
         with suppress(InputError):
-            told.append((key.partition(":")[2], cell(value, Composer, key).sub_composer_ids or []))
+            one = cell(value, Composer, key)
+            told.append((key.partition(":")[2], [*(one.sub_composer_ids or []), *(one.subagent_composer_ids or [])]))
     return told
 
 
