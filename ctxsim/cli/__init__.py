@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from ctxsim import __version__
+from ctxsim.cli.loudness import with_loudness
 from ctxsim.cli.terminal import doors, safe
 from ctxsim.errors import CtxsimError, one_line, unknown
 
@@ -59,8 +60,7 @@ class _Commands(click.Group):
         if name not in COMMANDS:
             return None
         module: Any = importlib.import_module(f"ctxsim.cli.{COMMANDS[name][0]}")
-        command: click.Command = module.command
-        return command
+        return with_loudness(module.command)
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):

@@ -11,6 +11,7 @@ import click
 from ctxsim.bench import PRESETS
 from ctxsim.cli import answer, options, rows
 from ctxsim.cli.answer import show_run
+from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import tell_old_names, tell_results, tell_what_was_left_out
 from ctxsim.cli.running import Where, folder_of, run, runs_of
 from ctxsim.cli.settings import usual_paths
@@ -55,9 +56,11 @@ def command(
     bad = 0
     for asked in runs:
         folder = folder_of(asked, out, len(runs) == 1)
-        info, made = run(asked, folder, Where(jobs, cluster, resume, force), quiet=form != "table")
-        show_run("bench", made, bench_sheet, goal, form, wide, columns, sort=sort)
-        pictures = plot_run(made, goal)
+        info, made = run(asked, folder, Where(jobs, cluster, resume, force), told=form == "table")
+        with stage("answer and table"):
+            show_run("bench", made, bench_sheet, goal, form, wide, columns, sort=sort)
+        with stage("pictures"):
+            pictures = plot_run(made, goal)
         if form == "table":
             tell_results(made, pictures)
         bad += tell_what_was_left_out(info)

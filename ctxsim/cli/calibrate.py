@@ -9,6 +9,7 @@ import msgspec
 
 from ctxsim.cli import options
 from ctxsim.cli import rows as rows_of
+from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.rows import show
@@ -57,7 +58,7 @@ def command(
             from ctxsim.report.calibration_plots import plot_matrix
 
             picture = plot_matrix(matrix_ratios(transcripts, tokenizers), MATRIX_TOKENIZERS, output.with_suffix(".png"))
-            click.echo(f"picture: {picture}", err=True)
+            note(f"picture: {picture}", err=True)
         reading.finish()
     sample = collect(reading, open_tokenizer(tokenizer), by)
     found = calibrate(sample, tokenizer, by, risk, against is not None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctxsim.cli import options
+from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell, tell_results
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
@@ -89,7 +90,7 @@ def command(
     broken = parse_faults(faults)
     chosen = [located(load_agent(name), install) for name in agents] if not own else [_own(own)]
     folder = out or Path("results") / f"{safe(conversation.name)}-driven"
-    click.echo(f"Provider: {provider.describe()}")
+    note(f"Provider: {provider.describe()}")
     observations = []
     for agent, programs in chosen:
         done = drive(agent, conversation, provider, programs, broken, limit)
@@ -139,8 +140,8 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
         tell(f"{done.agent.name}: {done.agent.tells}")
     for tool in sorted({entry.unused for entry in done.entries if entry.unused}):
         tell(f"{done.agent.name}: no tool of its requests could stand for {tool}")
-    for note in notes:
-        tell(f"{done.agent.name}: {note}")
+    for line in notes:
+        tell(f"{done.agent.name}: {line}")
 
 
 def _why(done: Driven) -> str:

@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ctxsim import labels
 from ctxsim.cli import terminal
+from ctxsim.cli.loudness import detail, loudness, note
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import one_line
 
@@ -40,7 +42,7 @@ def tell_old_names(policies: Iterable[str]) -> None:
     from ctxsim.policies import old_names
 
     for line in dict.fromkeys(line for label in policies for line in old_names(label)):
-        click.echo(f"Note: {safe(line)}", err=True)
+        note(f"Note: {line}", err=True)
 
 
 def tell_written(files: Sequence[Path]) -> None:
@@ -49,13 +51,13 @@ def tell_written(files: Sequence[Path]) -> None:
     for file in files:
         folders.setdefault(file.parent, []).append(file.name)
     told = (os.fspath(folder / ", ".join(names)) for folder, names in folders.items())
-    click.echo(f"written: {', '.join(told)}")
+    note(f"written: {', '.join(told)}")
 
 
 def tell_results(run: Run, pictures: Sequence[Path]) -> None:
     """Tell where the results are."""
     names = ", ".join(picture.name for picture in pictures)
-    click.echo(f"Results: {run.folder}{os.sep} ({names}, calls.csv, summary.csv, ...)\n")
+    note(f"Results: {run.folder}{os.sep} ({names}, calls.csv, summary.csv, ...)\n")
 
 
 def tell_providers(info: RunInfo) -> None:
@@ -70,11 +72,9 @@ def tell_providers(info: RunInfo) -> None:
         groups.setdefault(provider.model, []).append(provider)
     for found in list(groups.values())[:PROVIDERS_SHOWN]:
         more = f"  (and {len(found) - 1:,} more with this model: other factors, windows, price dates)"
-        click.echo(f"Provider: {found[0].describe()}{more if len(found) > 1 else ''}")
+        note(f"Provider: {found[0].describe()}{more if len(found) > 1 else ''}")
     if len(groups) > PROVIDERS_SHOWN:
-        click.echo(
-            f"  ... and {len(groups) - PROVIDERS_SHOWN} more models; all of them are in run.json under providers"
-        )
+        note(f"  ... and {len(groups) - PROVIDERS_SHOWN} more models; all of them are in run.json under providers")
 
 
 def tell_recorded(run: Run, across: bool = False) -> None:
@@ -82,13 +82,11 @@ def tell_recorded(run: Run, across: bool = False) -> None:
     rows = run.of(run.labels[0])
     calls = int(rows.calls_recorded.sum())
     if across:
-        click.echo(
-            "Across compactions: keep-all sends histories that nobody sent; the row `recorded` is what happened."
-        )
+        note("Across compactions: keep-all sends histories that nobody sent; the row `recorded` is what happened.")
     hows = ", ".join(f"{count:,} {how}" for how, count in rows["size"].value_counts().items())
     if not calls:
         if set(rows["size"]) - {"counted"}:
-            click.echo(f"Size: nothing recorded to compare with; {hows}")
+            note(f"Size: nothing recorded to compare with; {hows}")
         return
     sent, recorded = int(rows.tokens_full_recorded.sum()), int(rows.tokens_recorded_sum.sum())
     paid = rows[rows.cost_recorded_usd.notna() & rows.cost_full_recorded_usd.notna()]
@@ -96,10 +94,23 @@ def tell_recorded(run: Run, across: bool = False) -> None:
     if len(paid) and paid.cost_recorded_usd.sum():
         billed, stated = paid.cost_full_recorded_usd.sum(), paid.cost_recorded_usd.sum()
         dollars = f"; {billed:,.2f} USD where logs state {stated:,.2f} ({billed / stated - 1:+.1%})"
-    click.echo(
+    note(
         f"Recorded: keep-all sends {sent:,} tokens where {recorded:,} were recorded ({sent / recorded - 1:+.1%}, "
         f"{calls:,} calls){dollars}. Size: {hows}"
     )
+
+
+def tell_fit(transcript: str, how: str, hidden: int, factor: float) -> None:
+    """Tell with `-v` how a transcript was made as large as it was sent."""
+    times = f", {factor:.4g} tokens for each counted one" if factor != 1 else ""
+    detail(f"{transcript}: {how}, {hidden:,} tokens that the log doesn't hold{times}")
+
+
+def tell_fits(run: Run) -> None:
+    """Tell that with `-v` of every transcript of a run."""
+    rows = run.of(run.labels[0])
+    for one in zip(rows.transcript, rows["size"], rows.tokens_hidden, rows.tokens_factor, strict=True):
+        tell_fit(*one)
 
 
 def tell_keys(info: RunInfo, kept: bool) -> None:
@@ -118,11 +129,12 @@ def tell_what_was_left_out(info: RunInfo) -> int:
     notes = [note for source in info.inputs for note in source.notes]
     errors = [source.error for source in info.inputs if source.error]
     if notes:
-        click.echo(f"{len(notes)} note(s) on what was left out or mended; the first:", err=True)
-        for note in notes[:NOTES_SHOWN]:
-            click.echo(f"  {safe(one_line(note))}", err=True)
-        if len(notes) > NOTES_SHOWN:
-            click.echo("  ... all of them are in run.json under inputs[].notes", err=True)
+        shown = None if loudness() == "verbose" else NOTES_SHOWN
+        note(f"{len(notes)} note(s) on what was left out or mended{'; the first' if shown else ''}:", err=True)
+        for one in notes[:shown]:
+            note(f"  {one_line(one)}", err=True)
+        if shown and len(notes) > shown:
+            note("  ... all of them are in run.json under inputs[].notes, and shown by -v", err=True)
     for error in errors:
         tell(error)
     failed = [line for source in info.inputs for line in source.failures]
@@ -166,8 +178,19 @@ def print_catalogue(classes: Mapping[str, type[Any]], broken: Mapping[str, str],
 
 @contextmanager
 def progress(name: str) -> Iterator[Callable[[InputInfo, int], Any]]:
-    """A bar with rate and time left on a terminal; silence where standard error is piped."""
-    if not sys.stderr.isatty():
+    """A bar with rate and time left on a terminal; silence where standard error is piped. With `-v` lines instead."""
+    if loudness() == "verbose":
+        told = perf_counter()
+
+        def line(info: InputInfo, total: int) -> None:
+            nonlocal told
+            told, before = perf_counter(), told
+            gave = f"{info.transcripts:,} transcripts, {info.calls:,} calls" if info.calls else "no call"
+            detail(f"{info.name}: {gave}, {told - before:.2f} s")
+
+        yield line
+        return
+    if loudness() == "quiet" or not sys.stderr.isatty():
         yield lambda info, total: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -5,39 +5,51 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-import click
-
+from ctxsim.cli.loudness import Clock, detail, note, timed
 from ctxsim.cli.output import tell
-from ctxsim.cli.terminal import safe
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers import read_source, sources
+from ctxsim.readers.source import Source
 from ctxsim.transcript import Transcript
 
 
 class Reading:
     """Transcripts of several paths; what can't be read is remembered and told at the end.
 
-    A file of no known format is left out if it was found in a folder, and an error if it was named.
+    A file of no known format is left out if it was found in a folder, and an error if it was named. With `-v` each
+    file says what it gave, and what of it was mended or left out.
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = paths
         self.errors: list[str] = []
         self.left_out: list[str] = []
+        self._all = Clock()
 
     def __iter__(self) -> Iterator[Transcript]:
         for source in sources(*self.paths):
             try:
-                yield from read_source(source)
+                yield from self._told(source)
             except NotATranscript as error:
                 (self.errors if source.named else self.left_out).append(str(error))
             except InputError as error:
                 self.errors.append(str(error))
 
+    def _told(self, source: Source) -> Iterator[Transcript]:
+        clock, transcripts, calls = Clock(), 0, 0
+        for transcript in timed(read_source(source), clock):
+            transcripts, calls = transcripts + 1, calls + len(transcript.calls)
+            yield transcript
+            for one in transcript.notes:
+                detail(f"{transcript.name}: {one}")
+        self._all.seconds += clock.seconds
+        detail(f"{source.name}: {transcripts:,} transcripts, {calls:,} calls, read in {clock.seconds:.2f} s")
+
     def finish(self) -> None:
         """Tell each once and exit: with status 1 if there was an error."""
         for text in dict.fromkeys(self.left_out):
-            click.echo(f"left out: {safe(text)}", err=True)
+            note(f"left out: {text}", err=True)
         for text in dict.fromkeys(self.errors):
             tell(text)
+        detail(f"read: {self._all.seconds:.2f} s")
         sys.exit(1 if self.errors else 0)

@@ -15,6 +15,7 @@ import msgspec
 from ctxsim.agent.instructions import LIMIT_BYTES, load_instructions, with_instructions
 from ctxsim.agent.tracker import TokenTracker
 from ctxsim.cli import options, terminal
+from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell_old_names
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
@@ -80,7 +81,7 @@ def command(
         loaded = load_instructions(instructions)
         transcript = msgspec.structs.replace(transcript, head=with_instructions(transcript.head, loaded))
         cut = f", cut to {LIMIT_BYTES:,}" if loaded.truncated else ""
-        click.echo(f"Instructions: {loaded.bytes:,} bytes of {len(loaded.sources)} file(s){cut}", err=True)
+        note(f"Instructions: {loaded.bytes:,} bytes of {len(loaded.sources)} file(s){cut}", err=True)
     spec = open_policy(label, open_estimator(estimator) if estimator else None)
     tell_old_names([label])
     counter = provider.counter()
@@ -89,11 +90,11 @@ def command(
         _print_request(sent, request_call, transcript, wire or "anthropic")
         return
     click.echo(f"{safe(transcript.name)}: {len(transcript.calls)} calls under {spec.label}")
-    click.echo(f"Provider: {provider.describe()}")
+    note(f"Provider: {provider.describe()}")
     if transcript.head.hidden:
-        click.echo(f"Head: {transcript.head.hidden:,} tokens that the log doesn't hold ({provider.size})")
-    for note in transcript.notes:
-        click.echo(f"Note: {safe(note)}", err=True)
+        note(f"Head: {transcript.head.hidden:,} tokens that the log doesn't hold ({provider.size})")
+    for one in transcript.notes:
+        note(f"Note: {one}", err=True)
     watch = LostReferences(transcript) if losses else None
     if sys.stdout.isatty():
         _show_live(sent, provider, counter, watch, step)

@@ -16,7 +16,8 @@ import msgspec
 from ctxsim.bench import DEFAULT_POLICIES, bench, preset_policies
 from ctxsim.bench.another import is_reference
 from ctxsim.bench.task import Setting
-from ctxsim.cli.output import progress, tell_keys, tell_providers, tell_recorded
+from ctxsim.cli.loudness import stage
+from ctxsim.cli.output import progress, tell_fits, tell_keys, tell_providers, tell_recorded
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import open_policy
 from ctxsim.provider.models import read_overrides
@@ -127,12 +128,12 @@ def folder_of(asked: Asked, out: Path | None, alone: bool, suffix: str = "") -> 
     return folder.with_name(f"{folder.name}-own") if is_reference(folder) else folder
 
 
-def run(asked: Asked, folder: Path, where: Where, quiet: bool = False) -> tuple[RunInfo, Run]:
-    """Run one bench, print its provider unless `quiet`, and return what was run and its results.
+def run(asked: Asked, folder: Path, where: Where, told: bool = True) -> tuple[RunInfo, Run]:
+    """Run one bench, print its provider if that is to be `told`, and return what was run and its results.
 
     Raises CtxsimError if there was no call to replay.
     """
-    with _interruptible() as stopped, progress(asked.setting.name) as step:
+    with stage("replayed"), _interruptible() as stopped, progress(asked.setting.name) as step:
         info = bench(
             asked.setting,
             folder,
@@ -151,8 +152,10 @@ def run(asked: Asked, folder: Path, where: Where, quiet: bool = False) -> tuple[
     if not any(one.calls for one in info.inputs):
         reasons = "".join(f"; {one.error}" for one in info.inputs if one.error)
         raise CtxsimError(f"{', '.join(asked.paths) or asked.setting.name}: no call to replay{reasons}")
-    found = read_run(folder)
-    if not quiet:
+    with stage("tables read"):
+        found = read_run(folder)
+    tell_fits(found)
+    if told:
         tell_providers(info)
         tell_recorded(found, asked.setting.across)
     return info, found

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ctxsim.cli import options
+from ctxsim.cli.loudness import loudness, note
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
 from ctxsim.serve.faults import parse_faults
@@ -54,13 +55,17 @@ def command(
             (files / name).write_text(text, encoding="utf-8", errors="replace")
     folder = str(files.absolute()) if files is not None else None
 
+    # Requests come in other threads, which know no command line.
+    quiet = loudness() == "quiet"
+
     def told(entry: Entry) -> None:
         about = f"step {entry.step}" if entry.step else entry.kind
         lost = f", {entry.dropped} dropped, {entry.cut} cut" if entry.dropped or entry.cut else ""
         again = ", asked again" if entry.retry else ""
         unused = f"; no tool of the request can stand for {entry.unused}" if entry.unused else ""
-        click.echo(safe(f"{entry.session} {entry.number}: {about}, {entry.tokens:,} tokens{lost}{again}, "
-                        f"{entry.status}{unused}"))  # fmt: skip
+        if not quiet:
+            click.echo(safe(f"{entry.session} {entry.number}: {about}, {entry.tokens:,} tokens{lost}{again}, "
+                            f"{entry.status}{unused}"))  # fmt: skip
 
     counter = provider.counter()
 
@@ -72,7 +77,7 @@ def command(
         endpoint = Endpoint(opened, log, broken.slow_s)
         endpoint.told = told
         shown = f"[{host}]" if ":" in host else host
-        click.echo(f"Provider: {provider.describe()}")
+        note(f"Provider: {provider.describe()}")
         click.echo(
             f"{safe(conversation.name)}: {len(script.steps)} steps at http://{shown}:{bound.getsockname()[1]}/v1"
         )

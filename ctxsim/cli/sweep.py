@@ -13,6 +13,7 @@ import click
 from ctxsim.bench.grid import expand
 from ctxsim.cli import answer, options, rows
 from ctxsim.cli.answer import show_run
+from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import tell_old_names, tell_results, tell_what_was_left_out
 from ctxsim.cli.running import Where, folder_of, run, runs_of
 from ctxsim.cli.settings import usual_paths
@@ -61,9 +62,11 @@ def command(
     bad = 0
     for asked in runs:
         folder = folder_of(asked, out, len(runs) == 1, "-sweep")
-        info, made = run(asked, folder, Where(jobs, cluster, resume, force), quiet=form != "table")
-        show_run("sweep", made, sweep_sheet, goal, form, wide, columns)
-        pictures = tradeoffs(picture(made, goal), made.folder)
+        info, made = run(asked, folder, Where(jobs, cluster, resume, force), told=form == "table")
+        with stage("answer and table"):
+            show_run("sweep", made, sweep_sheet, goal, form, wide, columns)
+        with stage("pictures"):
+            pictures = tradeoffs(picture(made, goal), made.folder)
         if form == "table":
             tell_results(made, pictures)
         bad += tell_what_was_left_out(info)

@@ -10,6 +10,7 @@ import click
 
 from ctxsim.cli import options
 from ctxsim.cli import rows as rows_of
+from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.rows import show
@@ -86,7 +87,7 @@ def _recall(paths: tuple[str, ...], policy: str, worst: int) -> None:
     elif not errors:
         errors.append("no graded answers there: a table, or a folder with fixtures.json and trials.jsonl")
     for line in left_out:
-        click.echo(f"left out: {safe(line)}", err=True)
+        note(f"left out: {line}", err=True)
     for line in errors:
         tell(line)
     sys.exit(1 if errors else 0)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ctxsim.cli import options, rows
-from ctxsim.cli.output import tell_written
+from ctxsim.cli.output import tell_fit, tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.provider.models import read_overrides
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
@@ -60,6 +60,8 @@ def command(
     for transcript in reading:
         for one in as_sent(transcript, given, entries, head):
             if one.transcript.calls:
+                hidden = one.transcript.head.hidden
+                tell_fit(one.transcript.name, one.size.how, hidden, one.size.factor)
                 basis = one.basis()
                 made = filled(basis)
                 largest = made if largest is None or made.tokens > largest.tokens else largest
