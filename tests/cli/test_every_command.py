@@ -7,15 +7,18 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from command_line import Done, ctxsim
 from invented import write_logs
 from project import ROOT
 
-from ctxsim.cli import COMMANDS
+from ctxsim.cli import COMMANDS, cli
 from ctxsim.cli.transcripts import command as transcripts
+from ctxsim.report.sheet import FORMS
 
 ANSWERS = {
     # what is typed: what the answer has in it
@@ -118,6 +121,36 @@ def test_rows_in_every_form(line: str, runs: tuple[Path, dict[str, Done]]) -> No
 
 def test_every_command_with_rows_has_its_forms() -> None:
     assert {line.split()[0] for line in ROWS} | NO_ROWS == set(COMMANDS)
+
+
+def forms() -> Iterator[tuple[str, list[str]]]:
+    """Every command with the forms that it can be told to print or write, as its own options say."""
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        found = cli.get_command(context, name)
+        group = found.commands if isinstance(found, click.Group) else {"": found}
+        for second, command in group.items():
+            kinds = [param.type for param in command.params if {"--format", "--to"} & set(param.opts)]
+            yield (
+                f"{name} {second}".strip(),
+                [str(one) for kind in kinds if isinstance(kind, click.Choice) for one in kind.choices],
+            )
+
+
+def table_of_forms() -> str:
+    """The table in docs/output.md."""
+    lines = [f"| command | {' | '.join(FORMS)} | others |", f"|{'---|' * (len(FORMS) + 2)}"]
+    for command, found in forms():
+        others = [form for form in found if form not in FORMS]
+        cells = ["yes" if form in found else "" for form in FORMS]
+        lines.append(f"| `{command}` | {' | '.join(cells)} | {', '.join(others)} |".replace("  ", " "))
+    return "\n".join(lines) + "\n"
+
+
+def test_the_table_of_forms_is_current() -> None:
+    table = table_of_forms()
+    assert table in (ROOT / "docs" / "output.md").read_text(), f"put this into docs/output.md:\n\n{table}"
+    assert {line.split()[0] for line in ROWS} == {name.split()[0] for name, found in forms() if "csv" in found}
 
 
 def test_no_command_is_left_out() -> None:
