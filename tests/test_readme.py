@@ -30,8 +30,6 @@ def test_the_policy_in_the_readme_runs(tmp_path: Path) -> None:
     rows = pandas.read_csv(next((tmp_path / "results").glob("*")) / "summary.csv").set_index("policy")
     mine = rows[rows.index.str.startswith(label)].iloc[0]
     assert mine.compactions > 0 and mine.tokens_sum < rows.loc["keep-all"].tokens_sum
-    checked = ctxsim("check-policy", label, cwd=tmp_path)
-    assert checked.returncode == 0 and "keeps the contract" in checked.stdout
 
 
 def test_the_table_in_the_readme_is_the_committed_runs() -> None:

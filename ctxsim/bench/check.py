@@ -19,10 +19,10 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import ContractError, CtxsimError, told
-from ctxsim.measure import Basis, measure
 from ctxsim.policies import open_policy
 from ctxsim.policies.foreign.pipe import Pipe
 from ctxsim.provider import Provider
+from ctxsim.replay import replay
 from ctxsim.replay.contract import violations
 from ctxsim.replay.guard import VARIABLE
 from ctxsim.synthesis import load_scenario, scenario_names, synthesize
@@ -34,11 +34,11 @@ _STARTS = ("os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.exec", "os
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What one process found: violations, what isn't one but should be known, and a hash of all rows."""
+    """What one process found: violations, what isn't one but should be known, and a hash of all that was done."""
 
     violations: list[str]
     findings: list[str]
-    rows: str
+    done: str
 
 
 def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -> Checked:
@@ -55,9 +55,9 @@ def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -
             _answer(label, process, answer, until) for process, answer in zip(running, answers, strict=True)
         )
     broken = [*first.violations, *second.violations]
-    if not broken and first.rows != second.rows:
+    if not broken and first.done != second.done:
         broken.append(f"{label}: another PYTHONHASHSEED gave another result; does it go by the order of a set?")
-    return Checked(list(dict.fromkeys(broken)), first.findings, first.rows)
+    return Checked(list(dict.fromkeys(broken)), first.findings, first.done)
 
 
 def _started(label: str, answer: Path, scenarios: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -104,10 +104,12 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
                 if any(VARIABLE in line for line in found):
                     return Checked(broken, [], "")
                 continue
-            measured = measure(Basis(transcript, tight, tight.counter()), spec)
-            digest.update(msgspec.json.encode((measured.calls, measured.events)))
-            calls += len(measured.calls)
-            split += sum(row.status == "invalid_pairs" for row in measured.calls)
+            for sent in replay(transcript, spec, tight, tight.counter()):
+                # What it did and what came of it. What a view kept follows from that, and needn't be measured.
+                counted = (sent.status, sent.attempts, sent.tokens_sent, sent.tokens_estimated)
+                digest.update(repr((counted, sent.edits, sent.said)).encode())
+                calls += 1
+                split += sent.status == "invalid_pairs"
     findings = (
         [f"{split} of {calls} requests split a tool call from its result: a provider refuses them"] if split else []
     )

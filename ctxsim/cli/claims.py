@@ -47,7 +47,7 @@ def command(paths: tuple[str, ...], documents: tuple[str, ...], only_criteria: b
             raise unknown("document", document, TITLES)
     reading = Reading(paths)
     evidence = Evidence(list(reading))
-    found = [(claim, finding) for claim, finding in check(evidence) if not documents or claim.document in documents]
+    found = list(check(evidence, documents or tuple(TITLES)))
     if form == "md":
         click.echo(markdown(found), nl=False)
         reading.finish()

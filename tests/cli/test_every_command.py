@@ -46,7 +46,7 @@ ANSWERS = {
     "columns": r"# Columns[\s\S]*tokens_recorded",
     "models claude-sonnet-4-5": r"anthropic/ +\d[\d,]+ +3\+ .*\n +claude-sonnet-4-5",
     "policies": r"keep-all   \(bound\)\n[\s\S]*token-budget:budget=40000,retain=500\n",
-    "check-policy mask:keep=2": r"^mask:keep=2,batch=1: keeps the contract$",
+    "check-policy mask:keep=2 --scenario documented-53k": r"^mask:keep=2,batch=1: keeps the contract$",
     "serve --help": r"Play a conversation's responses to any client",
     "drive --list": r"codex +@openai/codex@[\d.]+ \(npm\)",
     "estimators": r"calibrated:file=<str>[\s\S]*chars:ratio=4,rounding=ceil,unit=points\n",
