@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from ctxsim import __version__
-from ctxsim.cli.loudness import with_loudness
 from ctxsim.cli.terminal import doors, safe
 from ctxsim.errors import CtxsimError, one_line, unknown
 
@@ -59,6 +58,8 @@ class _Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        from ctxsim.cli.loudness import with_loudness
+
         module: Any = importlib.import_module(f"ctxsim.cli.{COMMANDS[name][0]}")
         return with_loudness(module.command)
 

@@ -18,7 +18,7 @@ from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.files import replacing
 from ctxsim.studies.calibration import calibrate, recorded_prompts
 from ctxsim.studies.heads import holds_its_texts
-from ctxsim.studies.ratios import MATRIX_TOKENIZERS, matrix, matrix_ratios
+from ctxsim.studies.ratios import MATRIX_TOKENIZERS, by_kind, matrix, matrix_ratios
 from ctxsim.studies.sample import Sample, collect
 from ctxsim.tokenizers import DEFAULT, open_tokenizer
 
@@ -51,13 +51,12 @@ def command(
     """
     reading = Reading(paths)
     if show_matrix:
-        tokenizers = [open_tokenizer(name) for name in MATRIX_TOKENIZERS]
-        transcripts = list(reading)
-        click.echo(matrix(transcripts, tokenizers), nl=False)
+        kinds = by_kind(reading, [open_tokenizer(name) for name in MATRIX_TOKENIZERS])
+        click.echo(matrix(kinds, MATRIX_TOKENIZERS), nl=False)
         if plots:
             from ctxsim.report.calibration_plots import plot_matrix
 
-            picture = plot_matrix(matrix_ratios(transcripts, tokenizers), MATRIX_TOKENIZERS, output.with_suffix(".png"))
+            picture = plot_matrix(matrix_ratios(kinds), MATRIX_TOKENIZERS, output.with_suffix(".png"))
             note(f"picture: {picture}", err=True)
         reading.finish()
     sample = collect(reading, open_tokenizer(tokenizer), by)

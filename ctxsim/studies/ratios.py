@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from ctxsim.estimators.calibrated import Ratio
+from ctxsim.studies.content import content_kind
 from ctxsim.studies.heads import RESAMPLES
-from ctxsim.studies.sample import Text, collect
+from ctxsim.studies.sample import texts_of
 from ctxsim.tokenizers import Tokenizer
+from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
 
 MATRIX_TOKENIZERS = (
@@ -43,42 +46,54 @@ def ratio_of(pairs: Sequence[tuple[int, float, float]], seed: int = 0) -> Ratio:
     )
 
 
-def matrix(transcripts: Sequence[Transcript], tokenizers: Sequence[Tokenizer]) -> str:
+class Counted(msgspec.Struct, frozen=True):
+    """One text: its transcript's number, its characters, and its tokens by each of several tokenizers."""
+
+    transcript: int
+    chars: int
+    tokens: tuple[int, ...]
+
+
+def by_kind(transcripts: Iterable[Transcript], tokenizers: Sequence[Tokenizer]) -> dict[str, list[Counted]]:
+    """Return every text of some transcripts by its kind of content, counted; the kind with most characters first."""
+    found: dict[str, list[Counted]] = {}
+    for number, transcript in enumerate(transcripts):
+        counters = [Counter(tokenizer) for tokenizer in tokenizers]
+        for counter in counters:
+            counter.learn_transcript(transcript)
+        for _, text in texts_of(transcript):
+            one = Counted(number, len(text), tuple(counter.text(text) for counter in counters))
+            found.setdefault(content_kind(text), []).append(one)
+    found.pop("empty", None)
+    return dict(sorted(found.items(), key=lambda pair: -sum(one.chars for one in pair[1])))
+
+
+def matrix(kinds: Mapping[str, Sequence[Counted]], tokenizers: Sequence[str]) -> str:
     """Return characters per token by content kind and tokenizer as a Markdown table.
 
     Each cell: pooled ratio, 95 % interval over transcripts, and the 10th to 90th percentile of single texts.
     """
-    samples = [collect(transcripts, tokenizer, "kind") for tokenizer in tokenizers]
-    sizes: dict[str, int] = {}
-    for text in samples[0].texts:
-        sizes[text.group] = sizes.get(text.group, 0) + text.chars
-    lines = ["| kind | texts | characters | " + " | ".join(tokenizer.name for tokenizer in tokenizers) + " |"]
-    lines.append("|---|--:|--:|" + "--:|" * len(tokenizers))
-    for kind in sorted((kind for kind in sizes if kind != "empty"), key=lambda kind: -sizes[kind]):
-        cells = [kind, f"{sum(text.group == kind for text in samples[0].texts):,}", f"{sizes[kind]:,}"]
-        cells += [_matrix_cell([text for text in sample.texts if text.group == kind]) for sample in samples]
+    lines = [f"| kind | texts | characters | {' | '.join(tokenizers)} |", "|---|--:|--:|" + "--:|" * len(tokenizers)]
+    for kind, texts in kinds.items():
+        cells = [kind, f"{len(texts):,}", f"{sum(text.chars for text in texts):,}"]
+        cells += [_matrix_cell(texts, number) for number in range(len(tokenizers))]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def matrix_ratios(transcripts: Sequence[Transcript], tokenizers: Sequence[Tokenizer]) -> dict[str, list[float]]:
-    """Return the pooled ratios alone: per kind one per tokenizer, most text first."""
-    found: dict[str, list[float]] = {}
-    for tokenizer in tokenizers:
-        sample = collect(transcripts, tokenizer, "kind")
-        groups: dict[str, list[Text]] = {}
-        for text in sample.texts:
-            groups.setdefault(text.group, []).append(text)
-        for kind, texts in sorted(groups.items(), key=lambda pair: -sum(text.chars for text in pair[1])):
-            if kind != "empty":
-                tokens = sum(text.tokens for text in texts)
-                found.setdefault(kind, []).append(sum(text.chars for text in texts) / tokens)
-    return found
+def matrix_ratios(kinds: Mapping[str, Sequence[Counted]]) -> dict[str, list[float]]:
+    """Return the pooled ratios alone: per kind one per tokenizer."""
+    return {
+        kind: [
+            sum(text.chars for text in texts) / sum(column) for column in zip(*(t.tokens for t in texts), strict=True)
+        ]
+        for kind, texts in kinds.items()
+    }
 
 
-def _matrix_cell(texts: Sequence[Text]) -> str:
-    ratio = ratio_of([(text.transcript, text.chars, text.tokens) for text in texts])
-    single = [text.chars / text.tokens for text in texts if text.tokens >= 20]
+def _matrix_cell(texts: Sequence[Counted], number: int) -> str:
+    ratio = ratio_of([(text.transcript, text.chars, text.tokens[number]) for text in texts])
+    single = [text.chars / text.tokens[number] for text in texts if text.tokens[number] >= 20]
     spread = f"{np.percentile(single, 10):.1f}-{np.percentile(single, 90):.1f}" if len(single) >= 5 else "few"
     interval = f"±{(ratio.high - ratio.low) / 2:.2f}" if ratio.low is not None and ratio.high is not None else "n/a"
     return f"**{ratio.chars_per_token:.2f}** {interval} ({spread})"

@@ -67,12 +67,16 @@ def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer, by: str) ->
     return msgspec.structs.replace(sample, transcripts=number + 1)
 
 
-def _texts(transcript: Transcript, number: int, counter: Counter, by: str) -> Iterator[Text]:
+def texts_of(transcript: Transcript) -> Iterator[tuple[Item, str]]:
+    """Yield every text of a transcript with its item, but for empty ones and reasoning."""
     for item in transcript.items:
         if item.kind != "reasoning":
-            for text in filter(None, item.texts):
-                group = _group(item, text, transcript, by)
-                yield Text(number, len(text), counter.text(text), group, features(text))
+            yield from ((item, text) for text in item.texts if text)
+
+
+def _texts(transcript: Transcript, number: int, counter: Counter, by: str) -> Iterator[Text]:
+    for item, text in texts_of(transcript):
+        yield Text(number, len(text), counter.text(text), _group(item, text, transcript, by), features(text))
 
 
 def _group(item: Item, text: str, transcript: Transcript, by: str) -> str:

@@ -20,7 +20,7 @@ from ctxsim.studies.calibration import (
     calibrate,
     class_weights,
 )
-from ctxsim.studies.ratios import MATRIX_TOKENIZERS, matrix, ratio_of
+from ctxsim.studies.ratios import MATRIX_TOKENIZERS, by_kind, matrix, ratio_of
 from ctxsim.studies.risk import divisor_at_risk
 from ctxsim.studies.sample import Prompt, collect
 from ctxsim.synthesis.words import prose
@@ -118,4 +118,5 @@ def test_the_published_table_is_what_the_command_prints() -> None:
     page = (ROOT / "docs" / "chars-per-token.md").read_text()
     found = list(corpus.recorded(corpus.BESIDE))
     assert f"of {len(found)} recorded agent transcripts" in page
-    assert matrix(found, [open_tokenizer(name) for name in MATRIX_TOKENIZERS]) in page
+    counted = by_kind(found, [open_tokenizer(name) for name in MATRIX_TOKENIZERS])
+    assert matrix(counted, MATRIX_TOKENIZERS) in page
