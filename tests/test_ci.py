@@ -38,11 +38,12 @@ def test_the_example_of_the_plug_in_runs(tmp_path: Path) -> None:
     write_logs(tmp_path / "path" / "to" / "logs", count=1)
     (example,) = blocks("python")
     (tmp_path / "test_context.py").write_text(example)
+    (tmp_path / "test_other.py").write_text(example.replace("share=1.5", "share=0.01"))
+    (tmp_path / "test_none.py").write_text("def test_none(ctxsim_run):\n    ctxsim_run()\n")
     done = pytest_in(tmp_path)
-    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
-    (tmp_path / "test_context.py").write_text(example.replace("share=1.5", "share=0.01"))
-    done = pytest_in(tmp_path)
-    assert done.returncode == 1 and "mask:keep=10: costs " in done.stdout, done.stdout
+    assert done.returncode == 1 and "2 failed, 1 passed" in done.stdout, done.stdout
+    assert "FAILED test_other.py" in done.stdout and "mask:keep=10: costs " in done.stdout, done.stdout
+    assert "ctxsim_run() needs a path, or paths in" in done.stdout
 
 
 @pytest.mark.slow
@@ -61,12 +62,6 @@ def test_the_fixture_takes_what_the_project_says(tmp_path: Path) -> None:
     )
     done = pytest_in(tmp_path)
     assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.slow
-def test_without_a_path_the_fixture_says_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "test_own.py").write_text("def test_own(ctxsim_run):\n    ctxsim_run()\n")
-    assert "ctxsim_run() needs a path, or paths in" in pytest_in(tmp_path).stdout
 
 
 def action() -> dict[str, Any]:

@@ -30,6 +30,11 @@ NOT_HERE = {
 }
 """Other programs that pages show, and why no test runs them from here."""
 
+ELSEWHERE = {
+    "bench": "tests/cli/test_bench.py runs it without arguments and looks at all that it writes",
+}
+"""What is typed after `ctxsim` that another test runs just so."""
+
 OWN_AGENT = "python my_agent.py {prompt}"
 """The agent that a page tells to save."""
 
@@ -72,6 +77,8 @@ def words_of(line: str) -> list[str] | None:
     if Path(program).name in NOT_HERE:
         return None
     assert Path(program).name == "ctxsim", f"{line}: neither ours nor known as another program's"
+    if shlex.join(words) in ELSEWHERE:
+        return None
     if words[0] == "drive":
         words = with_own_agent(words)
     return [STAND_INS.get(word, word) for word in words if word not in LEFT_AWAY]

@@ -29,13 +29,16 @@ def test_killed_at_random_points_and_resumed_ends_with_the_same_bytes(
 ) -> None:
     out, chance = tmp_path / "out", random.Random(jobs)
     kills = 0
-    for _ in range(5):
+    for finished in (0, 2, 9):
         running = subprocess.Popen(
             command(logs, out, "--resume", "--jobs", str(jobs)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip
+        # While it starts there is nothing to lose yet.
+        while running.poll() is None and len(list((out / FOLDER).glob("0*"))) <= finished:
+            time.sleep(0.005)
         try:
-            running.wait(timeout=chance.uniform(0.5, 2.2))
+            running.wait(timeout=chance.uniform(0, 0.1))
             break
         except subprocess.TimeoutExpired:
             # The workers too: a machine that loses power asks nobody.
