@@ -123,6 +123,13 @@ class Process:
             self._said.close()
         return code
 
+    def forget(self) -> None:
+        """Let go of a program that is another process's child: close what leads to it, and leave it running."""
+        for stream in (self._in, self._out, self._said):
+            stream.close()
+        # Nobody's child here: there is nothing to wait for, and to warn of.
+        self._process.returncode = 0
+
 
 def split(command: str) -> list[str]:
     """Return a command line's words. Raises LabelError for one that has none or leaves a quote open."""
@@ -167,7 +174,8 @@ def end_all() -> None:
 
 def _forget() -> None:
     _idle.clear()
-    _running.clear()
+    while _running:
+        _running.pop().forget()
 
 
 # A forked copy must not speak with the programs of the one that it was copied from, nor end them.

@@ -311,6 +311,22 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert all(ended(pid) for pid, _ in log(tmp_path))
 
 
+def test_a_forked_copy_lets_go_of_programs_and_warns_of_nothing() -> None:
+    code = (
+        "import os, sys\n"
+        "from ctxsim.policies.foreign.process import borrow\n"
+        "program = borrow('cat')\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    del program\n"
+        "    sys.exit(0)\n"
+        "status = os.waitpid(child, 0)[1]\n"
+        "print(status, program.ask(b'still there', 5.0))\n"
+    )
+    done = subprocess.run([sys.executable, "-X", "dev", "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 b'still there'\n", "")
+
+
 def test_a_line_costs_what_is_new_not_what_is_there(tmp_path: Path) -> None:
     """Bytes, which are the same on every machine: twice the conversation, twice the bytes, edits at each call."""
     body = """
