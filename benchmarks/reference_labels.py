@@ -1,7 +1,7 @@
 """How often is a reference one, and how many are missed? A hand-labelled sample of the recordings.
 
-    python -m benchmarks.reference_labels FOLDER              precision and recall from the labels
-    python -m benchmarks.reference_labels FOLDER --show       the cases to label, with their text
+    python -m benchmarks.reference_labels FOLDER              precision and recall by the labels of cases that it has
+    python -m benchmarks.reference_labels FOLDER --show       a sample to label, with its text
 
 `reference_labels.csv` names each case by transcript, call and a hash of the atom, and holds no text of a transcript.
 """
@@ -12,7 +12,7 @@ import csv
 import hashlib
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +28,10 @@ PER_TRANSCRIPT = 2
 """Cases of one kind from one transcript, so that one long recording isn't the sample."""
 
 
+Key = tuple[str, str, str, str]
+"""How the labels name a case: transcript, call, kind, and a hash of the atom."""
+
+
 class Case(NamedTuple):
     """One thing to judge: an aged reference, or (`none`, no atom) a call in which no detector found any."""
 
@@ -37,7 +41,7 @@ class Case(NamedTuple):
     atom: str = ""
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def key(self) -> Key:
         """How the labels name it."""
         return self.transcript, str(self.call), self.kind, hashlib.sha256(self.atom.encode()).hexdigest()[:12]
 
@@ -118,13 +122,31 @@ def show(number: int, case: Case, transcript: Transcript) -> str:
     return "\n".join(lines)
 
 
-def labels() -> dict[tuple[str, str, str, str], str]:
+def labels() -> dict[Key, str]:
     """Return the labels by case."""
     with LABELS.open(encoding="utf-8", newline="") as file:
         return {(r["transcript"], r["call"], r["kind"], r["atom"]): r["label"] for r in csv.DictReader(file)}
 
 
-def precision(found: dict[tuple[str, str, str, str], str], kinds: Sequence[str]) -> tuple[int, int]:
+def standing(folder: Path, known: Mapping[Key, str]) -> dict[Key, str]:
+    """Return the labels of cases that are still ones: in these recordings, by today's detectors."""
+    wanted: dict[str, list[Key]] = {}
+    for key in known:
+        wanted.setdefault(key[0], []).append(key)
+    found = {}
+    for name, transcript in recordings(folder):
+        if name in wanted:
+            references = prepare(transcript)
+            for key in wanted[name]:
+                number = int(key[1])
+                aged = [need for need in references.needs(number) if need.age >= 1]
+                offered = {Case(name, number, kind_of(need), need.atom).key for need in aged}
+                if key in offered or (key[2] == "none" and not aged):
+                    found[key] = known[key]
+    return found
+
+
+def precision(found: dict[Key, str], kinds: Sequence[str]) -> tuple[int, int]:
     """Return how many references of these kinds are ones, of how many."""
     judged = [label for key, label in found.items() if key[2] in kinds]
     return judged.count("yes"), len(judged)
@@ -150,13 +172,12 @@ def agreement() -> float:
 def main() -> None:
     """Print precision per kind, and the share of calls without a found reference that did use an old result."""
     folder = Path(sys.argv[1])
-    chosen = sample(folder)
     if "--show" in sys.argv:
-        print("\n\n".join(show(n, case, transcript) for n, (case, transcript) in enumerate(chosen)))
+        print("\n\n".join(show(n, case, transcript) for n, (case, transcript) in enumerate(sample(folder))))
         return
-    known = {case.key for case, _ in chosen}
-    found = {key: label for key, label in labels().items() if key in known}
-    print(f"{len(found)} of {len(chosen)} cases of these recordings are labelled\n")
+    known = labels()
+    found = standing(folder, known)
+    print(f"{len(found)} of {len(known)} labelled cases are still ones\n")
     print("| | right | of |\n|---|--:|--:|")
     for title, kinds in {
         "values": ["value"],
