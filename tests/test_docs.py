@@ -73,14 +73,16 @@ def test_every_column_of_a_run_says_what_it_is() -> None:
             assert annotation.__metadata__[1].strip()
 
 
-def shown(source: str, names: dict[str, Any]) -> str | None:
-    """Run a cell as a notebook does, and return its last expression as text, if it ends in one."""
+def shown(source: str, names: dict[str, Any]) -> dict[str, str]:
+    """Run a cell as a notebook does, and return its last expression as text, and as HTML where it has such a form."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "<cell>", "exec"), names)
     if not isinstance(last, ast.Expr):
-        return None
-    return repr(eval(compile(ast.Expression(last.value), "<cell>", "eval"), names))
+        return {}
+    value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)
+    html = getattr(value, "_repr_html_", lambda: None)()
+    return {"text/plain": repr(value)} | ({"text/html": html} if html else {})
 
 
 def test_the_notebook_runs_and_its_outputs_are_current(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -95,7 +97,9 @@ def test_the_notebook_runs_and_its_outputs_are_current(monkeypatch: pytest.Monke
             kinds |= set(output["data"])
             # What pandas shows where there is no terminal.
             with pandas.option_context("display.max_columns", 20, "display.width", 80):
-                assert shown("".join(cell["source"]), names) == "".join(output["data"]["text/plain"])
+                made = shown("".join(cell["source"]), names)
+            stored = {form: "".join(text) for form, text in output["data"].items() if form != "image/png"}
+            assert made == stored, "run the notebook and store it: docs/development.md"
     assert kinds == {"text/plain", "text/html", "image/png"}
 
 
