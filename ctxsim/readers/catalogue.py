@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+
+from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.reader import registered_formats
 
 INTRODUCTION = """# Transcript formats
@@ -32,10 +35,13 @@ stayed, so that what was sent can be told ([as-sent.md](as-sent.md)).
 
 
 def markdown() -> str:
-    """Return the page: one row per format, then links and examples' place."""
+    """Return the page: one row per format, examples' place, and our own format."""
     lines = ["| format | name | versions | read | not read |", "|---|---|---|---|---|"]
     for name, reader in registered_formats().items():
         cells = (f"[{reader.TITLE}]({reader.DOCS})", f"`{name}`", reader.VERSIONS, reader.READS, reader.NOT_READ)
         lines.append("| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |")
     lines += ["", "Each format's file in `ctxsim/readers/formats/` begins with a short example in invented data.", ""]
+    _, about, example = (inspect.getdoc(ctxsim_jsonl) or "").split("\n\n", 2)
+    about = about.partition(". ")[2]
+    lines += [f"## {ctxsim_jsonl.TITLE}", "", about, "", "```json", inspect.cleandoc(example), "```", ""]
     return INTRODUCTION + "\n".join(lines)
