@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -16,6 +17,7 @@ import pytest
 
 from benchmarks.agents import equality
 from benchmarks.agents import page as agents_page
+from benchmarks.environment import SERVES
 from ctxsim.policies import open_policies, registered_policies
 from ctxsim.results.catalogue import markdown
 from ctxsim.results.run import TABLES, columns
@@ -198,6 +200,13 @@ def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path
     (example,) = (block for block in blocks(ROOT / "README.md") if "ctxsim.measure(" in block)
     assert len(example.splitlines()) <= 6
     run_all([example], monkeypatch, tmp_path)
+
+
+def test_every_library_says_what_it_serves() -> None:
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert {re.split(r"[<>=]", name)[0] for name in asked} == set(SERVES)
+    rows = re.findall(r"^\| ([\w-]+) \| [\d.]+ \| [\d.]+ \| .* \| (.+) \|$", (DOCS / "decisions.md").read_text(), re.M)
+    assert dict(rows) == SERVES, "python -m benchmarks.environment, in an environment of pip install ."
 
 
 def test_the_page_of_agents_is_current() -> None:

@@ -23,6 +23,7 @@ from ctxsim.studies.heads import (
     slope_interval,
     unseen_errors,
 )
+from ctxsim.studies.least_squares import non_negative
 from ctxsim.studies.ratios import ratio_of
 from ctxsim.studies.risk import Unsafe, divisor_at_risk, unsafe, votes
 from ctxsim.studies.sample import Prompt, Sample, Text
@@ -33,17 +34,14 @@ Array = npt.NDArray[np.float64]
 
 
 def class_weights(texts: Sequence[Text]) -> Array:
-    """Return the non-negative weight of each class that fits tokens best (scipy's NNLS).
+    """Return the non-negative weight of each class that fits tokens best.
 
     Each text counts by the square root of its tokens, so that neither the many small nor the few large ones decide.
     """
-    from scipy.optimize import nnls
-
     matrix = np.array([text.features for text in texts], dtype=float)
     target = np.array([text.tokens for text in texts], dtype=float)
     scale = 1 / np.sqrt(np.maximum(target, 1))
-    weights, _ = nnls(matrix * scale[:, None], target * scale)
-    return np.asarray(weights)
+    return non_negative(matrix * scale[:, None], target * scale)
 
 
 def recorded_prompts(found: Iterable[Series], per_char: float) -> list[Prompt]:

@@ -11,6 +11,7 @@ from ctxsim.provider import Provider
 from ctxsim.provider.cache import Split
 from ctxsim.provider.models import Entry, candidates
 from ctxsim.provider.prices import Prices, cost_of
+from ctxsim.studies.least_squares import non_negative
 from ctxsim.transcript import Transcript, Usage
 
 CLOSE = 0.02
@@ -62,8 +63,6 @@ def _undiscounted(prices: Prices) -> Prices:
 
 def _fitted(paid: Sequence[Usage]) -> list[Prices]:
     """Rates of what was read, of the other input and of output, by non-negative least squares of the recorded costs."""
-    from scipy.optimize import nnls
-
     if len(paid) < ENOUGH_CALLS:
         return []
     read = [usage.cache_read_tokens or 0 for usage in paid]
@@ -71,7 +70,7 @@ def _fitted(paid: Sequence[Usage]) -> list[Prices]:
         (usage.input_tokens - tokens, tokens, usage.output_tokens or 0)
         for usage, tokens in zip(paid, read, strict=True)
     ]
-    rates, _ = nnls(np.array(rows, dtype=float), np.array([usage.cost_usd or 0.0 for usage in paid]))
+    rates = non_negative(np.array(rows, dtype=float), np.array([usage.cost_usd or 0.0 for usage in paid]))
     new, old, output = (round(float(rate) * 1e6, 4) for rate in rates)
     source = f"fitted to {len(paid)} recorded costs"
     return [Prices(input=new, output=output, cache_read=old, cache_write=new, source=source)]

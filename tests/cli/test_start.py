@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from invented import write_logs
+
 from ctxsim.cli import COMMANDS
 
 MOST_S = 0.3
@@ -40,3 +43,20 @@ def test_bench_loads_matplotlib_only_to_draw(tmp_path: Path) -> None:
     code = "import sys, ctxsim.cli.bench; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "False\n", done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
+    write_logs(tmp_path / "logs", count=1)
+    code = (
+        "import sys, contextlib, io\n"
+        "from ctxsim.cli import run\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    lines = ['bench logs --policy head-tail --out run', 'report run', 'validate logs', 'window logs',\n"
+        "             'calibrate logs --no-plots -o own.json', 'transcripts check logs']\n"
+        "    done = [run(line.split()) for line in lines]\n"
+        "apart = {'transformers', 'tokenizers', 'tiktoken', 'plotly', 'scipy', 'distributed', 'requests', 'httpx'}\n"
+        "print(done, sorted(apart & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "[0, 0, 0, 0, 0, 0] []\n", done.stdout + done.stderr
