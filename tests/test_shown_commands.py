@@ -18,7 +18,7 @@ from ctxsim.serve.agent import agent_names
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
-NOT_OURS = ("python3 -m venv", "pip install")
+NOT_OURS = ("python3 -m venv", "pip install", "uvx --from")
 """What a line begins with that sets up a machine; `ctxsim` lines after it on the same line are run all the same."""
 
 NOT_HERE = {
