@@ -47,8 +47,8 @@ def command(
 ) -> None:
     """Replay transcripts (PATHS: files, folders, - for standard input) or scenarios through policies.
 
-    Without arguments both scenarios run. Says which policy to take, prints one table per run, and writes run.json,
-    calls, events, summary and pictures to results/<name>.
+    Without arguments the scenarios documented-53k and fifty-turns run (all: ctxsim scenarios). Says which policy
+    to take, prints one table per run, and writes run.json, calls, events, summary and pictures to results/<name>.
     """
     paths = usual_paths(paths, given["scenarios"])
     runs = runs_of(paths, policies, presets=presets, **given)

@@ -7,7 +7,7 @@ import click
 from ctxsim.cli import options, rows
 from ctxsim.cli.output import console
 from ctxsim.cli.reading import Reading
-from ctxsim.errors import unknown
+from ctxsim.errors import CtxsimError
 from ctxsim.report.sheet import sheet
 from ctxsim.studies.claims import TITLES, Evidence, check, markdown
 from ctxsim.studies.claims.criteria import criteria
@@ -44,7 +44,7 @@ def command(paths: tuple[str, ...], documents: tuple[str, ...], only_criteria: b
         return
     for document in documents:
         if document not in TITLES:
-            raise unknown("document", document, TITLES)
+            raise CtxsimError(f"there is no document {document}; --document is one of: {', '.join(TITLES)}")
     reading = Reading(paths)
     evidence = Evidence(list(reading))
     found = list(check(evidence, documents or tuple(TITLES)))

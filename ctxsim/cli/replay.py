@@ -25,7 +25,7 @@ from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
 from ctxsim.provider.wire import Format, request_body
-from ctxsim.readers import read
+from ctxsim.readers import read, sources
 from ctxsim.references import Survival, prepare
 from ctxsim.replay import replay
 from ctxsim.replay.tally import Sent
@@ -36,6 +36,9 @@ from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+OTHERS_SHOWN = 3
+"""Names of files to choose among."""
 
 
 @click.command("replay")
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
 @options.head
 @options.across
 @click.option("--instructions", type=options.PATH, metavar="DIR", help="Add the AGENTS.md files that DIR would load.")
-@click.option("--number", type=click.IntRange(min=1), default=1, metavar="N", help="Which transcript of PATH, from 1.")
+@click.option("--number", type=click.IntRange(min=1), metavar="N", help="Which transcript of PATH; default: the first.")
 @click.option("--losses", is_flag=True, help="Say which references a call used that its view no longer held.")
 @click.option("--step", is_flag=True, help="At a terminal: wait for a key after each call.")
 @click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
@@ -63,7 +66,7 @@ def command(
     head: HeadMode,
     across: bool,
     instructions: Path | None,
-    number: int,
+    number: int | None,
     losses: bool,
     step: bool,
     request_call: int | None,
@@ -134,14 +137,18 @@ def context_bar(share: float, bad: bool = False) -> Text:
 
 
 def _open(
-    what: str, number: int, overrides: dict[str, object], head: HeadMode, across: bool
+    what: str, number: int | None, overrides: dict[str, object], head: HeadMode, across: bool
 ) -> tuple[Transcript, Provider]:
-    """A path if there is one, else a scenario's name. Of a path, the segments count."""
+    """A path if there is one, else a scenario's name. Of a path, the segments count; that it has more is told."""
     if what == "-" or (Path(what).exists() and not what.endswith(".toml")):
         found = (one for transcript in read(what) for one in as_sent(transcript, overrides, (), head, across))
-        chosen = next(islice(found, number - 1, None), None)
+        chosen = next(islice(found, (number or 1) - 1, None), None)
         if chosen is None:
-            raise CtxsimError(f"{what} has fewer than {number} transcripts")
+            raise CtxsimError(f"{what} has fewer than {number or 1} transcripts; ctxsim transcripts check lists them")
+        if number is None and (more := next(found, None)) is not None:
+            others = [] if what == "-" else [source.name for source in islice(sources(what), 1, 1 + OTHERS_SHOWN)]
+            name = f" or by its path, as {', '.join(others)}" if others else f", as --number 2: {more.transcript.name}"
+            note(f"Note: {what} has more transcripts; this is the first. Choose another by --number N{name}", err=True)
         return chosen.transcript, chosen.provider
     scenario = load_scenario(what)
     return synthesize(scenario), resolve(overrides, (scenario.name, scenario.provider))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ctxsim
+from invented import write_logs
 
 
 def test_replay_prints_seed_001s_diagnostic_on_standard_error(tmp_path: Path) -> None:
@@ -26,6 +27,20 @@ def test_replay_says_what_call_7_had_lost(tmp_path: Path) -> None:
     assert any("'ref-" in line and "gmail_read" in line for line in lost)
     kept = ctxsim("replay", "documented-53k", "--policy", "keep-all", "--losses", cwd=tmp_path)
     assert "lost:" not in kept.stdout
+
+
+def test_replay_of_a_folder_says_that_there_are_others_and_how_to_choose(tmp_path: Path) -> None:
+    write_logs(tmp_path / "logs", count=1)
+    done = ctxsim("replay", "logs", "--policy", "keep-all", cwd=tmp_path)
+    assert done.stderr == (
+        "Note: logs has more transcripts; this is the first. Choose another by --number N or by its path, as "
+        "logs/claude-1.jsonl, logs/rollout-1.jsonl\n"
+    )
+    assert ctxsim("transcripts", "convert", "logs", "-o", "all.jsonl", cwd=tmp_path).returncode == 0
+    told = ctxsim("replay", "all.jsonl", "--policy", "keep-all", cwd=tmp_path).stderr
+    assert told.endswith("Choose another by --number N, as --number 2: logs/claude-1.jsonl\n")
+    for line in ("logs --number 2", "logs/chat-1.json", "logs -q"):
+        assert ctxsim("replay", *line.split(), "--policy", "keep-all", cwd=tmp_path).stderr == "", line
 
 
 @pytest.mark.parametrize("format", ["anthropic", "openai"])
