@@ -1,5 +1,5 @@
-"""What a session would have cost otherwise: without a tool's large results, with a cache that lives longer, without
-idle time. Each is a replay; what it is compared with is keep-all.
+"""What a session would have cost otherwise: without a tool's large results, with a cache that lives longer or is
+kept alive, without idle time. Each is a replay; what it is compared with is keep-all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from ctxsim.policies.without import Without
 from ctxsim.provider import Provider
 from ctxsim.provider.vendor import load_vendor
 from ctxsim.replay import replay
+from ctxsim.studies.pings import pinged
 from ctxsim.transcript import Transcript
+
+PINGS = "pings in pauses"
+"""The cache is kept alive by pings: `studies.pings`."""
 
 IDLE = "no idle time"
 """All calls follow at once, so that nothing outlives the cache's lifetime."""
@@ -51,7 +55,7 @@ class Saving(msgspec.Struct, frozen=True):
 
 def otherwise(basis: Basis, over: int) -> Otherwise:
     """Return what a transcript would have come to without each tool's results of more than `over` bytes, with the other
-    lifetime that its cache can have, and without idle time.
+    lifetime that its cache can have, with pings that keep it alive, and without idle time.
     """
     then = {}
     for tool in large_tools(basis.transcript, over):
@@ -63,6 +67,10 @@ def otherwise(basis: Basis, over: int) -> Otherwise:
     for name, transcript, provider in _other_caches(basis.transcript, basis.provider):
         sent = replay(transcript, KEEP_ALL, provider, basis.counter, basis.references)
         then[name] = Outcome(total(one.cost_usd for one in sent), now.kept)
+    if (warm := pinged(basis)) is not None:
+        sent = replay(warm.transcript, KEEP_ALL, basis.provider, basis.counter, basis.references)
+        billed = total(one.cost_usd for one in sent)
+        then[PINGS] = Outcome(None if billed is None else billed + warm.usd, now.kept)
     return Otherwise(now, then)
 
 

@@ -9,7 +9,7 @@ from samples import basis_of, conversation, run
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.prices import Prices
-from ctxsim.studies.what_if import IDLE, Otherwise, Outcome, large_tools, otherwise, savings, without
+from ctxsim.studies.what_if import IDLE, PINGS, Otherwise, Outcome, large_tools, otherwise, savings, without
 from ctxsim.transcript import Transcript
 
 PRICED = Provider(
@@ -62,6 +62,26 @@ def test_idle_time_costs_what_has_to_be_written_again() -> None:
     busy = otherwise(basis_of(timed(made, 0, 1, 2, 3), PRICED), 1 << 30)
     assert busy.then[IDLE].usd == busy.now.usd == pytest.approx(idle)
     assert (busy.then["cache for 60 minutes"].usd or 0.0) > (busy.now.usd or 0.0)
+
+
+def test_pings_cost_a_read_each_and_spare_the_writing() -> None:
+    made = conversation(BIG, BIG, BIG)
+    # Ten minutes: pings after 4.5 and 9, and one minute later the next request finds everything.
+    found = otherwise(basis_of(timed(made, 0, 600, 1200, 1800), PRICED), 1 << 30)
+    rows = basis_of(made, PRICED).keep_all.calls
+    reads = sum(2 * (0.3 * row.tokens_sent + 15) / 1e6 for row in rows[:3] if row.tokens_sent >= 1024)
+    assert found.then[PINGS].usd == pytest.approx((found.then[IDLE].usd or 0.0) + reads)
+    assert (found.then[PINGS].usd or 0.0) < (found.now.usd or 0.0)
+    # Writing costs 3.75, reading 0.3 for each token: after (3.75 - 0.3) / 0.3 = 11 pings it isn't worth another.
+    night = otherwise(basis_of(timed(made, 0, 1, 2, 36_000), PRICED), 1 << 30)
+    lost = 11 * (0.3 * rows[2].tokens_sent + 15) / 1e6
+    assert night.then[PINGS].usd == pytest.approx((night.now.usd or 0.0) + lost)
+
+
+def test_no_pause_and_no_times_need_no_ping() -> None:
+    made = conversation(BIG, BIG)
+    assert PINGS not in otherwise(basis_of(timed(made, 0, 269, 538), PRICED), 1 << 30).then
+    assert PINGS not in otherwise(basis_of(made, PRICED), 1 << 30).then
 
 
 def test_without_prices_or_cache_nothing_is_said_of_dollars() -> None:
