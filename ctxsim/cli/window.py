@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +71,11 @@ def command(
         reading.errors.append("no call in these transcripts")
         reading.finish()
         return
-    sums, saved = pooled(found), savings(others)
+    sums = pooled(found)
     most = None if form in ("json", "csv") else MOST_ROWS
     sheets = [_parts(sums, found, most), *_servers(sums), _transcripts(found, most and MOST_TRANSCRIPTS)]
-    rows.show("window", [one for one in [*sheets, *_what_ifs(saved, over, most)] if one.rows], form, wide)
+    sheets += [*_what_ifs(savings(others), over, most), *_sub_agents(found, others, over, most)]
+    rows.show("window", [one for one in sheets if one.rows], form, wide)
     written = _draw(sums, largest, len(found), output)
     if form == "table":
         tell_written([written])
@@ -196,6 +197,25 @@ def _what_ifs(saved: Sequence[Saving], over: int, most: int | None) -> list[Shee
     ]  # fmt: skip
     notes = ("Each is a replay. Of a tool the same by: ctxsim bench PATH --policy without:tool=NAME,bytes=N",)
     return [sheet("what_ifs", "What if", columns, lines, notes=notes)]
+
+
+def _sub_agents(found: Sequence[Filled], others: Sequence[Otherwise], over: int, most: int | None) -> Iterator[Sheet]:
+    """What-ifs of each sub-agent, the dearest first; people are shown the one that saves most in each."""
+    priced = [(one, other.now.usd, other) for one, other in zip(found, others, strict=True)
+              if one.parent and other.now.usd]  # fmt: skip
+    dearest = sorted(priced, key=lambda one: -one[1])[: most and MOST_TRANSCRIPTS]
+    lines = [
+        (one.transcript, _usd(usd), _asked(saving, over), _change(saving.share), _usd(saving.usd),
+         _percent(saving.kept, 1), one.parent)
+        for one, usd, other in dearest
+        for saving in savings([other])[: most and 1]
+    ]  # fmt: skip
+    columns = [
+        Column("transcript", "sub-agent", left=True), Column("usd_now", "USD", "keep-all's bill"),
+        Column("what_if", "what if", left=True), Column("usd_change", "dollars", "of its own bill"),
+        Column("usd", "USD then", rank=2), Column("kept", "kept", rank=1), Column("parent", "parent", rank=3),
+    ]  # fmt: skip
+    yield sheet("sub_agents", f"What would save most in the dearest of {len(priced):,} sub-agents", columns, lines)
 
 
 def _asked(one: Saving, over: int) -> str:
