@@ -64,6 +64,9 @@ def command(
                 tell_fit(one.transcript.name, one.size.how, hidden, one.size.factor)
                 basis = one.basis()
                 made = filled(basis)
+                if not made.tokens:
+                    reading.left_out.append(f"{made.transcript}: its requests hold nothing")
+                    continue
                 largest = made if largest is None or made.tokens > largest.tokens else largest
                 found.append(made.without_growth())
                 others.append(otherwise(basis, over))

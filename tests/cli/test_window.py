@@ -11,7 +11,7 @@ from bench_runs import write
 from command_line import ctxsim
 from samples import conversation
 
-from ctxsim.transcript import Transcript
+from ctxsim.transcript import Call, Head, Item, Transcript
 
 BIG = "the value of key 4711 is xyzzy-plugh\n" * 400
 
@@ -46,6 +46,16 @@ def test_what_ifs_of_each_sub_agent_stand_apart(tmp_path: Path) -> None:
     assert whole["transcripts"] == 2 and whole["usd"] > found["no idle time"]["usd"] > 0
     shown = ctxsim("window", "logs", "--head", "none", "--cache", "anthropic", cwd=tmp_path).stdout
     assert "What would save most in the dearest of 1 sub-agents" in shown
+
+
+def test_requests_that_hold_nothing_are_left_out_and_told(tmp_path: Path) -> None:
+    said = Item("assistant", 0, 1, "Hello.")
+    write(tmp_path / "logs", Transcript("", Head(recorded=False), (said,), (Call(0, 1),)), "empty")
+    write(tmp_path / "logs", conversation("word " * 50), "main")
+    done = ctxsim("window", "logs", "--head", "none", "--format", "json", cwd=tmp_path)
+    assert done.returncode == 0 and done.stderr == "left out: empty: its requests hold nothing\n", done.stderr
+    tables = {table["name"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+    assert [row["transcript"] for row in tables["transcripts"]] == ["main"]
 
 
 def test_without_sub_agents_nothing_is_said_of_them(tmp_path: Path) -> None:
