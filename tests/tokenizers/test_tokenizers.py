@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 import splintr
+from command_line import ctxsim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,6 +38,15 @@ def test_known_counts() -> None:
 def test_engines_agree_on_any_text(vocabulary: str, texts: list[str]) -> None:
     counts = [engine.count_many(texts) for engine in engines(vocabulary)]
     assert counts[0] == counts[1] == counts[2]
+
+
+@pytest.mark.slow
+def test_the_command_verifies(tmp_path: Path) -> None:
+    """Three engines agree on every text that has ever made fast tokenizers differ."""
+    done = ctxsim("tokenizers", "--verify", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    found = re.findall(r": splintr, tiktoken, transformers on (\d+) texts: 0 disagreements", done.stdout)
+    assert len(found) == 2 and min(map(int, found)) > 100
 
 
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
