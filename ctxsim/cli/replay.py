@@ -15,8 +15,8 @@ import msgspec
 from ctxsim.agent.instructions import LIMIT_BYTES, load_instructions, with_instructions
 from ctxsim.agent.tracker import TokenTracker
 from ctxsim.cli import options, terminal
-from ctxsim.cli.loudness import note
-from ctxsim.cli.output import tell_old_names
+from ctxsim.cli.loudness import note, stage
+from ctxsim.cli.output import tell_fit, tell_old_names
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
 from ctxsim.estimators import open_estimator
@@ -79,7 +79,9 @@ def command(
     if wire is not None and request_call is None:
         raise CtxsimError("--format is of one request; say which by --request K")
     given: dict[str, object] = {"tokenizer": tokenizer, "model": model, "window": window}
-    transcript, provider = _open(what, number, given, head, across)
+    with stage("read"):
+        transcript, provider = _open(what, number, given, head, across)
+    tell_fit(transcript.name, provider.size, transcript.head.hidden, provider.tokens_factor)
     if instructions is not None:
         loaded = load_instructions(instructions)
         transcript = msgspec.structs.replace(transcript, head=with_instructions(transcript.head, loaded))
