@@ -6,19 +6,19 @@ import base64
 import hashlib
 import html
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pandas
 
 from ctxsim.report.advice import Advice, usd, verdict
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.compactions import HEADER, LEGEND, agent_lines, compaction_cells
 from ctxsim.report.losses import basis, survival_by_age
+from ctxsim.report.page_parts import chosen_transcripts, packed
 from ctxsim.report.picture import Picture, picture
-from ctxsim.report.plots import limits_of
 from ctxsim.report.pooled import Share
 from ctxsim.report.sheet import Cell, text_of, value_of
 from ctxsim.report.style import COLORS, DARK_COLORS, compact
@@ -26,16 +26,6 @@ from ctxsim.report.tradeoff import dominated, frontiers, points
 from ctxsim.results import Run
 from ctxsim.results.compactions import read_compactions
 from ctxsim.results.files import replacing
-
-MOST_TRANSCRIPTS = 8
-"""Those with the most tokens can be looked at call by call."""
-
-MOST_EDITS = 4_000
-"""Of one transcript under one policy."""
-
-TEXT_BUDGET = 2_500_000
-"""Characters of transcript text in a page; beyond, texts are cut shorter, all alike."""
-
 
 LIBRARY = "plotly-basic.min.js"
 """plotly.js 3.7, the bundle of lines and bars (MIT licence): a quarter of the whole library."""
@@ -47,42 +37,48 @@ COLUMNS = (
 """Of the table."""
 
 
-def page(run: Run, goal: str = "dollars") -> str:
-    """Return the HTML page of a run."""
+SCRIPTS = ("data", "charts", "tables", "timeline", "sides", "page")
+"""What the page does, one file per idea; later ones use earlier ones."""
+
+
+def page(run: Run, goal: str = "dollars", word: str = "") -> str:
+    """Return the HTML page of a run. Raises InputError if no transcript's name holds the word."""
     folder = files("ctxsim.report").joinpath("html")
-    script, style, frame = (folder.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("js", "css", "html"))
-    library = folder.joinpath(LIBRARY).read_text("utf-8")
+    style, frame, library = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.html", LIBRARY))
+    script = "\n".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
     # As JSON inside a script element: no character of a text can end it or start another.
-    text = msgspec.json.encode(page_data(run, goal), enc_hook=lambda number: number.item()).decode()
+    chosen = chosen_transcripts(run, word)
+    text = msgspec.json.encode(page_data(run, goal, chosen), enc_hook=lambda number: number.item()).decode()
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
+    parts = "\n".join(
+        f'<script type="text/plain" id="part-{n}">{part}</script>' for n, part in enumerate(packed(run, chosen))
+    )
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'" for one in (library, script)
     )
     filled = {"HASHES": hashes, "TITLE": html.escape(run.info.title), "CSS": style, "PLOTLY": library, "JS": script}
     # All in one go: what looks like a mark in a name or in the data is only that.
-    filled["DATA"] = text
+    filled |= {"DATA": text, "PARTS": parts}
     return re.sub("@@([A-Z]+)@@", lambda mark: filled[mark[1]], frame)
 
 
-def write_page(run: Run, path: Path, goal: str = "dollars") -> Path:
-    """Write the page under a temporary name, rename it, and return its path."""
-    text = page(run, goal)
+def write_page(run: Run, path: Path, goal: str = "dollars", word: str = "") -> Path:
+    """Write the page under a temporary name, rename it, and return its path. Raises what `page` raises."""
+    text = page(run, goal, word)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path
 
 
-def page_data(run: Run, goal: str = "dollars") -> dict[str, Any]:
-    """Return all that the page shows."""
+def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what the page shows of all transcripts together, and which of them it holds call by call."""
     one = picture(run, goal)
     labels = run.labels
     number = {label: n for n, label in enumerate(labels)}
     count = run.transcripts
     columns, rows = _overview(one)
     first = next((n for n, label in enumerate(labels) if label not in run.info.bounds), 0)
-    strings = _Strings()
-    transcripts = _transcripts(run, number, strings)
     calls = int(run.of(labels[0]).calls.sum())
     providers = "; ".join(sorted({_provider(values) for values in run.info.providers})[:5])
     return {
@@ -112,10 +108,18 @@ def page_data(run: Run, goal: str = "dollars") -> dict[str, Any]:
         "tradeoff": {name: _tradeoff(one, number, name == "dollars") for name in ("tokens", "dollars")},
         "age": _age(run, number),
         "compactions": _compactions(run),
-        "transcripts": transcripts,
-        "more": max(0, count - len(transcripts)),
-        "strings": list(strings.numbers),
+        "transcripts": _listed(run, chosen),
+        "more": count - len(chosen),
     }
+
+
+def _listed(run: Run, chosen: Sequence[str]) -> list[dict[str, Any]]:
+    """What is said of each transcript in the list of them: its name, calls and tokens."""
+    rows = run.of(run.labels[0]).set_index("transcript").loc[list(chosen)]
+    return [
+        {"name": name, "calls": int(calls), "tokens": int(tokens)}
+        for name, calls, tokens in zip(rows.index, rows.calls, rows.tokens_full_sum, strict=True)
+    ]
 
 
 def _card(advice: Advice | None) -> list[list[str]]:
@@ -216,82 +220,3 @@ def _compactions(run: Run) -> dict[str, Any] | None:
         "legend": LEGEND.replace("\n", " "),
         "means": [line.strip() for line in agent_lines(rows)],
     }
-
-
-class _Strings:
-    """Each different string once; calling it gives a string's number."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def __call__(self, text: str) -> int:
-        return self.numbers.setdefault(text, len(self.numbers))
-
-
-def _transcripts(run: Run, number: dict[str, int], strings: _Strings) -> list[dict[str, Any]]:
-    """The transcripts with the most tokens: their calls, items and edits per policy."""
-    sizes = run.of(run.labels[0]).set_index("transcript").tokens_full_sum
-    chosen = list(sizes.sort_values(ascending=False, kind="stable").index[:MOST_TRANSCRIPTS])
-    items, events, calls, lost = (run.table(name, transcript=chosen) for name in ("items", "events", "calls", "losses"))
-    events = events[events.policy.isin(number)]
-    events = events.assign(rank=events.groupby(["transcript", "policy"]).cumcount())
-    dropped = events[events["rank"] >= MOST_EDITS].groupby(["transcript", "policy"]).size()
-    events = events[events["rank"] < MOST_EDITS]
-    room = max(200, _longest([*set(items.text), *set(events.text)]))
-    return [
-        {
-            "name": name,
-            "limits": limits_of(run, name),
-            "calls": {number[label]: _calls(part) for label, part in _by_policy(calls, name) if label in number},
-            "items": [
-                {
-                    "item": int(row.item), "kind": row.kind, "tool": row.tool, "tokens": int(row.tokens),
-                    "first": int(row.first_call), "used": [int(n) for n in row.used_by.split()],
-                    "text": row.text[:room],
-                }
-                for row in items[items.transcript == name].itertuples()
-            ],
-            "edits": {
-                number[label]: [
-                    [
-                        int(row.call), strings(row.moment), int(row.item), strings(row.action), int(row.tokens_before),
-                        int(row.tokens_after), strings(row.reason), strings(row.sources), strings(row.text[:room]),
-                    ]
-                    for row in part.itertuples()
-                ]
-                for label, part in _by_policy(events, name)
-            },
-            "more": {number[label]: int(n) for (one, label), n in dropped.items() if one == name},
-            "lost": {
-                number[label]: [[int(row.call), int(row.item)] for row in part.itertuples()]
-                for label, part in _by_policy(lost, name)
-                if label in number
-            },
-        }
-        for name in chosen
-    ]  # fmt: skip
-
-
-def _by_policy(table: pandas.DataFrame, transcript: str) -> Any:
-    return table[table.transcript == transcript].groupby("policy", sort=False)
-
-
-def _calls(part: pandas.DataFrame) -> dict[str, list[Any]]:
-    part = part.sort_values("call")
-    names = {
-        "sent": "tokens_sent", "estimated": "tokens_estimated", "read": "tokens_cache_read",
-        "write": "tokens_cache_write", "uncached": "tokens_uncached",
-    }  # fmt: skip
-    columns: dict[str, list[Any]] = {key: [int(value) for value in part[name]] for key, name in names.items()}
-    return columns | {"status": list(part.status), "compacted": [int(value > 0) for value in part.compactions]}
-
-
-def _longest(texts: list[str]) -> int:
-    """How long a text may be so that all fit into the page's budget."""
-    low, high = 0, max(map(len, texts), default=0)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (
-            (middle, high) if sum(min(len(text), middle) for text in texts) <= TEXT_BUDGET else (low, middle - 1)
-        )
-    return low

@@ -10,6 +10,7 @@ import pytest
 from command_line import ctxsim
 from hypothesis import given
 from hypothesis import strategies as st
+from pages import words_of
 from samples import ASK, chat
 
 from ctxsim.bench import bench
@@ -102,8 +103,9 @@ def recording(folder: Path) -> Path:
 def everything(out: Path) -> str:
     """All that a run says."""
     write_page(read_run(out), out / "report.html")
-    said = [file.read_text() for file in out.iterdir() if file.suffix in (".json", ".csv", ".html")]
-    return " ".join([*said, *(pandas.read_parquet(file).to_csv() for file in out.glob("*.parquet"))])
+    told = [file.read_text() for file in out.iterdir() if file.suffix in (".json", ".csv")]
+    tables = (pandas.read_parquet(file).to_csv() for file in out.glob("*.parquet"))
+    return " ".join([*told, words_of(out / "report.html"), *tables])
 
 
 def test_no_key_is_in_a_run_unless_somebody_asks_for_it(tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import in_browser, opened, parts, words_of
 from samples import ASK, TASK, chat
 
 from ctxsim.bench import bench
@@ -26,13 +26,7 @@ from ctxsim.results.table import write_table
 from ctxsim.synthesis import load_scenario
 from ctxsim.transcript import Transcript
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
 pytestmark = pytest.mark.slow
-
-
-in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here: apt-get install chromium")
 
 
 HOSTILE = (
@@ -42,14 +36,6 @@ HOSTILE = (
     "\u2028\u2029\x00\x1b[31m\x07",
     "javascript:window.owned=1", "x" * 1_000_000,
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("page") / "documented-53k"
-    scenario = load_scenario("documented-53k")
-    bench(Setting(scenario.name, scenario.title, scenario.policies), folder, scenario)
-    return write_page(read_run(folder), folder / "report.html")
 
 
 @pytest.fixture(scope="module")
@@ -69,33 +55,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_page(read_run(folder / "out"), folder / "out" / "report.html")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-def opened(browser: Any, path: Path, width: int = 1280, **options: Any) -> tuple[Any, list[str]]:
-    """The page, and everything that it complained about or asked the network for."""
-    tab = browser.new_page(viewport={"width": width, "height": 900}, **options)
-    tab.context.set_offline(True)
-    troubles: list[str] = []
-    tab.on("console", lambda message: troubles.append(message.text) if message.type in ("error", "warning") else None)
-    tab.on("pageerror", lambda error: troubles.append(str(error)))
-    tab.on(
-        "request",
-        lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else troubles.append(request.url),
-    )
-    tab.goto(path.resolve().as_uri())
-    tab.wait_for_function("document.documentElement.dataset.ready === 'yes'", timeout=30_000)
-    tab.wait_for_timeout(300)
-    return tab, troubles
-
-
 def test_it_is_one_file_of_bounded_size(default: Path, hostile: Path) -> None:
     for path in (default, hostile):
         text = path.read_text()
@@ -110,6 +69,9 @@ def test_no_text_leaves_its_json(hostile: Path) -> None:
     data = text.split('<script type="application/json" id="data">', 1)[1].split("</script>", 1)[0]
     assert not set("<>&\u2028\u2029\x00\x1b") & set(data)
     assert "owned" in data and page(read_run(hostile.parent)) == text
+    # What is packed is of letters that mean nothing in HTML, and none of it stands outside.
+    [part] = parts(text)
+    assert "</script><script>window.owned=1" in part and "zebra" in words_of(hostile) and "zebra" not in text
 
 
 @in_browser
@@ -118,12 +80,14 @@ def test_it_opens_from_disk_without_network_and_draws(default: Path, browser: An
     assert troubles == []
     for name in ("tradeoff", "growth", "dollars", "age", "estimates", "cache"):
         chart = tab.locator(f"#chart-{name}")
+        chart.scroll_into_view_if_needed()
+        chart.locator("svg").first.wait_for()
         assert chart.locator("svg").count() >= 1, name
         shot = chart.screenshot()
         assert len(set(shot)) > 50 and len(shot) > 6_000, f"{name} is blank"
     # The canvas holds more than one colour.
     colours = tab.evaluate(
-        "(() => { const c = document.querySelector('#timeline canvas'), d = c.getContext('2d')"
+        "(() => { const c = document.querySelector('#canvas'), d = c.getContext('2d')"
         ".getImageData(0, 0, c.width, c.height).data, s = new Set();"
         "for (let i = 0; i < d.length; i += 4) s.add(d[i] + ',' + d[i+1] + ',' + d[i+2]); return s.size })()"
     )
@@ -188,46 +152,6 @@ def test_sorting(default: Path, browser: Any) -> None:
 
 
 @in_browser
-def test_drill_down_and_hover(default: Path, browser: Any) -> None:
-    tab, troubles = opened(browser, default)
-    tab.locator("#policy").select_option(label="token-budget:budget=40000,retain=500")
-    assert "3 edits" in tab.locator("#audit-note").inner_text()
-    canvas = tab.locator("#timeline canvas")
-    canvas.scroll_into_view_if_needed()
-    canvas.focus()
-    for _ in range(2):
-        tab.keyboard.press("ArrowDown")
-    tab.keyboard.press("ArrowDown")
-    for _ in range(6):
-        tab.keyboard.press("ArrowRight")
-    # Item 3 is the first result, cut after call 6, so short at call 7.
-    told = tab.locator("#cell").inner_text()
-    assert told.startswith("Call 7, item 3") and "edited at call 6" in told
-    assert tab.locator("#after").inner_text().endswith("[truncated for context management]")
-    assert len(tab.locator("#before").inner_text()) > 1_000
-    box = canvas.bounding_box()
-    tab.mouse.click(box["x"] + box["width"] - 30, box["y"] + 30)
-    assert "Call 7" in tab.locator("#cell").inner_text()
-    tab.locator("#chart-growth .nsewdrag").first.hover()
-    tab.wait_for_timeout(300)
-    tab.locator("#transcript").select_option(index=0)
-    assert troubles == []
-    tab.close()
-
-
-@in_browser
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1280, "dark")])
-def test_readable_on_a_phone_and_in_the_dark(default: Path, browser: Any, width: int, scheme: str) -> None:
-    tab, troubles = opened(browser, default, width, color_scheme=scheme)
-    # Nothing is wider than the screen, so nothing scrolls sideways but what says that it does.
-    assert tab.evaluate("[document.documentElement.scrollWidth, document.body.scrollWidth]") == [width, width]
-    light = tab.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (light == "rgb(255, 255, 255)") == (scheme == "light")
-    assert troubles == []
-    tab.close()
-
-
-@in_browser
 def test_the_answer_comes_first_and_is_the_one_of_the_terminal(default: Path, browser: Any) -> None:
     run = read_run(default.parent)
     tab, troubles = opened(browser, default)
@@ -237,7 +161,8 @@ def test_the_answer_comes_first_and_is_the_one_of_the_terminal(default: Path, br
     cells = tab.locator("#table tbody tr.chosen td").all_inner_texts()
     pooled = Pooled(run)
     [row] = policy_sheet(run, pooled, ["max-result-chars:chars=20000"], COLUMNS).rows
-    assert cells == [text_of(cell) for cell in row]
+    marked, *figures = [text_of(cell) for cell in row]
+    assert cells == [f"▶ {marked}", *figures]
     assert troubles == []
     tab.close()
 
@@ -248,30 +173,52 @@ def test_one_filter_for_all_and_the_address_keeps_what_is_looked_at(default: Pat
     tab.locator("#filter summary").click()
     tab.locator("#few").click()
     rows = tab.locator("#table tbody tr").count()
-    assert rows == 10 and tab.locator("#chart-growth .legend .traces").count() == rows
-    tab.locator("#table tbody tr").nth(1).locator("button").click()
+    tab.locator("#chart-growth").scroll_into_view_if_needed()
+    assert rows == 10
+    for name in ("growth", "age", "estimates"):
+        tab.locator(f"#chart-{name}").scroll_into_view_if_needed()
+        tab.locator(f"#chart-{name} .legend .traces").first.wait_for()
+        assert tab.locator(f"#chart-{name} .legend .traces").count() == rows, name
+    # A click in a chart's legend is one on the filter of all.
+    tab.locator("#chart-growth").scroll_into_view_if_needed()
+    tab.locator("#chart-growth .legendtoggle").first.click()
+    tab.locator("#table tbody tr").nth(9).wait_for(state="detached")
+    assert tab.locator("#table tbody tr").count() == 9
+    tab.locator("#table tbody tr button.name").nth(1).focus()
+    tab.keyboard.press("Enter")
     assert tab.locator("#policy").input_value() == "1"
-    again = browser.new_page()
-    again.goto(tab.url)
-    again.wait_for_function("document.documentElement.dataset.ready === 'yes'", timeout=30_000)
-    assert again.locator("#policy").input_value() == "1" and again.locator("#table tbody tr").count() == rows
-    assert troubles == []
+    # Who chose by keyboard stays where he was, and the row says that it is looked at.
+    assert tab.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
+    assert tab.locator("#table tr.selected").count() == 1
+    tab.locator("#table th button").nth(2).click()
+    tab.locator("#call").fill("5")
+    tab.locator("#call").press("Enter")
+    again, more = opened(browser, default, address="#" + tab.url.partition("#")[2])
+    assert again.locator("#policy").input_value() == "1" and again.locator("#call").input_value() == "5"
+    assert again.locator("#table").inner_text() == tab.locator("#table").inner_text()
+    assert again.locator("#table th").nth(2).get_attribute("aria-sort") == "descending"
+    assert troubles == more == []
     again.close()
     tab.close()
 
 
 @in_browser
-def test_a_loss_and_a_found_text_jump_to_their_call(default: Path, browser: Any) -> None:
+def test_what_can_be_kept(default: Path, browser: Any) -> None:
     tab, troubles = opened(browser, default)
     tab.locator("#policy").select_option(label="token-budget:budget=40000,retain=500")
-    tab.locator("#losses button").first.click()
-    assert "this call needed something of it that is gone" in tab.locator("#cell").inner_text()
-    tab.locator("#search").fill("linkedin")
-    tab.locator("#hits button").first.click()
-    assert "linkedin" in (tab.locator("#before").inner_text() + tab.locator("#cell").inner_text()).lower()
-    with tab.expect_download() as kept:
-        tab.locator("#csv").click()
-    assert kept.value.suggested_filename == "policies.csv"
+    kept = {}
+    for button in tab.locator("[data-csv]:visible, [data-png]:visible, #png-timeline").all():
+        button.scroll_into_view_if_needed()
+        with tab.expect_download() as download:
+            button.click()
+        kept[download.value.suggested_filename] = Path(download.value.path()).read_bytes()
+    charts = {f"{name}.png" for name in ("tradeoff", "growth", "timeline", "dollars", "age", "estimates", "cache")}
+    assert set(kept) == charts | {"calls.csv", "policies.csv", "edits.csv"}
+    assert all(kept[name].startswith(b"\x89PNG") for name in charts)
+    assert kept["policies.csv"].decode().count("\n") == 1 + 19 and kept["calls.csv"].decode().count("\n") == 1 + 19 * 7
+    # No cell begins a formula; an error in percent is a number.
+    cells = ["=1+1", "-2.5%", "+3", "-cmd", 4, 'a"b']
+    assert tab.evaluate("csvOf", [cells]) == """"'=1+1","-2.5%","+3","'-cmd","4","a""b"\n"""
     assert troubles == []
     tab.close()
 
@@ -281,12 +228,13 @@ def test_a_hostile_transcript_is_inert(hostile: Path, browser: Any) -> None:
     tab, troubles = opened(browser, hostile)
     for n in range(4):
         tab.locator("#policy").select_option(index=n)
-        canvas = tab.locator("#timeline canvas")
-        canvas.focus()
+        tab.locator("#canvas").focus()
         for _ in range(26):
             tab.keyboard.press("ArrowDown")
         for _ in range(14):
             tab.keyboard.press("ArrowRight")
+        while tab.locator("#sides .fold").count():
+            tab.locator("#sides .fold").first.click()
     assert tab.evaluate("typeof window.owned") == "undefined"
     assert "owned" not in tab.title().split("ctxsim")[1]
     assert tab.locator("main img, main a[href^=javascript], main script").count() == 0

@@ -12,6 +12,7 @@ import corpus
 import pandas
 import pytest
 from mutants import Seed, seeds, write
+from pages import words_of
 
 from ctxsim.bench import bench
 from ctxsim.bench.parts import FOLDER
@@ -55,6 +56,7 @@ def everything(out: Path) -> str:
     found = [str(path.relative_to(out)) for path in out.rglob("*")]
     found += [path.read_bytes().decode("utf-8", "replace") for path in out.rglob("*") if path.is_file()]
     found += [pandas.read_parquet(path).to_csv() for path in out.glob("*.parquet")]
+    found += [words_of(path) for path in out.glob("*.html")]
     return " ".join(found)
 
 
@@ -75,12 +77,12 @@ def hunted(found: list[Seed], folder: Path, text: bool) -> tuple[int, str]:
     done: list[object] = []
     bench(setting, out, paths=paths, progress=lambda info, total: done.append(info), stopped=lambda: len(done) > 1)
     assert (out / FOLDER).is_dir()
-    said = everything(out)
+    unfinished = everything(out)
     bench(setting, out, paths=paths, resume=True)
     run = read_run(out)
     write_page(run, out / "report.html")
     plot_run(run)
-    return run.transcripts, said + everything(out)
+    return run.transcripts, unfinished + everything(out)
 
 
 def test_no_canary_sings_without_text(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pandas
+from pages import words_of
 from samples import ASK, chat
 
 from ctxsim.bench import bench
@@ -35,7 +36,8 @@ def test_without_text_no_word_of_a_transcript_is_in_the_results(tmp_path: Path) 
         out = tmp_path / f"out{text}"
         bench(Setting("t", "t", policies, text=text), out, paths=[str(tmp_path / "t.jsonl")])
         write_page(read_run(out), out / "report.html")
-        found = " ".join(file.read_text() for file in out.iterdir() if file.suffix in (".json", ".csv", ".html"))
+        found = " ".join(file.read_text() for file in out.iterdir() if file.suffix in (".json", ".csv"))
+        found += words_of(out / "report.html")
         found += " ".join(pandas.read_parquet(file).to_csv() for file in out.glob("*.parquet"))
         words = [line for secret in secrets for line in (secret, secret.split(" ")[-1])]
         assert [word for word in words if word in found] == (words if text else [])

@@ -1,0 +1,185 @@
+// The charts, by Plotly. A policy's line is as its row: pointed at by name, chosen by a click, shown as the filter says.
+
+const narrow = () => window.innerWidth < 700;
+const dark = matchMedia("(prefers-color-scheme: dark)");
+// Plotly reads a little markup in names; labels are anybody's.
+const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+
+const isShown = (n) => state.shown.has(Number(n));
+const isBound = (n) => data.policies[n].bound;
+const isColoured = (n) => Boolean(data.policies[n].color);
+const nameOf = (n) => (Number(n) === data.chosen ? "▶ " : "") + plain(data.policies[n].name) + (isBound(n) ? " (bound)" : "");
+const shortened = (name) => name.length > 18 ? name.slice(0, 9) + "…" + name.slice(-8) : name;
+const fullNameOf = (n) => `<extra>${plain(data.policies[n].shown)}</extra>`;
+// There are more policies than colours that everybody can tell apart: the others are grey, but for the one looked at.
+const colour = (n) => isColoured(n) ? data.policies[n].color[dark.matches ? 1 : 0] : css(Number(n) === state.policy ? "--text" : "--other");
+const widthOf = (n) => Number(n) === state.policy ? 3.5 : isColoured(n) ? 2 : 1.1;
+// Grey ones first, so that they lie below; the one looked at last.
+const layered = (numbers) => numbers.map(Number).filter(isShown).sort((a, b) => rankOf(a) - rankOf(b));
+const rankOf = (n) => n === state.policy ? 2 : isColoured(n) ? 1 : 0;
+// Grey lines can't be told apart by a legend: they are named where they are pointed at.
+const MOST_NAMED = 10;
+const inLegend = (n) => isColoured(n) || Number(n) === state.policy || state.shown.size <= MOST_NAMED || (isBound(n) && !narrow());
+const traceOf = (n) => ({ meta: Number(n), name: nameOf(n), showlegend: inLegend(n), legendrank: isColoured(n) ? 1 : 2 });
+
+function layout(extra) {
+  const line = css("--line"), text = css("--text"), ground = css("--ground");
+  const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true, fixedrange: narrow() };
+  const base = {
+    paper_bgcolor: ground, plot_bgcolor: ground, font: { color: text, family: "system-ui, sans-serif", size: 13 },
+    margin: { l: 60, r: 16, t: 12, b: 48 }, hovermode: "closest", hoverlabel: { align: "left", namelength: -1 },
+    legend: narrow() ? { orientation: "h", y: -0.2, yanchor: "top", font: { size: 12 } } : { font: { size: 12 } },
+    height: narrow() ? 480 : 460,
+  };
+  for (const [key, value] of Object.entries(extra)) {
+    base[key] = /^[xy]axis/.test(key) ? { ...axis, ...value, title: { text: value.title, standoff: 8 } } : value;
+  }
+  return base;
+}
+
+function draw(id, traces, extra) {
+  const box = $(id), first = !box.data;
+  if (first) box.replaceChildren();
+  box.style.minHeight = "";
+  Plotly.react(id, traces, layout(extra), { displayModeBar: false, responsive: true });
+  if (!first) return;
+  box.on("plotly_click", ({ points: [point] }) => { if (point.data.meta !== undefined) pickPolicy(point.data.meta); });
+  box.on("plotly_legendclick", ({ data: traces, curveNumber }) => filterBy(traces[curveNumber].meta, (n) => { if (!state.shown.delete(n)) state.shown.add(n); }));
+  box.on("plotly_legenddoubleclick", ({ data: traces, curveNumber }) => filterBy(traces[curveNumber].meta, (n) => {
+    state.shown = new Set(state.shown.size === 1 ? data.policies.keys() : [n]);
+  }));
+}
+
+// A click in a legend is one on the filter that all share, never one on this chart alone.
+function filterBy(n, change) {
+  if (n !== undefined) { change(n); refilter(); }
+  return false;
+}
+
+function empty(id, text) {
+  Plotly.purge(id);
+  $(id).replaceChildren(el("p", text, "quiet"));
+  $(id).style.minHeight = "0";
+}
+
+function drawTradeoff() {
+  const chart = data.tradeoff[state.axis];
+  if (!chart || !chart.points.length) return empty("chart-tradeoff", "No call needed anything old: survival says nothing here.");
+  const traces = chart.lines.filter((line) => line.x.length).map((line) => ({
+    x: line.x, y: line.y, mode: "lines", name: line.name, line: { color: css("--text"), width: 1.5, dash: line.dash, shape: "vh" }, hovertemplate: "%{y:.0f}% for at least %{x:.1f}%<extra>" + line.name + "</extra>",
+  }));
+  const bars = (reach) => ({ type: "data", array: [reach[0]], arrayminus: [reach[1]], thickness: 1, width: 3 });
+  const right = Math.max(...chart.points.map((point) => point.x));
+  const byPolicy = new Map(chart.points.map((point) => [point.policy, point]));
+  for (const n of layered([...byPolicy.keys()])) {
+    const point = byPolicy.get(n), told = n === data.chosen || n === state.policy, inColour = isColoured(n) || n === state.policy;
+    const symbol = (isBound(n) ? "square" : "circle") + (point.beaten ? "-open" : "");
+    traces.push({
+      ...traceOf(n), x: [point.x], y: [point.y], mode: told && !narrow() ? "markers+text" : "markers", text: [nameOf(n)], textposition: point.x > right / 2 ? "middle left" : "middle right",
+      error_x: inColour && point.reach ? bars(point.reach) : {}, error_y: inColour && point.kept ? bars(point.kept) : {},
+      marker: {
+        symbol, size: n === data.chosen ? 17 : n === state.policy ? 14 : 11, color: point.beaten && point.refused ? css("--lost") : colour(n),
+        line: { width: point.beaten ? 2 : point.refused ? 2.5 : n === data.chosen ? 3 : 0, color: point.refused ? css("--lost") : point.beaten ? colour(n) : css("--text") },
+      },
+      hovertemplate: "%{y:.1f}% kept at %{x:.1f}% of keep-all" + (point.refused ? ", " + (100 * point.refused).toFixed(1) + "% of calls refused" : "") + fullNameOf(n),
+    });
+  }
+  draw("chart-tradeoff", traces, { xaxis: { title: chart.title, rangemode: "tozero" }, yaxis: { title: "kept, %", range: [-4, 106] } });
+}
+
+const MOST_MARKS = 60;
+
+function drawGrowth() {
+  const traces = [];
+  let top = 0;
+  for (const n of layered(Object.keys(opened.calls))) {
+    const calls = opened.calls[n], x = calls.sent.map((_, i) => i + 1);
+    top = calls.sent.reduce((a, b) => Math.max(a, b), top);
+    const refused = x.filter((_, i) => calls.status[i] !== "ok").slice(0, 1);
+    const compacted = x.filter((call) => calls.compacted[call - 1] && !refused.includes(call));
+    const marks = [...(compacted.length > MOST_MARKS ? [] : compacted), ...refused];
+    const lined = { color: colour(n), width: widthOf(n), dash: isBound(n) ? "dash" : "solid" }, told = { hovertemplate: "call %{x}: %{y:,} tokens, %{text}" + fullNameOf(n) };
+    traces.push({ ...traceOf(n), x, y: calls.sent, mode: x.length > 40 ? "lines" : "lines+markers", line: lined, marker: { size: 4, color: colour(n) }, text: calls.status, ...told });
+    if (marks.length) traces.push({
+      ...traceOf(n), showlegend: false, x: marks, y: marks.map((call) => calls.sent[call - 1]), mode: "markers", text: marks.map((call) => calls.status[call - 1]), ...told,
+      marker: { color: marks.map((call) => refused.includes(call) ? css("--lost") : colour(n)), symbol: marks.map((call) => refused.includes(call) ? "x" : "diamond"), size: marks.map((call) => refused.includes(call) ? 10 : 7) },
+    });
+  }
+  const limits = opened.limits.filter(([value]) => value < top * 1.5);
+  draw("chart-growth", traces, {
+    xaxis: { title: "call" }, yaxis: { title: "input tokens sent", range: [0, Math.max(top, ...limits.map(([value]) => value)) * 1.06] },
+    shapes: limits.map(([value]) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: value, y1: value, line: { color: css("--lost"), width: 1, dash: "dot" } })),
+    annotations: limits.map(([value, name]) => ({ xref: "paper", x: 0, y: value, text: plain(name) + " " + value.toLocaleString("en"), showarrow: false, xanchor: "left", yanchor: "bottom", font: { size: 12, color: css("--lost") } })),
+  });
+}
+
+function drawDollars() {
+  const rows = data.dollars.filter((row) => isShown(row.policy));
+  if (!rows.length) return empty("chart-dollars", "No prices are known for these transcripts.");
+  const names = rows.map((row) => nameOf(row.policy));
+  draw("chart-dollars", ["read", "write", "uncached", "output", "summary"].map((name) => ({
+    type: "bar", orientation: "h", name, marker: { color: css("--" + name) }, y: rows.map((_, i) => i), x: rows.map((row) => row[name]), text: names, textposition: "none",
+    hovertemplate: name + ": %{x:.4f} USD<extra>%{text}</extra>",
+  })), {
+    barmode: "stack", xaxis: { title: "USD" }, yaxis: { title: "", autorange: "reversed", tickvals: rows.map((_, i) => i), ticktext: narrow() ? names.map(shortened) : names }, height: 120 + 26 * rows.length,
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom", traceorder: "normal" },
+  });
+}
+
+function drawAge() {
+  if (!data.age.groups.length) return empty("chart-age", "No call needed anything old.");
+  const kept = new Map(data.age.rows.map((row) => [row.policy, row.kept]));
+  draw("chart-age", layered([...kept.keys()]).map((n) => ({
+    ...traceOf(n), x: data.age.groups, y: kept.get(n), mode: "lines+markers", line: { color: colour(n), dash: isBound(n) ? "dash" : "solid", width: widthOf(n) }, hovertemplate: "%{x}: %{y:.0f}%" + fullNameOf(n),
+  })), { xaxis: { title: "age in calls (n needs)", type: "category" }, yaxis: { title: "kept, %", range: [-4, 106] } });
+}
+
+const MOST_DOTS = 250;
+
+function drawEstimates() {
+  draw("chart-estimates", layered(Object.keys(opened.calls)).map((n) => {
+    const calls = opened.calls[n], step = Math.ceil(calls.sent.length / MOST_DOTS);
+    const dots = calls.sent.map((_, i) => i).filter((i) => calls.sent[i] && i % step === 0);
+    return {
+      ...traceOf(n), x: dots.map((i) => calls.sent[i]), y: dots.map((i) => 100 * (calls.estimated[i] - calls.sent[i]) / calls.sent[i]), mode: "markers",
+      text: dots.map((i) => i + 1), marker: { color: colour(n), size: 6 }, hovertemplate: "call %{text}, %{x:,} tokens: %{y:+.1f}%" + fullNameOf(n),
+    };
+  }), { xaxis: { title: "input tokens sent", rangemode: "tozero" }, yaxis: { title: "estimate error, %", zeroline: true, zerolinecolor: css("--quiet") } });
+}
+
+const MOST_BARS = 200;
+
+function drawCache() {
+  const calls = opened.calls[state.policy];
+  if (!calls) return empty("chart-cache", "This policy has no calls here.");
+  const x = calls.sent.map((_, i) => i + 1);
+  const form = (color) => x.length > MOST_BARS ? { mode: "lines", stackgroup: "all", line: { width: 0, shape: "hv" }, fillcolor: color } : { type: "bar", marker: { color } };
+  draw("chart-cache", [["read", "from the cache"], ["write", "written"], ["uncached", "uncached"]].map(([key, name]) => ({
+    ...form(css("--" + key)), x, y: calls[key], name, hovertemplate: "call %{x}: %{y:,} tokens " + name + "<extra></extra>",
+  })), { barmode: "stack", bargap: 0.08, xaxis: { title: "call" }, yaxis: { title: "input tokens" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", traceorder: "normal" } });
+}
+
+// A chart is drawn when it comes near the screen: a page of many policies is there before all of them are.
+const CHARTS = { tradeoff: drawTradeoff, growth: drawGrowth, dollars: drawDollars, age: drawAge, estimates: drawEstimates, cache: drawCache };
+const near = new Set(["tradeoff"]), stale = new Set();
+
+function redraw(...names) {
+  for (const name of names) {
+    if (near.has(name)) CHARTS[name]();
+    else stale.add(name);
+  }
+}
+
+function drawStale(names) {
+  for (const name of names) if (stale.delete(name)) CHARTS[name]();
+}
+
+function watchCharts() {
+  const watcher = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
+    const name = target.id.slice("chart-".length);
+    near[isIntersecting ? "add" : "delete"](name);
+    if (isIntersecting) drawStale([name]);
+  }), { rootMargin: "400px" });
+  for (const name of Object.keys(CHARTS)) watcher.observe($("chart-" + name));
+  addEventListener("beforeprint", () => drawStale([...stale]));
+}

@@ -1,0 +1,152 @@
+"""What the page holds of each transcript, call by call: one packed part each, which is opened when it is looked at."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from ctxsim.errors import InputError
+from ctxsim.report.plots import limits_of
+from ctxsim.results import Run
+
+MOST_ROWS = 400_000
+"""Calls times policies in a page: beyond, only the transcripts with the most tokens are in it."""
+
+AT_ONCE = 50_000
+"""Calls times policies that are read together."""
+
+MOST_EDITS = 4_000
+"""Of one transcript under one policy."""
+
+TEXT_BUDGET = 24_000_000
+"""Characters of transcript text in a page; beyond, texts are cut shorter, all alike. A fifth of that is in the file."""
+
+
+def chosen_transcripts(run: Run, word: str = "") -> list[str]:
+    """Return the transcripts that a page can open, those with the most tokens first: all whose name holds the word, or
+    as many as there is room for.
+
+    Raises InputError if no name holds it.
+    """
+    rows = run.of(run.labels[0]).sort_values("tokens_full_sum", ascending=False, kind="stable")
+    rows = rows[[word in name for name in rows.transcript]]
+    if not len(rows):
+        raise InputError(run.folder, f"has no transcript whose name holds '{word}'")
+    fits = int((rows.calls.cumsum() * len(run.labels) <= MOST_ROWS).sum())
+    return [str(name) for name in rows.transcript[: max(1, fits)]]
+
+
+def packed(run: Run, chosen: Sequence[str]) -> Iterator[str]:
+    """Yield each transcript's part, in this order: JSON, compressed as zlib does (RFC 1950), in base 64."""
+    room = _room(run, chosen)
+    for group in _groups(run, chosen):
+        for part in _parts(run, group, room):
+            yield base64.b64encode(zlib.compress(msgspec.json.encode(part), 9)).decode()
+
+
+def _groups(run: Run, chosen: Sequence[str]) -> Iterator[list[str]]:
+    """The transcripts, as many together as are read at once."""
+    rows = run.of(run.labels[0]).set_index("transcript").calls[list(chosen)] * len(run.labels)
+    for _, group in rows.groupby(rows.cumsum() // AT_ONCE, sort=False):
+        yield list(group.index)
+
+
+def _room(run: Run, chosen: Sequence[str]) -> int:
+    """How long a text may be so that all fit into the page's budget."""
+    among = set(chosen)
+    lengths: list[npt.NDArray[np.int64]] = []
+    for table in ("items", "events"):
+        for batch in run.batches(table, ["transcript", "text"]):
+            texts = batch[batch.transcript.isin(among)].drop_duplicates().text
+            lengths.append(texts.str.len().to_numpy(dtype=np.int64))
+    return max(200, longest(np.concatenate(lengths), TEXT_BUDGET))
+
+
+def longest(lengths: npt.NDArray[np.int64], budget: int) -> int:
+    """Return how long texts of these lengths may be, cut all alike, so that together they keep to a budget."""
+    low, high = 0, int(lengths.max(initial=0))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if np.minimum(lengths, middle).sum() <= budget else (low, middle - 1)
+    return low
+
+
+class _Strings:
+    """Each different string once; calling it gives a string's number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+EDIT = ("call", "moment", "item", "action", "tokens_before", "tokens_after", "reason", "sources", "text")
+ITEM = ("item", "kind", "tool", "tokens", "first_call", "used_by", "text")
+CALL = {
+    "sent": "tokens_sent", "estimated": "tokens_estimated", "read": "tokens_cache_read", "write": "tokens_cache_write",
+    "uncached": "tokens_uncached", "status": "status",
+}  # fmt: skip
+"""What the page calls the columns of calls."""
+
+
+def _parts(run: Run, names: Sequence[str], room: int) -> Iterator[dict[str, Any]]:
+    """Each transcript's calls, items and edits per policy; policies by their number in the page."""
+    number = {label: n for n, label in enumerate(run.labels)}
+    items, events, calls, lost = (
+        _by_transcript(run.table(table, transcript=names)) for table in ("items", "events", "calls", "losses")
+    )
+    for name in names:
+        strings = _Strings()
+        edits = dict(_by_policy(events.get(name), number))
+        yield {
+            "limits": limits_of(run, name),
+            "calls": {n: _calls(part) for n, part in _by_policy(calls.get(name), number)},
+            "items": [
+                {
+                    "item": item, "kind": kind, "tool": tool, "tokens": tokens, "first": first,
+                    "used": [int(call) for call in used.split()], "text": text[:room],
+                }
+                for item, kind, tool, tokens, first, used, text in (_rows(items[name], ITEM) if name in items else ())
+            ],
+            "edits": {n: _edits(part[:MOST_EDITS], room, strings) for n, part in edits.items()},
+            "more": {n: len(part) - MOST_EDITS for n, part in edits.items() if len(part) > MOST_EDITS},
+            "lost": {n: list(_rows(part, ("call", "item"))) for n, part in _by_policy(lost.get(name), number)},
+            "strings": list(strings.numbers),
+        }  # fmt: skip
+
+
+def _by_transcript(table: pandas.DataFrame) -> dict[Any, pandas.DataFrame]:
+    return dict(iter(table.groupby("transcript", sort=False)))
+
+
+def _by_policy(part: pandas.DataFrame | None, number: dict[str, int]) -> Iterator[tuple[int, pandas.DataFrame]]:
+    if part is None:
+        return
+    for label, rows in part.groupby("policy", sort=False):
+        if label in number:
+            yield number[str(label)], rows
+
+
+def _rows(part: pandas.DataFrame, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    return zip(*(part[name].tolist() for name in columns), strict=True)
+
+
+def _edits(part: pandas.DataFrame, room: int, strings: _Strings) -> list[list[int]]:
+    return [
+        [call, strings(moment), item, strings(action), before, after, *map(strings, (reason, sources, text[:room]))]
+        for call, moment, item, action, before, after, reason, sources, text in _rows(part, EDIT)
+    ]
+
+
+def _calls(part: pandas.DataFrame) -> dict[str, list[Any]]:
+    part = part.sort_values("call")
+    columns: dict[str, list[Any]] = {key: part[name].tolist() for key, name in CALL.items()}
+    return columns | {"compacted": [int(value > 0) for value in part.compactions.tolist()]}

@@ -1,0 +1,49 @@
+"""The page of a run in a real browser, and as text."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here: apt-get install chromium")
+
+
+def opened(browser: Any, path: Path, width: int = 1280, address: str = "", **options: Any) -> tuple[Any, list[str]]:
+    """The page, and everything that it complained about or asked the network for."""
+    tab = browser.new_context(viewport={"width": width, "height": 900}, **options).new_page()
+    tab.context.set_offline(True)
+    troubles: list[str] = []
+    tab.on("console", lambda message: troubles.append(message.text) if message.type in ("error", "warning") else None)
+    tab.on("pageerror", lambda error: troubles.append(str(error)))
+    tab.on(
+        "request",
+        lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else troubles.append(request.url),
+    )
+    tab.goto(path.resolve().as_uri() + address)
+    ready(tab)
+    return tab, troubles
+
+
+def ready(tab: Any) -> None:
+    """Wait until the page shows its first transcript."""
+    tab.locator("html[data-ready=yes]").wait_for(state="attached", timeout=30_000)
+
+
+def parts(text: str) -> list[str]:
+    """What the page holds of each transcript, as JSON."""
+    packed = re.findall(r'<script type="text/plain" id="part-\d+">([A-Za-z0-9+/=]*)</script>', text)
+    return [zlib.decompress(base64.b64decode(one)).decode() for one in packed]
+
+
+def words_of(path: Path) -> str:
+    """All that a page says, what is packed in it too."""
+    text = path.read_text()
+    return " ".join([text, *parts(text)])

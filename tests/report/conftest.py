@@ -1,0 +1,35 @@
+"""A browser, and the page of the documented case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import BROWSER
+
+from ctxsim.bench import bench
+from ctxsim.bench.task import Setting
+from ctxsim.report.page import write_page
+from ctxsim.results import read_run
+from ctxsim.synthesis import load_scenario
+
+
+@pytest.fixture(scope="session")
+def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the documented case."""
+    folder = tmp_path_factory.mktemp("page") / "documented-53k"
+    scenario = load_scenario("documented-53k")
+    bench(Setting(scenario.name, scenario.title, scenario.policies), folder, scenario)
+    return write_page(read_run(folder), folder / "report.html")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield opened
+        opened.close()

@@ -1,0 +1,148 @@
+"""What the page holds of many transcripts: which, how much of each, and how soon it is there."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pyarrow.parquet
+import pytest
+from invented import write_logs
+from pages import in_browser, opened, parts, ready
+
+from ctxsim.bench import bench
+from ctxsim.bench.task import Setting
+from ctxsim.errors import InputError
+from ctxsim.report import page_parts
+from ctxsim.report.page import page, write_page
+from ctxsim.report.page_parts import chosen_transcripts, longest, packed
+from ctxsim.results import Run, read_run
+from ctxsim.results.run import TABLES
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("parts")
+    write_logs(folder / "logs")
+    labels = ("keep-all", "mask:keep=1", "max-result-chars:chars=200")
+    bench(Setting("parts", "Parts", labels), folder / "out", paths=[str(folder / "logs")])
+    return read_run(folder / "out")
+
+
+def test_every_transcript_is_in_the_page_with_all_its_rows(run: Run) -> None:
+    chosen = chosen_transcripts(run)
+    assert sorted(chosen) == sorted(run.of("keep-all").transcript) and len(chosen) == 6
+    found = [json.loads(part) for part in parts(page(run))]
+    for name, part in zip(chosen, found, strict=True):
+        for n, label in enumerate(run.labels):
+            calls = run.table("calls", transcript=[name], policy=[label])
+            assert part["calls"][str(n)]["sent"] == calls.tokens_sent.tolist()
+            edits = run.table("events", transcript=[name], policy=[label])
+            assert [edit[0] for edit in part["edits"].get(str(n), [])] == edits.call.tolist()
+            assert [part["strings"][edit[8]] for edit in part["edits"].get(str(n), [])] == edits.text.tolist()
+        items = run.table("items", transcript=[name])
+        assert [item["text"] for item in part["items"]] == items.text.tolist()
+
+
+def test_of_more_than_there_is_room_for_the_largest_are_in_the_page(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = run.of("keep-all").sort_values("tokens_full_sum", ascending=False, kind="stable")
+    # Six calls each under three policies: room for two of them, read one by one.
+    monkeypatch.setattr(page_parts, "MOST_ROWS", 2 * 6 * 3)
+    monkeypatch.setattr(page_parts, "AT_ONCE", 1)
+    assert chosen_transcripts(run) == sizes.transcript.tolist()[:2]
+    text = page(run)
+    assert len(parts(text)) == 2 and '"more":4' in text
+    # Any other one can be asked for by its name; one always fits.
+    monkeypatch.setattr(page_parts, "MOST_ROWS", 1)
+    for name in sizes.transcript:
+        assert chosen_transcripts(run, name) == [name]
+    with pytest.raises(InputError, match="no transcript whose name holds 'nothing of that name'"):
+        chosen_transcripts(run, "nothing of that name")
+
+
+def test_texts_are_cut_alike_where_they_are_too_many(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 10 + 20 + 20 = 50; one more letter each would make 10 + 21 + 21 = 52.
+    assert longest(np.array([10, 30, 40]), 51) == 20
+    assert longest(np.array([10, 30, 40]), 80) == 40 and longest(np.array([], dtype=np.int64), 5) == 0
+    chosen = chosen_transcripts(run)
+    whole = sum(map(len, packed(run, chosen)))
+    monkeypatch.setattr(page_parts, "TEXT_BUDGET", 6_000)
+    assert sum(map(len, packed(run, chosen))) < whole
+
+
+MANY = 300
+POLICIES = (
+    "keep-all", "drop-all", "oracle-lossless", "token-budget:budget=300,retain=50", "truncate-after-use:retain=50",
+    "max-result-chars:chars=200", "max-messages:n=5", "head-tail:lines=4,bytes=200", "fifo:budget=300", "mask:keep=1",
+    "mask:keep=2", "summary:at=0.01,keep_last=2", "retry", "head-tail+fifo:budget=300",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of 300 transcripts and 14 policies: the rows of one, 300 times, each with texts of its own."""
+    folder = tmp_path_factory.mktemp("many")
+    write_logs(folder / "logs", 1)
+    out = folder / "out"
+    bench(Setting("many", "Many", POLICIES), out, paths=[str(folder / "logs" / "claude-1.jsonl")])
+    names = [f"session-{number:03}" for number in range(MANY)]
+    for table in TABLES:
+        rows = pandas.read_parquet(out / f"{table}.parquet")
+        copies = pandas.concat([rows.assign(transcript=name) for name in names])
+        if table == "summary":
+            copies["root"] = copies.transcript
+        if table == "items":
+            copies["text"] = copies.transcript + " says: " + copies.text
+        schema = pyarrow.parquet.read_schema(out / f"{table}.parquet")
+        pyarrow.parquet.write_table(
+            pyarrow.Table.from_pandas(copies, schema, preserve_index=False), out / f"{table}.parquet"
+        )
+    return write_page(read_run(out), out / "report.html")
+
+
+@in_browser
+@pytest.mark.slow
+def test_any_of_many_transcripts_can_be_found_and_opened(many: Path, browser: Any) -> None:
+    tab, troubles = opened(browser, many)
+    assert len(POLICIES) == 14 and tab.locator("#transcript option").count() == MANY
+    assert re.search("300 transcripts", tab.locator("#more").inner_text())
+    tab.locator("#find").fill("ession-21")
+    assert tab.locator("#more").inner_text() == "10 names with that"
+    # The one that is looked at stays in the list.
+    assert tab.locator("#transcript option").count() == 11
+    for number in (217, 0, 299):
+        tab.locator("#find").fill(f"session-{number:03}")
+        tab.locator("#transcript").select_option(index=tab.locator("#transcript option").count() - 1)
+        tab.locator(f"#growth + p:has-text('session-{number:03}')").wait_for()
+        assert f"session-{number:03} says: " in tab.locator("#sides").inner_text()
+    again, more = opened(browser, many, address="#" + tab.url.partition("#")[2])
+    assert "session-299" in again.locator("#growth + p").inner_text()
+    assert troubles == more == []
+    again.close()
+    tab.close()
+
+
+READY_AFTER = """new MutationObserver(() => {
+  if (document.documentElement?.dataset.ready) window.readyAfter ??= performance.now() / 1000;
+}).observe(document, { attributes: true, childList: true, subtree: true })"""
+
+
+@in_browser
+@pytest.mark.slow
+def test_a_page_of_many_transcripts_can_be_used_within_two_seconds(many: Path, browser: Any) -> None:
+    tab = browser.new_page()
+    tab.add_init_script(READY_AFTER)
+    seconds = []
+    # Other tests run beside this one: the best of several counts.
+    for _ in range(5):
+        tab.goto(many.resolve().as_uri())
+        ready(tab)
+        seconds.append(tab.evaluate("readyAfter"))
+        if seconds[-1] < 2:
+            break
+    assert 0 < min(seconds) < 2, seconds
+    tab.close()

@@ -1,0 +1,92 @@
+"""Everybody can read the page: by the rules of WCAG, on screens of three widths, in light and dark."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import in_browser, opened
+
+from ctxsim.report.style import COLORS, DARK_COLORS
+
+SCREENS = [(width, scheme) for width in (1400, 900, 390) for scheme in ("light", "dark")]
+
+
+@in_browser
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_axe_finds_no_violation(default: Path, browser: Any, width: int, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    tab, troubles = opened(browser, default, width, color_scheme=scheme, reduced_motion="reduce")
+    tab.evaluate("drawStale([...stale])")
+    tab.locator("#policy").select_option(label="token-budget:budget=40000,retain=500")
+    tab.locator("#search").fill("linkedin")
+    tab.locator("#filter summary").click()
+    found = Axe().run(tab).response["violations"]
+    assert {one["id"]: [node["html"][:200] for node in one["nodes"]] for one in found} == {}
+    assert troubles == []
+    tab.close()
+
+
+@in_browser
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_nothing_is_wider_than_the_screen(default: Path, browser: Any, width: int, scheme: str) -> None:
+    tab, troubles = opened(browser, default, width, color_scheme=scheme)
+    tab.evaluate("drawStale([...stale])")
+    # Nothing scrolls sideways but what says that it does.
+    assert tab.evaluate("[document.documentElement.scrollWidth, document.body.scrollWidth]") == [width, width]
+    light = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (light == "rgb(255, 255, 255)") == (scheme == "light")
+    assert troubles == []
+    tab.close()
+
+
+def luminance(color: str) -> float:
+    """Relative luminance: https://www.w3.org/TR/WCAG22/#dfn-relative-luminance."""
+    shares = [int(color[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_contrast_worked_by_hand() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)  # (1 + 0.05) / (0 + 0.05)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+TEXT = ("text", "quiet", "accent", "lost")
+DRAWN = (
+    "kept", "edited", "summarised", "dropped", "needed", "other", "edge", "read", "write", "uncached", "output",
+    "summary",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("scheme", "lines"), [("light", COLORS), ("dark", DARK_COLORS)])
+def test_texts_and_lines_stand_out_from_their_ground(scheme: str, lines: tuple[str, ...]) -> None:
+    style = files("ctxsim.report").joinpath("html/page.css").read_text("utf-8")
+    light, dark = (
+        dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in re.findall(r":root \{.*?\}", style, re.DOTALL)
+    )
+    colours = light if scheme == "light" else dark
+    grounds = [colours["ground"], colours["raised"]]
+    weak = {
+        (name, ground): round(found, 2)
+        for least, names in ((4.5, TEXT), (3, DRAWN))
+        for name in names
+        for ground in grounds
+        if (found := contrast(colours[name], ground)) < least
+    }
+    assert weak == {}
+    assert min(contrast(color, colours["ground"]) for color in lines) >= 3
+    # Marked words of a text, on their own grounds.
+    assert min(contrast(colours["text"], colours[name]) for name in ("gone", "new")) >= 4.5

@@ -1,0 +1,129 @@
+"""The page's timeline and its call as recorded and as sent, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import in_browser, opened
+
+pytestmark = [pytest.mark.slow, in_browser]
+
+DIFFERENCES = """async () => {
+  // By the page: recorded less sent tokens of each call, item by item; by the run: of whole requests.
+  const found = [], whole = opened.calls[data.policies.findIndex((one) => one.label === "keep-all")].sent;
+  for (const n of data.policies.keys()) {
+    state.policy = n;
+    buildGrid();
+    for (let call = 1; call <= grid.total; call += 1) {
+      let removed = 0;
+      for (const row of grid.rows) {
+        const span = spanAt(row, call);
+        if (span) removed += (row.made ? 0 : row.tokens) - tokensAt(row, span);
+      }
+      found.push([data.policies[n].label, call, removed, whole[call - 1] - opened.calls[n].sent[call - 1]]);
+    }
+  }
+  return found;
+}"""
+
+
+def test_what_the_page_shows_as_sent_is_what_was_sent(default: Path, browser: Any) -> None:
+    tab, troubles = opened(browser, default)
+    found = tab.evaluate(DIFFERENCES)
+    assert len(found) == 19 * 7 and sum(removed > 0 for _, _, removed, _ in found) > 40
+    assert [one for one in found if one[2] != one[3]] == []
+    assert troubles == []
+    tab.close()
+
+
+def test_one_call_as_recorded_and_as_sent(default: Path, browser: Any) -> None:
+    tab, troubles = opened(browser, default)
+    tab.locator("#policy").select_option(label="token-budget:budget=40000,retain=500")
+    # It begins where something was lost.
+    assert tab.locator("#cell").inner_text().startswith("Call 7 of 7 under token-budget:budget=40000,retain=500")
+    canvas = tab.locator("#canvas")
+    canvas.focus()
+    for _ in range(16):
+        tab.keyboard.press("ArrowUp")
+    for _ in range(3):
+        tab.keyboard.press("ArrowDown")
+    # Item 3 is the first result, cut after call 6, so short at call 7.
+    pair = tab.locator("#sides .pair.chosen")
+    head = pair.locator(".told").inner_text()
+    assert head.startswith("item 3") and "cut" in head and "call 6, after_call" in head
+    was, now = (pair.locator(f".{side} pre").inner_text() for side in ("was", "now"))
+    assert now.endswith("[truncated for context management]") and len(was) > 1_000
+    assert was.startswith(pair.locator(".was pre").evaluate("pre => pre.firstChild.textContent"))
+    assert pair.locator("ins").inner_text() in now and pair.locator("del").inner_text() in was
+    # The texts lie beside each other and scroll together.
+    boxes = [pair.locator(f".{side}").bounding_box() for side in ("was", "now")]
+    assert boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+    tab.locator("#sides").evaluate("box => box.scrollBy(0, 100)")
+    moved = [pair.locator(f".{side}").bounding_box() for side in ("was", "now")]
+    assert moved[0]["y"] == moved[1]["y"] != boxes[0]["y"]
+    # One call earlier nothing was cut yet.
+    tab.locator("#earlier").click()
+    assert tab.locator("#cell").inner_text().startswith("Call 6 of 7")
+    assert "kept" in tab.locator("#sides .pair.chosen .told").inner_text()
+    assert troubles == []
+    tab.close()
+
+
+@pytest.mark.parametrize(
+    ("label", "call", "said"),
+    [
+        ("drop-all", "7", "dropped"),
+        ("mask:keep=2,batch=1", "7", "cleared"),
+        ("summary:at=0.2,keep_last=4,max_tokens=500", "7", "summarised"),
+        ("keep-all", "7", "kept"),
+    ],
+)
+def test_each_way_of_an_item_has_its_word(default: Path, browser: Any, label: str, call: str, said: str) -> None:
+    tab, troubles = opened(browser, default)
+    number = tab.evaluate("label => data.policies.findIndex((one) => one.label === label)", label)
+    tab.locator("#policy").select_option(value=str(number))
+    tab.locator("#call").fill(call)
+    tab.locator("#call").press("Enter")
+    assert f" {said}" in tab.locator("#cell").inner_text()
+    while tab.locator("#sides .fold").count():
+        tab.locator("#sides .fold").first.click()
+    row = tab.locator(f"#sides .pair.{said}").first
+    assert said in row.locator(".badge").inner_text()
+    sent = row.locator(".now pre").inner_text()
+    assert {"dropped": "not sent", "summarised": "the summary, item -1, stands for it"}.get(said, sent) in sent
+    if said == "summarised":
+        made = tab.locator("#sides .pair.made")
+        assert "nothing: it stands for" in made.inner_text() and len(made.locator(".now pre").inner_text()) > 100
+    assert troubles == []
+    tab.close()
+
+
+def test_a_loss_a_found_text_and_a_click_lead_to_their_call(default: Path, browser: Any) -> None:
+    tab, troubles = opened(browser, default)
+    tab.locator("#policy").select_option(label="token-budget:budget=40000,retain=500")
+    tab.locator("#losses button").first.click()
+    assert "this call needed something of it that is gone" in tab.locator("#sides .chosen .told").inner_text()
+    tab.locator("#search").fill("linkedin")
+    assert "items" in tab.locator("#hits-note").inner_text()
+    tab.locator("#hits button").first.click()
+    assert "linkedin" in tab.locator("#sides .chosen").inner_text().lower()
+    # A row is tall enough to hit: 24 px, the least that WCAG 2.2 asks of a target (2.5.8).
+    assert tab.evaluate("ROW") >= 24
+    box = tab.locator("#canvas").bounding_box()
+    tab.mouse.click(box["x"] + box["width"] - 30, box["y"] + 20 + 24 * 3 + 12)
+    assert tab.locator("#sides .chosen .told").inner_text().startswith("item 3 ")
+    assert tab.locator("#call").input_value() == "7"
+    assert troubles == []
+    tab.close()
+
+
+def test_sides_stack_on_a_phone(default: Path, browser: Any) -> None:
+    tab, troubles = opened(browser, default, 390)
+    pair = tab.locator("#sides .pair.chosen")
+    was, now = (pair.locator(f".{side}").bounding_box() for side in ("was", "now"))
+    assert was["x"] == now["x"] and was["y"] + was["height"] <= now["y"]
+    assert pair.locator(".which").all_inner_texts() == ["as recorded", "as sent"]
+    assert troubles == []
+    tab.close()
