@@ -19,6 +19,7 @@ from ctxsim.cli.running import Where, folder_of, run, runs_of
 from ctxsim.cli.settings import usual_paths
 from ctxsim.errors import CtxsimError
 from ctxsim.report.picture import picture
+from ctxsim.report.sweep_plots import sweeps
 from ctxsim.report.tables import sweep_sheet
 from ctxsim.report.tradeoff_plots import tradeoffs
 
@@ -66,7 +67,8 @@ def command(
         with stage("answer and table"):
             show_run("sweep", made, sweep_sheet, goal, form, wide, columns)
         with stage("pictures"):
-            pictures = tradeoffs(picture(made, goal), made.folder)
+            one = picture(made, goal)
+            pictures = [*sweeps(one, made.folder), *tradeoffs(one, made.folder)]
         if form == "table":
             tell_results(made, pictures)
         bad += tell_what_was_left_out(info)

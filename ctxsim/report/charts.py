@@ -15,6 +15,7 @@ from ctxsim.report.picture import Picture
 from ctxsim.report.plots import estimates, growth, shown_transcript, which
 from ctxsim.report.rounds import curves, in_rounds
 from ctxsim.report.style import compact, direct_label, plain_axes, spread, wrap_label
+from ctxsim.report.sweep_plots import sweep_charts
 from ctxsim.report.tradeoff_plots import tradeoff
 
 CLASSES = (("read", "#56B4E9"), ("write", "#0072B2"), ("uncached", "#E69F00"), ("output", "#009E73"), ("summary", "#882255"))  # fmt: skip # noqa: E501
@@ -30,6 +31,7 @@ def plot_all(one: Picture, folder: Path, formats: Sequence[str]) -> list[Path]:
         charts["survival-age"] = by_age
         if one.pooled.by_dollars:
             charts["survival-dollars"] = lambda one, path: tradeoff(one, path, dollars=True)
+    charts |= sweep_charts(one)
     if one.pooled.priced:
         charts["dollars"] = dollars
     if run.knows("cache_hit_ratio"):

@@ -39,7 +39,7 @@ def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows:
     return figure, figure.subplots(rows, columns)
 
 
-LETTERS_PER_INCH = 12.5
+LETTERS_PER_INCH = 12
 """Of a title."""
 
 

@@ -47,7 +47,7 @@ def short(label: str) -> str:
     for part in chain(label):
         name, parameters = named(part)
         values = [pair.partition("=")[2] for pair in parameters.split(",") if "=" in pair]
-        parts.append(f"{name} {'/'.join(_short_number(value) for value in values)}".strip())
+        parts.append(f"{name} {'/'.join(short_number(value) for value in values)}".strip())
     return middle_cut(" + ".join(parts), LONGEST_NAME)
 
 
@@ -59,7 +59,8 @@ def middle_cut(text: str, most: int) -> str:
     return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
 
 
-def _short_number(text: str) -> str:
+def short_number(text: str) -> str:
+    """Return a parameter's value in few characters: 40000 is 40K."""
     return f"{int(text) // 1000}K" if text.isdigit() and int(text) >= 1000 and int(text) % 1000 == 0 else text
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ctxsim.labels import chain, named
 from ctxsim.report.figure import entitle, new_figure, save
 from ctxsim.report.picture import Picture
+from ctxsim.report.settings import family, parameters
 from ctxsim.report.style import LIMIT_COLOR, Label, direct_label, plain_axes, spread, thinned
 from ctxsim.report.tradeoff import Point, dominated, frontiers, points
 
@@ -52,7 +52,7 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     for members in families.values():
         for line in _lines(members) if len(members) > 2 else ():
             axes.plot(*zip(*map(_at, line), strict=True), color="#999999", linewidth=0.7, alpha=0.6, zorder=1)
-    _draw_frontiers(one, axes, dollars)
+    draw_frontiers(one, axes, dollars)
     top, right = 106.0, axes.get_xlim()[1] * 1.02
     axes.set_ylim(-4, top)
     axes.set_xlim(0, right)
@@ -113,7 +113,7 @@ def _legend(one: Picture, found: list[Point]) -> str:
     return f"{ring}{note}hollow: another is as good in everything{bars}"
 
 
-def _draw_frontiers(one: Picture, axes: Any, dollars: bool) -> None:
+def draw_frontiers(one: Picture, axes: Any, dollars: bool) -> None:
     """The least anybody can reach: by removing whole results (solid; with real edits dashed), by any means (dotted)."""
     for line in frontiers(one.run, dollars):
         if not line.x:
@@ -130,22 +130,13 @@ def _draw_frontiers(one: Picture, axes: Any, dollars: bool) -> None:
         )  # fmt: skip
 
 
-def family(label: str) -> str:
-    """Return the policy names of a label, without parameters."""
-    return " + ".join(named(part)[0] for part in chain(label))
-
-
 def _lines(members: list[Point]) -> list[list[Point]]:
     """Settings that differ in one parameter only, in order of that parameter; each line has at least two."""
-    parameters = [dict(pair.partition("=")[::2] for pair in _pairs(point.policy)) for point in members]
-    names = [name for name in parameters[0] if len({one.get(name) for one in parameters}) > 1]
+    given = [parameters(point.policy) for point in members]
+    names = [name for name in given[0] if len({one.get(name) for one in given}) > 1]
     # The last parameter of the grid changes along a line.
     moving = names[-1] if names else ""
     groups: dict[tuple[str, ...], list[Point]] = {}
-    for point, one in zip(members, parameters, strict=True):
+    for point, one in zip(members, given, strict=True):
         groups.setdefault(tuple(one.get(name, "") for name in names if name != moving), []).append(point)
     return [line for line in groups.values() if len(line) > 1]
-
-
-def _pairs(label: str) -> list[str]:
-    return [pair for pair in label.replace("+", ":").replace(":", ",").split(",") if "=" in pair]

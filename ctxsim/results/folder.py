@@ -24,7 +24,10 @@ WORK = "parts"
 MARKER = "ctxsim-unfinished-run.txt"
 LOCK = ".ctxsim.lock"
 
-PICTURES = ("token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png", "report.html")
+PICTURES = (
+    "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png", "sweep-fronts.png",
+    "sweep-heatmap.png", "report.html",
+)  # fmt: skip
 """What commands draw of a run into its folder, whatever stood there."""
 
 _MARKED = "ctxsim keeps here what an unfinished run has done, and removes this folder when it is complete.\n"

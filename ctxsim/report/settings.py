@@ -1,0 +1,70 @@
+"""The settings of one policy in a run: which parameters differ between them, and in what order they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import msgspec
+
+from ctxsim.labels import chain, named, split
+
+
+class Grid(msgspec.Struct, frozen=True):
+    """A policy's settings. `varied` are the parameters that differ, `values` each one's values in order, `labels` the
+    settings by their values.
+    """
+
+    name: str
+    varied: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    labels: dict[tuple[str, ...], str]
+
+    @property
+    def full(self) -> bool:
+        """Whether every value goes with every other."""
+        return len(self.labels) == len(list(product(*self.values)))
+
+
+def family(label: str) -> str:
+    """Return the policy names of a label, without parameters."""
+    return " + ".join(named(part)[0] for part in chain(label))
+
+
+def parameters(label: str) -> dict[str, str]:
+    """Return the parameters of a label as they stand; of a chain, each after the number of its link."""
+    links = chain(label)
+    found: dict[str, str] = {}
+    for n, link in enumerate(links, 1):
+        text = named(link)[1]
+        if text:
+            before = f"{n}." if len(links) > 1 else ""
+            found |= {before + key: value for key, value in split(f"link:{text}")[1].items()}
+    return found
+
+
+def grids(labels: Sequence[str]) -> list[Grid]:
+    """Return every policy that has several settings, in the order of the labels."""
+    families: dict[str, list[str]] = {}
+    for label in labels:
+        families.setdefault(family(label), []).append(label)
+    return [_grid(name, members) for name, members in families.items() if len(members) > 1]
+
+
+def _grid(name: str, members: Sequence[str]) -> Grid:
+    given = {label: parameters(label) for label in members}
+    names = dict.fromkeys(key for one in given.values() for key in one)
+    varied = tuple(key for key in names if len({one.get(key) for one in given.values()}) > 1)
+    values = tuple(in_order([one.get(key, "") for one in given.values()]) for key in varied)
+    return Grid(
+        name, varied, values, {tuple(one.get(key, "") for key in varied): label for label, one in given.items()}
+    )
+
+
+def in_order(values: Sequence[str]) -> tuple[str, ...]:
+    """Return different values, numbers by size, others as they came."""
+    different = list(dict.fromkeys(values))
+    try:
+        return tuple(sorted(different, key=float))
+    except ValueError:
+        return tuple(different)

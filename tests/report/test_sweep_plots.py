@@ -1,0 +1,128 @@
+"""Pictures of a sweep: what they show of each setting, and of the advised one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from invented import write_logs
+
+from ctxsim.bench import bench
+from ctxsim.bench.grid import expand
+from ctxsim.bench.task import Setting
+from ctxsim.report.charts import plot_all
+from ctxsim.report.picture import Picture, picture
+from ctxsim.report.settings import family, grids, in_order, parameters
+from ctxsim.report.sweep_plots import fronts_figure, fronts_of, heat_map_figure, heat_maps_of, sweeps
+from ctxsim.results import read_run
+
+BOUNDS = ("keep-all", "drop-all")
+FRONT = expand("max-result-chars:chars=100..700@4")
+MAP = expand("head-tail:lines=2|4|8,bytes=100|900")
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Picture:
+    folder = tmp_path_factory.mktemp("swept")
+    write_logs(folder / "logs")
+    bench(Setting("swept", "Swept", (*BOUNDS, *FRONT, *MAP)), folder / "out", paths=[str(folder / "logs")])
+    return picture(read_run(folder / "out"))
+
+
+def chosen(one: Picture, label: str) -> Picture:
+    """The same run if this setting were advised."""
+    assert one.advice is not None
+    return msgspec.structs.replace(
+        one, advice=msgspec.structs.replace(one.advice, take=one.pooled.all[label]), colors={}
+    )
+
+
+def test_settings_are_told_apart_by_what_varies() -> None:
+    assert family("a:b=1+c") == "a + c"
+    assert parameters("a:b=1,d=x+c:b=2") == {"1.b": "1", "1.d": "x", "2.b": "2"}
+    # An estimator's own commas belong to it.
+    assert parameters("a:b=1,estimator=e:x=1,y=2") == {"b": "1", "estimator": "e:x=1,y=2"}
+    assert in_order(["900", "1000", "20"]) == ("20", "900", "1000") and in_order(["b", "a", "b"]) == ("b", "a")
+    labels = ["keep", "a:x=9,y=1", "a:x=10,y=1", "b:x=1,y=1", "b:x=2,y=1", "b:x=1,y=2", "c:x=1", "c:x=2"]
+    flat, deep, third = grids(labels)
+    assert (flat.name, flat.varied, flat.values, flat.full) == ("a", ("x",), (("9", "10"),), True)
+    # Three of four pairs of values are no map.
+    assert (deep.varied, deep.full) == (("x", "y"), False) and third.name == "c"
+
+
+def test_one_parameter_is_a_front_in_its_order_with_names_and_intervals(one: Picture) -> None:
+    [grid] = fronts_of(one)
+    assert grid.values == (("100", "300", "500", "700"),)
+    marked = chosen(one, grid.labels[("500",)])
+    figure = fronts_figure(marked, [grid])
+    [axes] = figure.axes
+    line = next(line for line in axes.lines if len(line.get_xdata()) == 4 and line.get_linestyle() == "-")
+    figures = [one.pooled.all[label] for label in FRONT]
+    assert line.get_xdata() == pytest.approx([100 * one.usd_share.value for one in figures if one.usd_share])
+    assert line.get_ydata() == pytest.approx([100 * one.kept.value for one in figures if one.kept])
+    names = [text.get_text() for text in axes.texts]
+    assert {"chars=100", "chars=300", "▶ chars=500", "chars=700", "keep-all (bound)", "drop-all (bound)"} == set(names)
+    # Two intervals for each of four settings, one bar each.
+    bars = [bar.get_segments()[0] for container in axes.containers for bar in container[2]]
+    assert len(bars) == 8
+    first = figures[0]
+    assert first.usd_share is not None and first.usd_share.low is not None and first.usd_share.high is not None
+    assert [point[0] for point in bars[0]] == pytest.approx([100 * first.usd_share.low, 100 * first.usd_share.high])
+    [ring] = [line for line in axes.lines if line.get_gid() == "advised"]
+    assert ring.get_xdata()[0] == pytest.approx(line.get_xdata()[2])
+    assert "max-result-chars by chars; ring: advised; bars: 95 %" in " ".join(figure.get_suptitle().split())
+
+
+def test_two_parameters_are_maps_of_what_each_pair_costs_and_keeps(one: Picture) -> None:
+    [grid] = heat_maps_of(one)
+    assert (grid.varied, grid.values) == (("lines", "bytes"), (("2", "4", "8"), ("100", "900")))
+    label = grid.labels[("4", "900")]
+    figure = heat_map_figure(chosen(one, label), [grid])
+    paid, kept = figure.axes
+    for axes, share in ((paid, "usd_share"), (kept, "kept")):
+        shares = [[one_share(one, grid.labels[(row, column)], share) for column in grid.values[1]] for row in "248"]
+        [image] = axes.images
+        assert image.get_array().tolist() == [pytest.approx([100 * cell.value for cell in row]) for row in shares]
+        texts = [text.get_text() for text in axes.texts]
+        wanted = [text for row in shares for cell in row
+                  for text in (f"{100 * cell.value:.0f}", f"{100 * cell.low:.0f}-{100 * cell.high:.0f}")]  # fmt: skip
+        assert texts == wanted
+        assert [text.get_text() for text in axes.get_xticklabels()] == ["100", "900"]
+        assert [text.get_text() for text in axes.get_yticklabels()] == ["2", "4", "8"]
+        [frame] = [patch for patch in axes.patches if patch.get_gid() == "advised"]
+        # Its cell is the second row and column, whose middle is (1, 1).
+        assert (frame.get_x() + frame.get_width() / 2, frame.get_y() + frame.get_height() / 2) == pytest.approx((1, 1))
+    # Darker is better: the least dollars and the most kept have the darkest cells.
+    for axes, best in ((paid, min), (kept, max)):
+        [image] = axes.images
+        table = [value for row in image.get_array().tolist() for value in row]
+        shades = [sum(image.cmap(image.norm(value))[:3]) for value in table]
+        assert table[shades.index(min(shades))] == best(table)
+
+
+def one_share(one: Picture, label: str, name: str) -> Any:
+    return getattr(one.pooled.all[label], name)
+
+
+def test_refused_settings_have_a_cross(one: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
+    [grid] = heat_maps_of(one)
+    monkeypatch.setattr(type(one.pooled), "refusals", lambda self, label: float(label == grid.labels[("8", "100")]))
+    figure = heat_map_figure(one, [grid])
+    for axes in figure.axes:
+        [cross] = [line for line in axes.lines if line.get_gid() == "refused"]
+        # The first column, the third row.
+        assert (round(cross.get_xdata()[0]), round(cross.get_ydata()[0])) == (0, 2)
+    assert "×: some calls refused" in figure.get_suptitle()
+
+
+def test_a_sweep_writes_them(one: Picture, tmp_path: Path) -> None:
+    assert [path.name for path in sweeps(one, tmp_path)] == ["sweep-fronts.png", "sweep-heatmap.png"]
+    # Single settings have nothing to draw here.
+    assert grids(["keep-all", "fifo:budget=1", "mask:keep=1"]) == []
+
+
+@pytest.mark.slow
+def test_plot_draws_them_too(one: Picture, tmp_path: Path) -> None:
+    assert {"sweep-fronts", "sweep-heatmap"} <= {path.stem for path in plot_all(one, tmp_path, ("svg",))}
