@@ -32,13 +32,13 @@ def family(label: str) -> str:
 
 
 def parameters(label: str) -> dict[str, str]:
-    """Return the parameters of a label as they stand; of a chain, each after the number of its link."""
-    links = chain(label)
+    """Return the parameters of a label as they stand; of a chain, each after the name of its link."""
+    links = [named(link) for link in chain(label)]
+    names = [name for name, _ in links]
     found: dict[str, str] = {}
-    for n, link in enumerate(links, 1):
-        text = named(link)[1]
+    for n, (name, text) in enumerate(links, 1):
+        before = "" if len(links) == 1 else f"{name} " if names.count(name) == 1 else f"{name} {n} "
         if text:
-            before = f"{n}." if len(links) > 1 else ""
             found |= {before + key: value for key, value in split(f"link:{text}")[1].items()}
     return found
 

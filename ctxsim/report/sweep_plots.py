@@ -27,7 +27,7 @@ MOST_FRONTS = 5
 MOST_NAMES = 24
 """Settings that find room beside the fronts."""
 
-ROOM = {"interval": 9, "value": 18}
+ROOM = {"interval": 14, "value": 26}
 """Columns of a heat map up to which its cells have room for an interval, and for a value."""
 
 MARK = "#ce450a"
@@ -169,10 +169,12 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
     """Return two maps for each policy: what every pair of values costs, and what it keeps; darker is better."""
     drawn = deep[:MOST_FRONTS]
     across = max(len(grid.values[1]) for grid in drawn)
-    down = sum(max(3, len(grid.values[0])) for grid in drawn)
+    heights = [max(3, len(grid.values[0])) + 1 for grid in drawn]
     figure: Figure
-    figure, panels = new_figure(min(22, max(9.5, 3.2 + 1.5 * across)), min(30, 2.1 + 0.62 * down), 2, len(drawn))
-    for grid, row in zip(drawn, np.atleast_2d(panels), strict=True):
+    figure, panels = new_figure(min(22, max(9.5, 3.2 + 1.5 * across)), min(30, 1.5 + 0.6 * sum(heights)), 2, len(drawn))
+    panels = np.atleast_2d(panels)
+    panels[0, 0].get_gridspec().set_height_ratios(heights)
+    for grid, row in zip(drawn, panels, strict=True):
         for axes, share, title, cmap in (
             (row[0], _amount, f"{_amount_name(one)}, % of keep-all's: less is better", "Blues_r"),
             (row[1], _kept, "kept, % of what later calls used (counted): more is better", "Blues"),
@@ -202,7 +204,7 @@ def _map(axes: Any, grid: Grid, cells: dict[tuple[str, ...], Share], cmap: str) 
         for x, column in enumerate(columns):
             cell = cells[(row, column)]
             red, green, blue, _ = image.cmap(image.norm(table[y, x]))
-            ink = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else "black"
+            ink = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.45 else "black"
             if len(columns) <= ROOM["value"]:
                 axes.text(x, y, f"{100 * cell.value:.0f}", ha="center", va="center", color=ink, fontsize=10)
             if len(columns) <= ROOM["interval"] and cell.low is not None and cell.high is not None:

@@ -41,7 +41,8 @@ def chosen(one: Picture, label: str) -> Picture:
 
 def test_settings_are_told_apart_by_what_varies() -> None:
     assert family("a:b=1+c") == "a + c"
-    assert parameters("a:b=1,d=x+c:b=2") == {"1.b": "1", "1.d": "x", "2.b": "2"}
+    assert parameters("a:b=1,d=x+c:b=2") == {"a b": "1", "a d": "x", "c b": "2"}
+    assert parameters("a:b=1+a:b=2") == {"a 1 b": "1", "a 2 b": "2"}
     # An estimator's own commas belong to it.
     assert parameters("a:b=1,estimator=e:x=1,y=2") == {"b": "1", "estimator": "e:x=1,y=2"}
     assert in_order(["900", "1000", "20"]) == ("20", "900", "1000") and in_order(["b", "a", "b"]) == ("b", "a")
