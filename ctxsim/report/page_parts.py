@@ -22,8 +22,8 @@ MOST_ROWS = 400_000
 AT_ONCE = 50_000
 """Calls times policies that are read together."""
 
-MOST_EDITS = 4_000
-"""Of one transcript under one policy."""
+MOST_EDITS = 20_000
+"""Of one transcript under one policy, those made again call after call counted once."""
 
 TEXT_BUDGET = 24_000_000
 """Characters of transcript text in a page; beyond, texts are cut shorter, all alike. A fifth of that is in the file."""
@@ -105,7 +105,7 @@ def _parts(run: Run, names: Sequence[str], room: int) -> Iterator[dict[str, Any]
     )
     for name in names:
         strings = _Strings()
-        edits = dict(_by_policy(events.get(name), number))
+        edits = {n: _edits(part, room, strings) for n, part in _by_policy(events.get(name), number)}
         yield {
             "limits": limits_of(run, name),
             "calls": {n: _calls(part) for n, part in _by_policy(calls.get(name), number)},
@@ -116,8 +116,8 @@ def _parts(run: Run, names: Sequence[str], room: int) -> Iterator[dict[str, Any]
                 }
                 for item, kind, tool, tokens, first, used, text in (_rows(items[name], ITEM) if name in items else ())
             ],
-            "edits": {n: _edits(part[:MOST_EDITS], room, strings) for n, part in edits.items()},
-            "more": {n: len(part) - MOST_EDITS for n, part in edits.items() if len(part) > MOST_EDITS},
+            "edits": {n: found[:MOST_EDITS] for n, found in edits.items()},
+            "more": {n: len(found) - MOST_EDITS for n, found in edits.items() if len(found) > MOST_EDITS},
             "lost": {n: list(_rows(part, ("call", "item"))) for n, part in _by_policy(lost.get(name), number)},
             "strings": list(strings.numbers),
         }  # fmt: skip
@@ -140,10 +140,19 @@ def _rows(part: pandas.DataFrame, columns: Sequence[str]) -> Iterator[tuple[Any,
 
 
 def _edits(part: pandas.DataFrame, room: int, strings: _Strings) -> list[list[int]]:
-    return [
-        [call, strings(moment), item, strings(action), before, after, *map(strings, (reason, sources, text[:room]))]
-        for call, moment, item, action, before, after, reason, sources, text in _rows(part, EDIT)
-    ]
+    """Each edit, and through which call it was made again and again: some policies edit every request anew."""
+    found: list[list[int]] = []
+    latest: dict[int, list[int]] = {}
+    for call, moment, item, action, before, after, reason, sources, text in _rows(part, EDIT):
+        what = [strings(moment), item, strings(action), before, after]
+        why = [strings(reason), strings(sources), strings(text[:room])]
+        last = latest.get(item)
+        if last and last[1:6] == what and last[7:9] == why[1:] and last[9] == call - 1:
+            last[9] = call
+            continue
+        latest[item] = [call, *what, *why, call]
+        found.append(latest[item])
+    return found
 
 
 def _calls(part: pandas.DataFrame) -> dict[str, list[Any]]:

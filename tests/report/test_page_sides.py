@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import in_browser, opened
+from pages import in_browser, opened, parts
+
+from ctxsim.bench import bench
+from ctxsim.bench.task import Setting
+from ctxsim.report import page_parts
+from ctxsim.report.page import write_page
+from ctxsim.results import read_run
+from ctxsim.synthesis import load_scenario
 
 pytestmark = [pytest.mark.slow, in_browser]
 
@@ -34,6 +42,68 @@ def test_what_the_page_shows_as_sent_is_what_was_sent(default: Path, browser: An
     found = tab.evaluate(DIFFERENCES)
     assert len(found) == 19 * 7 and sum(removed > 0 for _, _, removed, _ in found) > 40
     assert [one for one in found if one[2] != one[3]] == []
+    assert troubles == []
+    tab.close()
+
+
+ANEW = ("keep-all", "swe-agent:n=1,polling=1", "langchain-clear:trigger=2000,keep=1", "head-tail:lines=2+swe-agent:n=1")
+"""Policies that edit every request anew."""
+
+NOW_AND_THEN = """
+from dataclasses import dataclass, field
+
+from ctxsim.policies import Policy
+
+
+@dataclass
+class NowAndThen(Policy):
+    ephemeral = True
+    calls: int = field(default=0, init=False)
+
+    def before_call(self, view):
+        self.calls += 1
+        if self.calls % 3 == 0:
+            return view
+        return view.rewrite({item.place: "gone" for item in view.results}, "now and then")
+"""
+
+
+@pytest.fixture(scope="module")
+def anew(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("anew") / "out"
+    scenario = load_scenario("documented-53k")
+    own = folder.parent / "own.py"
+    own.write_text(NOW_AND_THEN)
+    bench(Setting(scenario.name, scenario.title, (*ANEW, f"{own}:NowAndThen")), folder, scenario)
+    return write_page(read_run(folder), folder / "report.html")
+
+
+def test_so_it_is_where_every_request_is_edited_anew(anew: Path, browser: Any) -> None:
+    [part] = map(json.loads, parts(anew.read_text()))
+    run = read_run(anew.parent)
+    for n, label in enumerate(run.labels):
+        # What is done again call after call is told once, with the call through which it is.
+        told = [(call, edit[2]) for edit in part["edits"].get(str(n), []) for call in range(edit[0], edit[9] + 1)]
+        events = run.table("events", policy=[label])
+        assert sorted(told) == sorted(zip(events.call, events["item"], strict=True))
+    assert sum(edit[9] > edit[0] for edits in part["edits"].values() for edit in edits) > 3
+    tab, troubles = opened(browser, anew)
+    found = tab.evaluate(DIFFERENCES)
+    assert sum(removed > 0 for _, _, removed, _ in found) > 8
+    assert [one for one in found if one[2] != one[3]] == []
+    assert troubles == []
+    tab.close()
+
+
+def test_what_the_page_does_not_hold_is_told(anew: Path, browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_parts, "MOST_EDITS", 1)
+    path = write_page(read_run(anew.parent), anew.parent / "short.html")
+    tab, troubles = opened(browser, path)
+    tab.locator("#policy").select_option(index=1)
+    tab.locator("#call").fill("7")
+    tab.locator("#call").press("Enter")
+    assert "The page holds this policy's first 1 edits" in tab.locator("#cell").inner_text()
+    assert "the CSV has the first 1, events.parquet all" in tab.locator("#audit-note").inner_text()
     assert troubles == []
     tab.close()
 

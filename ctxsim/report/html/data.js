@@ -31,8 +31,8 @@ async function unpack(n) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const part = JSON.parse(await new Response(stream).text());
   for (const [policy, edits] of Object.entries(part.edits)) {
-    part.edits[policy] = edits.map(([call, moment, item, action, before, after, reason, sources, text]) => (
-      { call, moment: part.strings[moment], item, action: part.strings[action], before, after, reason: part.strings[reason], sources: part.strings[sources], text: part.strings[text] }));
+    part.edits[policy] = edits.map(([call, moment, item, action, before, after, reason, sources, text, through]) => (
+      { call, through, moment: part.strings[moment], item, action: part.strings[action], before, after, reason: part.strings[reason], sources: part.strings[sources], text: part.strings[text] }));
   }
   return part;
 }

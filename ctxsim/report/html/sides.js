@@ -90,8 +90,10 @@ function drawSides() {
   close();
   rebuild(box, "button", () => box.replaceChildren(...nodes));
   const status = calls.status[call - 1], refused = status === "ok" ? "" : ` The provider would refuse it: ${status.replace("_", " ")}.`;
+  const held = opened.edits[state.policy] || [], cut = opened.more[state.policy] && call > held[held.length - 1].call;
+  const untold = cut ? ` The page holds this policy's first ${held.length.toLocaleString("en")} edits, so what it did at this call may not show; events.parquet has all.` : "";
   $("cell").textContent = `Call ${call} of ${grid.total} under ${data.policies[state.policy].shown}: ${calls.sent[call - 1].toLocaleString("en")} tokens sent; ${many(found.filter(({ row }) => !row.made).length, "recorded item")}: ` +
-    Object.entries(counts).map(([said, n]) => `${n.toLocaleString("en")} ${said}`).join(", ") + "." + refused;
+    Object.entries(counts).map(([said, n]) => `${n.toLocaleString("en")} ${said}`).join(", ") + "." + refused + untold;
   const chosen = box.querySelector(".chosen");
   box.scrollTop = chosen ? Math.max(0, chosen.offsetTop - box.clientHeight / 4) : 0;
 }

@@ -80,13 +80,13 @@ function drawCompactions() {
   $("recorded-means").replaceChildren(...told.means.map((line) => el("li", line)));
 }
 
-const EDIT_COLUMNS = ["call", "moment", "item", "action", "tokens before", "tokens after", "reason"];
+const EDIT_COLUMNS = ["call", "to call", "moment", "item", "action", "tokens before", "tokens after", "reason"];
 const MOST_SHOWN = 500;
 
 function drawAudit() {
   const edits = opened.edits[state.policy] || [], all = edits.length + (opened.more[state.policy] || 0);
   headed($("trail"), EDIT_COLUMNS, edits.slice(0, MOST_SHOWN).map((edit) => (
-    [edit.call, edit.moment, edit.item, edit.action, edit.before.toLocaleString("en"), edit.after.toLocaleString("en"), edit.reason])));
+    [edit.call, edit.through, edit.moment, edit.item, edit.action, edit.before.toLocaleString("en"), edit.after.toLocaleString("en"), edit.reason])));
   $("trail").parentNode.hidden = $("csv-edits").hidden = !all;
   const first = all > edits.length ? `; the CSV has the first ${edits.length.toLocaleString("en")}, events.parquet all` : "";
   $("audit-note").textContent = all ? `${many(all, "edit")}${all > MOST_SHOWN ? `, the first ${MOST_SHOWN} shown` : ""}${first}.` : "This policy edited nothing.";
@@ -94,7 +94,7 @@ function drawAudit() {
 
 const CSVS = {
   policies: () => [data.columns.map((column) => column.title), ...sortedRows().map((row) => row.cells.map(([, text]) => text))],
-  edits: () => [EDIT_COLUMNS, ...(opened.edits[state.policy] || []).map((edit) => [edit.call, edit.moment, edit.item, edit.action, edit.before, edit.after, edit.reason])],
+  edits: () => [EDIT_COLUMNS, ...(opened.edits[state.policy] || []).map((edit) => [edit.call, edit.through, edit.moment, edit.item, edit.action, edit.before, edit.after, edit.reason])],
   calls: () => [["policy", "call", "status", "sent", "estimated", "cache read", "cache write", "uncached"], ...layered(Object.keys(opened.calls)).flatMap((n) => {
     const calls = opened.calls[n];
     return calls.sent.map((sent, i) => [data.policies[n].label, i + 1, calls.status[i], sent, calls.estimated[i], calls.read[i], calls.write[i], calls.uncached[i]]);

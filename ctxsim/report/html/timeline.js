@@ -34,8 +34,8 @@ function buildGrid() {
 // What a row is from which call on: [{ from, to, state, edit }], without gaps from its first call to the last.
 function spansOf(row, total) {
   const spans = row.first > total ? [] : [{ from: row.first, state: row.made ? "summary" : "kept", edit: null }];
-  // Some policies edit only a request: its item comes whole to the next edit.
-  const fleeting = row.changes.some((change, n) => n && change.edit.before === row.tokens && row.changes[n - 1].edit.after !== row.tokens);
+  // Some policies edit every request anew: what they don't edit again comes whole.
+  const anew = row.changes.some(({ edit }, n) => edit.through > edit.call || (n && edit.before === row.tokens && row.changes[n - 1].edit.after !== row.tokens));
   const put = (span) => {
     if (span.from > total || !spans.length) return;
     while (spans.length && spans[spans.length - 1].from >= span.from) spans.pop();
@@ -44,7 +44,7 @@ function spansOf(row, total) {
   for (const { from, state: changed, edit } of row.changes) {
     const summarised = changed === "dropped" && row.into && row.into.from >= from - 1;
     put({ from: Math.max(from, row.first), state: summarised ? "summarised" : changed, edit });
-    if (fleeting) put({ from: from + 1, state: "kept", edit: null });
+    if (anew) put({ from: from + edit.through - edit.call + 1, state: "kept", edit: null });
   }
   spans.forEach((span, n) => { span.to = n + 1 < spans.length ? spans[n + 1].from - 1 : total; });
   return spans;
