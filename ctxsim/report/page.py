@@ -22,7 +22,7 @@ from ctxsim.report.picture import Picture, picture
 from ctxsim.report.pooled import Share
 from ctxsim.report.sheet import Cell, text_of, value_of
 from ctxsim.report.style import COLORS, DARK_COLORS, compact
-from ctxsim.report.tradeoff import dominated, frontiers, points
+from ctxsim.report.tradeoff import dominated, frontiers, joined, points
 from ctxsim.results import Run
 from ctxsim.results.compactions import read_compactions
 from ctxsim.results.files import replacing
@@ -192,6 +192,7 @@ def _tradeoff(one: Picture, number: dict[str, int], dollars: bool) -> dict[str, 
             for point in found
             if point.kept is not None
         ],
+        "joined": [[number[point.policy] for point in line] for line in joined(found)],
         "lines": [{"x": line.x, "y": line.y, "dash": line.dash, "name": line.name}
                   for line in frontiers(one.run, dollars)],
     }  # fmt: skip

@@ -9,6 +9,7 @@ import msgspec
 import pandas
 
 from ctxsim.report.pooled import Pooled, Share
+from ctxsim.report.settings import family, parameters
 from ctxsim.results import Run
 
 
@@ -46,6 +47,33 @@ def dominated(found: Sequence[Point]) -> set[str]:
 
     usable = [point for point in found if not point.bound]
     return {point.policy for point in usable if any(beats(other, point) for other in usable)}
+
+
+def by_family(found: Sequence[Point]) -> dict[str, list[Point]]:
+    """Return the points that are no bounds by the names of their policies."""
+    families: dict[str, list[Point]] = {}
+    for point in found:
+        if not point.bound:
+            families.setdefault(family(point.policy), []).append(point)
+    return families
+
+
+def joined(found: Sequence[Point]) -> list[list[Point]]:
+    """Return the lines of a chart: settings of a policy that differ in one parameter only, in its order.
+
+    Of several parameters that vary it is the last, which changes fastest in a grid. Two settings are no line.
+    """
+    return [line for members in by_family(found).values() if len(members) > 2 for line in _lines(members)]
+
+
+def _lines(members: Sequence[Point]) -> list[list[Point]]:
+    given = [parameters(point.policy) for point in members]
+    names = [name for name in given[0] if len({one.get(name) for one in given}) > 1]
+    moving = names[-1] if names else ""
+    groups: dict[tuple[str, ...], list[Point]] = {}
+    for point, one in zip(members, given, strict=True):
+        groups.setdefault(tuple(one.get(name, "") for name in names if name != moving), []).append(point)
+    return [line for line in groups.values() if len(line) > 1]
 
 
 def frontier_line(run: Run, family: str, column: str) -> tuple[list[float], list[float]]:
@@ -103,7 +131,7 @@ def frontiers(run: Run, dollars: bool) -> list[Frontier]:
         paid = "the same, each result sent once, with what edits cost"
         lines.insert(1, ("results", "scheduled_usd", "dash", "the same, sent once, edits paid", paid))
     found = []
-    for family, one, dash, name, about in lines:
-        x, y = frontier_line(run, family, one)
+    for means, one, dash, name, about in lines:
+        x, y = frontier_line(run, means, one)
         found.append(Frontier([100 * value for value in x], [100 * value for value in y], dash, name, about))
     return found

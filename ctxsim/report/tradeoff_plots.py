@@ -7,9 +7,9 @@ from typing import Any
 
 from ctxsim.report.figure import entitle, new_figure, save
 from ctxsim.report.picture import Picture
-from ctxsim.report.settings import family, parameters
+from ctxsim.report.settings import family
 from ctxsim.report.style import LIMIT_COLOR, Label, direct_label, plain_axes, spread, thinned
-from ctxsim.report.tradeoff import Point, dominated, frontiers, points
+from ctxsim.report.tradeoff import Point, by_family, dominated, frontiers, joined, points
 
 DIRECT_LABELS = 24
 """Of more points only those in colour are named, and one of each family."""
@@ -38,10 +38,7 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     found = [point for point in points(one.pooled, dollars) if point.kept is not None and point.policy in one.labels]
     figure, axes = new_figure(10.5, 6.4)
     worse = dominated(found)
-    families: dict[str, list[Point]] = {}
-    for point in found:
-        if not point.bound:
-            families.setdefault(family(point.policy), []).append(point)
+    families = by_family(found)
     labels: list[Label] = []
     # The advised one lies above others at its place.
     for point in sorted(found, key=lambda point: (point.policy in one.colors, point.policy == one.chosen)):
@@ -49,9 +46,8 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
         alone = len(families.get(family(point.policy), ())) <= 2
         if len(found) <= DIRECT_LABELS or point.bound or alone or point.policy in one.colors:
             labels.append((one.marked(point.policy), *_at(point), one.color(point.policy)))
-    for members in families.values():
-        for line in _lines(members) if len(members) > 2 else ():
-            axes.plot(*zip(*map(_at, line), strict=True), color="#999999", linewidth=0.7, alpha=0.6, zorder=1)
+    for line in joined(found):
+        axes.plot(*zip(*map(_at, line), strict=True), color="#999999", linewidth=0.7, alpha=0.6, zorder=1)
     draw_frontiers(one, axes, dollars)
     top, right = 106.0, axes.get_xlim()[1] * 1.02
     axes.set_ylim(-4, top)
@@ -128,15 +124,3 @@ def draw_frontiers(one: Picture, axes: Any, dollars: bool) -> None:
             loc="outside lower left", frameon=False, fontsize=9, title="The frontier, knowing the future:",
             alignment="left", ncols=3,
         )  # fmt: skip
-
-
-def _lines(members: list[Point]) -> list[list[Point]]:
-    """Settings that differ in one parameter only, in order of that parameter; each line has at least two."""
-    given = [parameters(point.policy) for point in members]
-    names = [name for name in given[0] if len({one.get(name) for one in given}) > 1]
-    # The last parameter of the grid changes along a line.
-    moving = names[-1] if names else ""
-    groups: dict[tuple[str, ...], list[Point]] = {}
-    for point, one in zip(members, given, strict=True):
-        groups.setdefault(tuple(one.get(name, "") for name in names if name != moving), []).append(point)
-    return [line for line in groups.values() if len(line) > 1]

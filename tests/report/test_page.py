@@ -47,7 +47,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = chat(
         TASK, ASK, ("tool_result", "zebra_two"), *turns, ("assistant", "zebra_two </script><script>owned=1</script>")
     )
-    evil = "<img src=x onerror=window.owned=1></script>"
+    evil = "<img src=x onerror=window.owned=1></script>" + "averylongname" * 8
     named = Transcript(evil, made.head, tuple(item for item in made.items), made.calls)
     (folder / "evil.jsonl").write_bytes(b"\n".join(lines(named)))
     policies = ("keep-all", "mask:keep=1", "token-budget:budget=1,retain=30", "summary:at=0.01,keep_last=2")
@@ -219,6 +219,15 @@ def test_what_can_be_kept(default: Path, browser: Any) -> None:
     # No cell begins a formula; an error in percent is a number.
     cells = ["=1+1", "-2.5%", "+3", "-cmd", 4, 'a"b']
     assert tab.evaluate("csvOf", [cells]) == """"'=1+1","-2.5%","+3","'-cmd","4","a""b"\n"""
+    assert troubles == []
+    tab.close()
+
+
+@in_browser
+def test_long_words_break(hostile: Path, browser: Any) -> None:
+    tab, troubles = opened(browser, hostile, 390)
+    tab.evaluate("drawStale([...stale])")
+    assert tab.evaluate("[document.documentElement.scrollWidth, document.body.scrollWidth]") == [390, 390]
     assert troubles == []
     tab.close()
 

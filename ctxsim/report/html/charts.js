@@ -69,6 +69,10 @@ function drawTradeoff() {
     x: line.x, y: line.y, mode: "lines", name: line.name, line: { color: css("--text"), width: 1.5, dash: line.dash, shape: "vh" }, hovertemplate: "%{y:.0f}% for at least %{x:.1f}%<extra>" + line.name + "</extra>",
   }));
   const bars = (reach) => ({ type: "data", array: [reach[0]], arrayminus: [reach[1]], thickness: 1, width: 3 });
+  for (const members of chart.joined) {
+    const shown = members.filter(isShown).map((n) => chart.points.find((point) => point.policy === n));
+    traces.push({ x: shown.map((point) => point.x), y: shown.map((point) => point.y), mode: "lines", showlegend: false, hoverinfo: "skip", line: { color: css("--other"), width: 1 } });
+  }
   const right = Math.max(...chart.points.map((point) => point.x));
   const byPolicy = new Map(chart.points.map((point) => [point.policy, point]));
   for (const n of layered([...byPolicy.keys()])) {
@@ -100,16 +104,19 @@ function drawGrowth() {
     const marks = [...(compacted.length > MOST_MARKS ? [] : compacted), ...refused];
     const lined = { color: colour(n), width: widthOf(n), dash: isBound(n) ? "dash" : "solid" }, told = { hovertemplate: "call %{x}: %{y:,} tokens, %{text}" + fullNameOf(n) };
     traces.push({ ...traceOf(n), x, y: calls.sent, mode: x.length > 40 ? "lines" : "lines+markers", line: lined, marker: { size: 4, color: colour(n) }, text: calls.status, ...told });
-    if (marks.length) traces.push({
+    if (marks.length && inLegend(n)) traces.push({
       ...traceOf(n), showlegend: false, x: marks, y: marks.map((call) => calls.sent[call - 1]), mode: "markers", text: marks.map((call) => calls.status[call - 1]), ...told,
       marker: { color: marks.map((call) => refused.includes(call) ? css("--lost") : colour(n)), symbol: marks.map((call) => refused.includes(call) ? "x" : "diamond"), size: marks.map((call) => refused.includes(call) ? 10 : 7) },
     });
   }
-  const limits = opened.limits.filter(([value]) => value < top * 1.5);
+  const limits = opened.limits.filter(([value]) => value < top * 1.5).sort(([a], [b]) => a - b);
+  const highest = Math.max(top, ...limits.map(([value]) => value)) * 1.06;
+  // Names that would lie on one another are left out; their lines stay.
+  const named = limits.filter(([value], n) => !n || value - limits[n - 1][0] > highest / 20);
   draw("chart-growth", traces, {
-    xaxis: { title: "call" }, yaxis: { title: "input tokens sent", range: [0, Math.max(top, ...limits.map(([value]) => value)) * 1.06] },
+    xaxis: { title: "call" }, yaxis: { title: "input tokens sent", range: [0, highest] },
     shapes: limits.map(([value]) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: value, y1: value, line: { color: css("--lost"), width: 1, dash: "dot" } })),
-    annotations: limits.map(([value, name]) => ({ xref: "paper", x: 0, y: value, text: plain(name) + " " + value.toLocaleString("en"), showarrow: false, xanchor: "left", yanchor: "bottom", font: { size: 12, color: css("--lost") } })),
+    annotations: named.map(([value, name]) => ({ xref: "paper", x: 0, y: value, text: plain(name) + " " + value.toLocaleString("en"), showarrow: false, xanchor: "left", yanchor: "bottom", font: { size: 12, color: css("--lost") } })),
   });
 }
 
