@@ -88,62 +88,67 @@ class _Strings:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
-EDIT = ("call", "moment", "item", "action", "tokens_before", "tokens_after", "reason", "sources", "text")
 ITEM = ("item", "kind", "tool", "tokens", "first_call", "used_by", "text")
-CALL = {
-    "sent": "tokens_sent", "estimated": "tokens_estimated", "read": "tokens_cache_read", "write": "tokens_cache_write",
-    "uncached": "tokens_uncached", "status": "status",
-}  # fmt: skip
-"""What the page calls the columns of calls."""
+EDIT = ("call", "moment", "item", "action", "tokens_before", "tokens_after", "reason", "sources", "text")
+CALL = (
+    "call", "status", "compactions", "tokens_sent", "tokens_estimated", "tokens_cache_read", "tokens_cache_write",
+    "tokens_uncached",
+)  # fmt: skip
 
 
 def _parts(run: Run, names: Sequence[str], room: int) -> Iterator[dict[str, Any]]:
     """Each transcript's calls, items and edits per policy; policies by their number in the page."""
     number = {label: n for n, label in enumerate(run.labels)}
-    items, events, calls, lost = (
-        _by_transcript(run.table(table, transcript=names)) for table in ("items", "events", "calls", "losses")
+    items = _by(("transcript",), run.table("items", transcript=names), ITEM)
+    events, calls, lost = (
+        _by(("transcript", "policy"), run.table(table, transcript=names, policy=run.labels), columns)
+        for table, columns in (("events", EDIT), ("calls", CALL), ("losses", ("call", "item")))
     )
     for name in names:
         strings = _Strings()
-        edits = {n: _edits(part, room, strings) for n, part in _by_policy(events.get(name), number)}
+        edits = {
+            number[label]: _edits(events[name, label], room, strings) for label in number if (name, label) in events
+        }
         yield {
             "limits": limits_of(run, name),
-            "calls": {n: _calls(part) for n, part in _by_policy(calls.get(name), number)},
+            "calls": {n: _calls(rows) for n, rows in _under(number, calls, name)},
             "items": [
                 {
                     "item": item, "kind": kind, "tool": tool, "tokens": tokens, "first": first,
                     "used": [int(call) for call in used.split()], "text": text[:room],
                 }
-                for item, kind, tool, tokens, first, used, text in (_rows(items[name], ITEM) if name in items else ())
+                for item, kind, tool, tokens, first, used, text in items.get((name,), ())
             ],
             "edits": {n: found[:MOST_EDITS] for n, found in edits.items()},
             "more": {n: len(found) - MOST_EDITS for n, found in edits.items() if len(found) > MOST_EDITS},
-            "lost": {n: list(_rows(part, ("call", "item"))) for n, part in _by_policy(lost.get(name), number)},
+            "lost": dict(_under(number, lost, name)),
             "strings": list(strings.numbers),
         }  # fmt: skip
 
 
-def _by_transcript(table: pandas.DataFrame) -> dict[Any, pandas.DataFrame]:
-    return dict(iter(table.groupby("transcript", sort=False)))
+Rows = list[tuple[Any, ...]]
 
 
-def _by_policy(part: pandas.DataFrame | None, number: dict[str, int]) -> Iterator[tuple[int, pandas.DataFrame]]:
-    if part is None:
-        return
-    for label, rows in part.groupby("policy", sort=False):
-        if label in number:
-            yield number[str(label)], rows
+def _by(keys: Sequence[str], table: pandas.DataFrame, columns: Sequence[str]) -> dict[tuple[str, ...], Rows]:
+    """A table's rows by what identifies them, in order."""
+    found: dict[tuple[str, ...], Rows] = {}
+    identities = zip(*(table[name].tolist() for name in keys), strict=True)
+    rows = zip(*(table[name].tolist() for name in columns), strict=True)
+    for identity, row in zip(identities, rows, strict=True):
+        found.setdefault(identity, []).append(row)
+    return found
 
 
-def _rows(part: pandas.DataFrame, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    return zip(*(part[name].tolist() for name in columns), strict=True)
+def _under(number: dict[str, int], found: dict[tuple[str, ...], Rows], name: str) -> Iterator[tuple[int, Rows]]:
+    """One transcript's rows by the number of their policy."""
+    return ((n, found[name, label]) for label, n in number.items() if (name, label) in found)
 
 
-def _edits(part: pandas.DataFrame, room: int, strings: _Strings) -> list[list[int]]:
+def _edits(rows: Rows, room: int, strings: _Strings) -> list[list[int]]:
     """Each edit, and through which call it was made again and again: some policies edit every request anew."""
     found: list[list[int]] = []
     latest: dict[int, list[int]] = {}
-    for call, moment, item, action, before, after, reason, sources, text in _rows(part, EDIT):
+    for call, moment, item, action, before, after, reason, sources, text in rows:
         what = [strings(moment), item, strings(action), before, after]
         why = [strings(reason), strings(sources), strings(text[:room])]
         last = latest.get(item)
@@ -155,7 +160,9 @@ def _edits(part: pandas.DataFrame, room: int, strings: _Strings) -> list[list[in
     return found
 
 
-def _calls(part: pandas.DataFrame) -> dict[str, list[Any]]:
-    part = part.sort_values("call")
-    columns: dict[str, list[Any]] = {key: part[name].tolist() for key, name in CALL.items()}
-    return columns | {"compacted": [int(value > 0) for value in part.compactions.tolist()]}
+def _calls(rows: Rows) -> dict[str, list[Any]]:
+    _, status, compactions, sent, estimated, read, write, uncached = map(list, zip(*sorted(rows), strict=True))
+    return {
+        "sent": sent, "estimated": estimated, "read": read, "write": write, "uncached": uncached, "status": status,
+        "compacted": [int(value > 0) for value in compactions],
+    }  # fmt: skip

@@ -25,7 +25,8 @@ def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_page(read_run(folder), folder / "report.html")
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: while it is open no test beside it can run an event loop.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
