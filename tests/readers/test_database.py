@@ -217,6 +217,15 @@ def test_what_is_no_database_or_none_by_itself(tmp_path: Path) -> None:
         list(read(str(tmp_path / "x.db.gz")))
 
 
+def test_a_python_without_sqlite_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.db"
+    with closing(sqlite3.connect(path)) as made:
+        made.execute("CREATE TABLE t (a)")
+    monkeypatch.setattr(database, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="this Python was built without sqlite3"):
+        list(read(str(path)))
+
+
 def test_a_value_over_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as made:

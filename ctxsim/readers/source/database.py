@@ -15,11 +15,11 @@ https://www.sqlite.org/fileformat2.html; `readonly_shm` is in `os_unix.c` and `o
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,6 +27,8 @@ from ctxsim.errors import InputError
 from ctxsim.readers.source.limits import most_bytes, too_large
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from ctxsim.readers.source.source import Source
 
 T = TypeVar("T")
@@ -40,7 +42,7 @@ WRITTEN_BESIDE = ("-wal", "-journal")
 _JOURNAL = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
 _TRIES = 40
 _PAUSE_S = 0.05
-_LATER = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY)
+_LATER = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_BUSY")
 """What is said of a log whose index can't be read, or not now."""
 
 
@@ -55,6 +57,8 @@ class Database:
         self.path = source.path
         if self.path is None or source.member is not None or not _begins(self.path, MAGIC):
             raise InputError(self.name, "is a database inside an archive or a pipe: unpack it first")
+        if find_spec("_sqlite3") is None:
+            raise InputError(self.name, "is a database, and this Python was built without sqlite3: take another Python")
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._copied: object = None
 
@@ -98,6 +102,8 @@ class Database:
         self, path: Path, how: str, ask: Callable[[sqlite3.Connection], T], before: object | None
     ) -> tuple[T] | None:
         """What `ask` finds; None if the state isn't as before any more, or the log has lost its index meanwhile."""
+        import sqlite3
+
         try:
             with closing(_opened(path, how)) as connection:
                 connection.execute("BEGIN")
@@ -109,7 +115,7 @@ class Database:
                 raise
             if isinstance(error, sqlite3.DataError):
                 raise too_large(self.name, "holds a value that is") from error
-            if before is None and getattr(error, "sqlite_errorcode", 0) & 0xFF in _LATER:
+            if before is None and getattr(error, "sqlite_errorname", "").startswith(_LATER):
                 return None
             raise InputError(self.name, f"is a damaged or an unknown database: {error}") from error
         return None if before is not None and _state(path) != before else (found,)
@@ -167,6 +173,8 @@ def _state(path: Path) -> object:
 
 
 def _opened(path: Path, how: str) -> sqlite3.Connection:
+    import sqlite3
+
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None)
     connection.text_factory = _text
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(most_bytes(), 2**31 - 1))

@@ -10,11 +10,10 @@ https://github.com/michaeldhood/chatrxiv (`docs/cursor/storage-reference.md`) de
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,6 +23,9 @@ from ctxsim.readers.assembly.blocks import IMAGE_TOKENS
 from ctxsim.readers.assembly.stores import cell, each
 from ctxsim.readers.source import Database, Source, compact_json, time_s
 from ctxsim.transcript import Media, Transcript, Usage
+
+if TYPE_CHECKING:
+    import sqlite3
 
 KEYS = "cursorDiskKV"
 ITEMS = "ItemTable"

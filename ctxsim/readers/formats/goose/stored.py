@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -13,6 +12,9 @@ from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.assembly.stores import cell
 from ctxsim.readers.source import convert
 from ctxsim.transcript import Usage
+
+if TYPE_CHECKING:
+    import sqlite3
 
 Tables = Mapping[str, frozenset[str]]
 

@@ -15,11 +15,10 @@ Documentation: https://opencode.ai/docs (`opencode export`), https://github.com/
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -28,6 +27,9 @@ from ctxsim.readers.formats.opencode.session import Info, Message, Part, Session
 from ctxsim.readers.source import Database, Sample, Source, convert
 from ctxsim.readers.source.folder import json_file
 from ctxsim.transcript import Transcript
+
+if TYPE_CHECKING:
+    import sqlite3
 
 NAME = "opencode"
 TITLE = "OpenCode sessions"
