@@ -18,6 +18,7 @@ from ctxsim.bench.parts import MadeWith, Parts, fingerprint, read_part
 from ctxsim.bench.rows import Done, Rows
 from ctxsim.bench.task import (
     Setting,
+    Tell,
     scenario_rows,
     scenario_sha256,
     source_content,
@@ -73,16 +74,18 @@ def bench(
     resume: bool = False,
     cluster: str | None = None,
     replace: bool = True,
+    tell: Tell = lambda name, done, known: None,
 ) -> RunInfo:
     """Run a scenario or the transcripts under some paths, write the run's folder, and return what was run.
 
     Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the same
     as without. `cluster` is the address of a dask scheduler. `progress` gets each finished source and the number of
-    all; when `stopped` says so, what is finished becomes a run that says it isn't complete. Files that can't be read
-    are in the inputs with their `error`, policies that fail on a transcript with a line in `failed`. Raises UnknownName
-    or LabelError for a policy that can't be made, ContractError where none could run, InputError for a path that isn't
-    there, for a folder that is being written or holds what isn't ours, and without `replace` for one that holds another
-    run, CtxsimError where nothing can be written.
+    all, `tell` now and then of one under way how many of its policy-calls are done; when `stopped` says so, what is
+    finished becomes a run that says it isn't complete. Files that can't be read are in the inputs with their `error`,
+    policies that fail on a transcript with a line in `failed`. Raises UnknownName or LabelError for a policy that can't
+    be made, ContractError where none could run, InputError for a path that isn't there, for a folder that is being
+    written or holds what isn't ours, and without `replace` for one that holds another run, CtxsimError where nothing
+    can be written.
     """
     specs = specs_of(setting)
     work = _work(setting, scenario, paths, cluster is not None)
@@ -104,7 +107,7 @@ def bench(
         folder = stack.enter_context(RunFolder(out.absolute()))
         parts = stack.enter_context(Parts(folder, made_with, work.contents, resume))
         writer = stack.enter_context(RunWriter(folder))
-        workers = stack.enter_context(Workers(jobs, cluster))
+        workers = stack.enter_context(Workers(jobs, cluster, tell))
         for number in workers.finished(tasks, parts):
             for rows in read_part(parts.path(number)):
                 if isinstance(rows, Done):

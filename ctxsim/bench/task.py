@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,16 @@ def specs_of(setting: Setting) -> list[Spec]:
     return [*open_policies(("keep-all",), setting.estimator), *specs]
 
 
+Tell = Callable[[str, int, int], object]
+"""Told of a source now and then how many policy-calls of its present transcript are done, and of how many."""
+
+
+def _nobody(name: str, done: int, known: int) -> None:
+    return None
+
+
 def _replay_all(
-    found: Iterable[AsSent], setting: Setting, name: str, sha256: str, beside: str = ""
+    found: Iterable[AsSent], setting: Setting, name: str, sha256: str, beside: str = "", tell: Tell = _nobody
 ) -> Iterator[Rows | Done]:
     """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the source.
 
@@ -85,7 +93,7 @@ def _replay_all(
                 continue
             rows = None
             with _told_in(failed, transcript.name):
-                rows = rows_of(one, specs, failed)
+                rows = rows_of(one, specs, failed, partial(tell, name))
             if rows is None:
                 continue
             if not setting.text:
@@ -118,7 +126,9 @@ def _told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
         lines.append(": ".join(filter(None, (name, policy, told(error)))))
 
 
-def rows_of(one: AsSent, specs: list[Spec], failed: list[str]) -> Rows:
+def rows_of(
+    one: AsSent, specs: list[Spec], failed: list[str], tell: Callable[[int, int], object] = lambda done, known: None
+) -> Rows:
     """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`."""
     basis, transcript, provider = one.basis(), one.transcript, one.provider
     tables = Tables(
@@ -127,9 +137,14 @@ def rows_of(one: AsSent, specs: list[Spec], failed: list[str]) -> Rows:
         frontier=frontier_rows(basis),
     )
     summaries = []
-    for spec in specs:
+    calls = len(transcript.calls)
+    for number, spec in enumerate(specs):
+        before = number * calls
+        tell(before, len(specs) * calls)
         with _told_in(failed, transcript.name, spec.label):
-            measured = measure(basis, spec)
+            # A summary replays again: what it does isn't counted.
+            with basis.telling(lambda done: tell(before + done, len(specs) * calls)):  # noqa: B023
+                measured = measure(basis, spec)
             summary = summarize(basis, measured)
             tables.calls.extend(measured.calls)
             tables.events.extend(measured.events)
@@ -139,12 +154,12 @@ def rows_of(one: AsSent, specs: list[Spec], failed: list[str]) -> Rows:
     return Rows(transcript.name, transcript.parent, provider, basis.references.words, tables, summaries)
 
 
-def scenario_rows(scenario: Scenario, setting: Setting) -> Iterator[Rows | Done]:
+def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = _nobody) -> Iterator[Rows | Done]:
     """Yield the rows of a scenario."""
     transcript = synthesize(scenario)
     digest = _sha256_of(transcript)
     provider = resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
-    return _replay_all([AsSent(transcript, provider)], setting, setting.name, digest)
+    return _replay_all([AsSent(transcript, provider)], setting, setting.name, digest, tell=tell)
 
 
 def scenario_sha256(scenario: Scenario) -> str:
@@ -156,7 +171,7 @@ def _sha256_of(transcript: Transcript) -> str:
     return hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
 
 
-def source_rows(source: Source, setting: Setting) -> Iterator[Rows | Done]:
+def source_rows(source: Source, setting: Setting, tell: Tell = _nobody) -> Iterator[Rows | Done]:
     """Yield the rows of one source, segment by segment; one that can't be read gives its error instead."""
     # Before it is read: if it changes meanwhile, the rows are of another content than the hash, and are done again.
     sha256, beside = source_sha256(source), names_beside(source)
@@ -165,7 +180,7 @@ def source_rows(source: Source, setting: Setting) -> Iterator[Rows | Done]:
         for transcript in _read_found(source)
         for one in as_sent(transcript, setting.overrides, setting.models, setting.head, setting.across)
     )
-    return _replay_all(found, setting, source.name, sha256, beside)
+    return _replay_all(found, setting, source.name, sha256, beside, tell)
 
 
 def lost(what: Source | Scenario, setting: Setting) -> Done:

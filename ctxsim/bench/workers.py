@@ -13,14 +13,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from typing import Any
+
+import msgspec
 
 from ctxsim.bench.identity import own_code
 from ctxsim.bench.parts import Parts, write_part
 from ctxsim.bench.rows import Done, Rows
-from ctxsim.bench.task import lost
+from ctxsim.bench.task import Tell, lost
 from ctxsim.errors import CtxsimError
 
 Task = tuple[Callable[..., Iterator[Rows | Done]], tuple[Any, ...]]
@@ -31,20 +34,38 @@ CLUSTER_S = 30.0
 _PARENT_ASKED_S = 1.0
 
 
-def do(task: Task, path: Any, code: str) -> None:
+_to_parent: Connection | None = None
+"""Where a process of this machine tells how far it is."""
+
+_NAME_CHARS = 200
+
+
+def do(task: Task, path: Any, code: str, tell: Tell | None = None) -> None:
     """Run one task and write its part, in this process or in another. Raises CtxsimError if the code is another."""
     if own_code() != code:
         raise CtxsimError(
             f"a worker has {own_code()}, this process {code}: numbers of two versions would mix; install the same"
         )
     function, arguments = task
-    write_part(path, function(*arguments))
+    write_part(path, function(*arguments, tell or _tell_parent))
+
+
+def _tell_parent(name: str, done: int, known: int) -> None:
+    if _to_parent is not None:
+        # A few bytes at once need no lock, which a killed process would hold forever. A parent may be gone.
+        with suppress(OSError):
+            os.write(_to_parent.fileno(), msgspec.json.encode((name[-_NAME_CHARS:], done, known)) + b"\n")
 
 
 class Workers:
-    """Does tasks, so many at once. `cluster` is a dask scheduler's address. Leave it to end what it started."""
+    """Does tasks, so many at once. `cluster` is a dask scheduler's address. Leave it to end what it started.
 
-    def __init__(self, jobs: int, cluster: str | None) -> None:
+    `tell` hears of the tasks under way, except from a cluster.
+    """
+
+    def __init__(self, jobs: int, cluster: str | None, tell: Tell) -> None:
+        self._tell = tell
+        self._words: Connection | None = None
         self._stack = ExitStack()
         self._jobs = jobs
         self._local = cluster is None
@@ -52,13 +73,18 @@ class Workers:
         if cluster is not None:
             self._executor, self._jobs = _cluster(cluster, self._stack)
         elif jobs > 1:
-            self._executor = _pool(jobs)
+            heard, self._words = _SPAWN.Pipe(duplex=False)
+            threading.Thread(target=_listen, args=(heard, tell), daemon=True).start()
+            self._executor = _pool(jobs, self._words)
 
     def __enter__(self) -> Workers:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.stop()
+        if self._words is not None:
+            os.write(self._words.fileno(), b"\n")
+            self._words.close()
         self._stack.close()
 
     def stop(self) -> None:
@@ -82,7 +108,7 @@ class Workers:
                     self._one_by_one({number, *under_way}, tasks, parts)
                     under_way.clear()
             elif not parts.done(number) and not parts.path(number).is_file():
-                do(tasks[number], parts.path(number), own_code())
+                do(tasks[number], parts.path(number), own_code(), self._tell)
             yield number
 
     def _submit(self, task: Task, parts: Parts, number: int) -> Future[None]:
@@ -118,22 +144,33 @@ class Workers:
                     alone.submit(do, tasks[number], parts.path(number), own_code()).result()
                 except BrokenProcessPool:
                     write_part(parts.path(number), [lost(*tasks[number][1])])
-        self._executor = _pool(self._jobs)
+        self._executor = _pool(self._jobs, self._words)
 
 
 def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    """Processes that leave Ctrl-C to the one that started them, and end when it does.
-
-    Spawned, not forked: a fork of a process with the tokenizer's threads can hang.
-    """
-    return ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (os.getpid(),))
+_SPAWN = get_context("spawn")
+"""Not a fork: one of a process with the tokenizer's threads can hang."""
 
 
-def _begin(parent: int) -> None:
+def _listen(heard: Connection, tell: Tell) -> None:
+    """Hand on what processes tell, up to an empty line."""
+    with open(heard.fileno(), "rb", closefd=False) as lines:
+        for line in iter(lines.readline, b"\n"):
+            tell(*msgspec.json.decode(line, type=tuple[str, int, int]))
+    heard.close()
+
+
+def _pool(jobs: int, words: Connection | None = None) -> ProcessPoolExecutor:
+    """Processes that leave Ctrl-C to the one that started them, and end when it does."""
+    return ProcessPoolExecutor(jobs, _SPAWN, _begin, (os.getpid(), words))
+
+
+def _begin(parent: int, words: Connection | None) -> None:
+    global _to_parent
+    _to_parent = words
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from ctxsim.cli import progress
 from ctxsim.provider.cache import Breakpoints
 from ctxsim.provider.rules import SummaryMode
 from ctxsim.readers import in_column
@@ -113,6 +114,7 @@ RUN_OPTIONS = (
     click.option("--resume", is_flag=True, help="Go on with a run that was stopped or killed."),
     click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler that shares this file system."),
     click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same."),
+    progress.option,
 )
 
 

@@ -6,10 +6,8 @@ import inspect
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +19,7 @@ from ctxsim.cli.terminal import safe
 from ctxsim.errors import one_line
 
 if TYPE_CHECKING:
-    from ctxsim.results import InputInfo, Run, RunInfo
+    from ctxsim.results import Run, RunInfo
 
 NOTES_SHOWN = 5
 PROVIDERS_SHOWN = 6
@@ -174,40 +172,3 @@ def print_catalogue(classes: Mapping[str, type[Any]], broken: Mapping[str, str],
         for line in text.splitlines():
             click.echo(safe(f"    {line}".rstrip()))
         click.echo()
-
-
-@contextmanager
-def progress(name: str) -> Iterator[Callable[[InputInfo, int], Any]]:
-    """A bar with rate and time left on a terminal; silence where standard error is piped. With `-v` lines instead."""
-    if loudness() == "verbose":
-        told = perf_counter()
-
-        def line(info: InputInfo, total: int) -> None:
-            nonlocal told
-            told, before = perf_counter(), told
-            gave = f"{info.transcripts:,} transcripts, {info.calls:,} calls" if info.calls else "no call"
-            detail(f"{info.name}: {gave}, {told - before:.2f} s")
-
-        yield line
-        return
-    if loudness() == "quiet" or not sys.stderr.isatty():
-        yield lambda info, total: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False), BarColumn(24), MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=terminal.console(stderr=True), transient=True) as bar:
-        task = bar.add_task(safe(name), total=None, rate="")
-        calls = 0
-
-        def step(info: InputInfo, total: int) -> None:
-            nonlocal calls
-            calls += info.calls
-            elapsed = bar.tasks[task].elapsed or 0.0
-            rate = f"{calls / elapsed:,.0f} calls/s" if elapsed else ""
-            bar.update(task, advance=1, total=total, rate=rate)
-
-        yield step

@@ -17,7 +17,8 @@ from ctxsim.bench import DEFAULT_POLICIES, bench, preset_policies
 from ctxsim.bench.another import is_reference
 from ctxsim.bench.task import Setting
 from ctxsim.cli.loudness import stage
-from ctxsim.cli.output import progress, tell_fits, tell_keys, tell_providers, tell_recorded
+from ctxsim.cli.output import tell_fits, tell_keys, tell_providers, tell_recorded
+from ctxsim.cli.progress import progress
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import open_policy
 from ctxsim.provider.models import read_overrides
@@ -133,18 +134,19 @@ def run(asked: Asked, folder: Path, where: Where, told: bool = True) -> tuple[Ru
 
     Raises CtxsimError if there was no call to replay.
     """
-    with stage("replayed"), _interruptible() as stopped, progress(asked.setting.name) as step:
+    with stage("replayed"), _interruptible() as stopped, progress(asked.setting.name) as watch:
         info = bench(
             asked.setting,
             folder,
             asked.scenario,
             asked.paths,
             where.jobs,
-            step,
+            watch.finished,
             stopped,
             where.resume,
             where.cluster,
             where.force,
+            watch.within,
         )
     tell_keys(info, bool(asked.setting.keep_secrets))
     if not info.complete:

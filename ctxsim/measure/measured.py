@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 
 import msgspec
@@ -24,6 +26,13 @@ from ctxsim.transcript import Transcript
 from ctxsim.view import Sizes
 
 KEEP_ALL = open_policy("keep-all")
+
+TOLD_CALLS = 500
+"""Calls of a replay between two words about how far it is."""
+
+
+def _nobody(calls: int) -> None:
+    return None
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -50,7 +59,17 @@ class Basis:
         self.counter = counter
         self.references = references or prepare(transcript)
         self.sizes: dict[Estimator, Sizes] = {}
+        self.tell: Callable[[int], object] = _nobody
         self._by_estimator: dict[Estimator, Measured] = {}
+
+    @contextmanager
+    def telling(self, tell: Callable[[int], object]) -> Iterator[None]:
+        """Tell, now and then, how many calls of a replay are done."""
+        self.tell = tell
+        try:
+            yield
+        finally:
+            self.tell = _nobody
 
     @cached_property
     def keep_all(self) -> Measured:
@@ -101,6 +120,8 @@ def _measure(basis: Basis, spec: Spec, provider: Provider, keep_all: Measured | 
     events: list[Event] = []
     requests: list[Sent] = []
     for number, sent in enumerate(replayed):
+        if number % TOLD_CALLS == TOLD_CALLS - 1:
+            basis.tell(number + 1)
         beside = keep_all.calls[number] if keep_all else None
         if sent.untouched:
             losses.pass_by(sent)

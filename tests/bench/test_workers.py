@@ -79,4 +79,4 @@ def test_a_cluster_without_workers_is_a_line(
 
 def test_a_cluster_over_tls_without_a_certificate_is_a_line() -> None:
     with pytest.raises(CtxsimError, match=r"no way to tls://127\.0\.0\.1:9: .* see SECURITY\.md"):
-        Workers(1, "tls://127.0.0.1:9")
+        Workers(1, "tls://127.0.0.1:9", lambda name, done, known: None)

@@ -1,0 +1,59 @@
+"""How far a run is, in lines: for logs, where nobody sees a bar."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from bench_runs import POLICIES
+from click.testing import CliRunner
+
+from ctxsim.bench import bench
+from ctxsim.bench.task import Setting
+from ctxsim.cli import cli, progress
+from ctxsim.measure import measured
+from ctxsim.results import InputInfo
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_source_under_way_tells_how_far_it_is(
+    jobs: int, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rising to no more than all of its policy-calls, also from other processes."""
+    monkeypatch.setattr(measured, "TOLD_CALLS", 2)
+    heard: dict[str, list[tuple[int, int]]] = {}
+    bench(
+        Setting("b", "b", POLICIES), tmp_path / "out", paths=[str(logs)], jobs=jobs,
+        tell=lambda name, done, known: heard.setdefault(name, []).append((done, known)),
+    )  # fmt: skip
+    assert len(heard) == len(list(logs.iterdir()))
+    for words in heard.values():
+        done = [one for one, _ in words]
+        assert done == sorted(done) and done[0] == 0 and done[-1] <= words[0][1]
+        assert len({known for _, known in words}) == 1
+        assert len(set(done)) >= len(POLICIES) - 1, "each policy is a step"
+
+
+def test_lines_say_sources_calls_and_the_share_of_the_one_under_way(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "TOLD_S", 0.0)
+    command = ["bench", str(logs), "--policy", "keep-all", "--out", str(tmp_path / "out"), "--progress", "plain"]
+    done = CliRunner().invoke(cli, command)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("logs: ")]
+    assert re.fullmatch(r"logs: first source, \S+ 0%", lines[0])
+    total = len(list(logs.iterdir()))
+    assert re.fullmatch(rf"logs: {total} of {total} sources, [\d,]+ calls, [\d,]+ calls/s", lines[-1])
+    assert len(set(lines)) == len(lines), "no line comes twice"
+    quiet = CliRunner().invoke(cli, [*command, "-q", "--force"])
+    assert "sources" not in quiet.stderr
+
+
+def test_the_farthest_of_those_under_way_is_named() -> None:
+    course = progress._Course()
+    course.within("a/one.jsonl", 10, 100)
+    course.within("a/two.jsonl", 30, 100)
+    assert str(course) == "first source, two.jsonl 30%"
+    course.finished(InputInfo("a/two.jsonl", "", 1, 50, ()), 2)
+    assert str(course).startswith("1 of 2 sources, 50 calls, ") and str(course).endswith("one.jsonl 10%")
