@@ -20,6 +20,8 @@ from command_line import ctxsim
         (["replay", "documented-53k", "--policy", "keep-all", "--request", "9"], "has 7 calls, there is no call 9"),
         (["replay", "fifty", "--policy", "keep-all"], "unknown scenario 'fifty'; did you mean fifty-turns?"),
         (["replay", "documented-53k", "--policy", "mask", "--format", "openai"], "say which by --request K"),
+        (["claims", "--seed", "9"], "there is no document 9; --document is one of: 000, 001, 002, 003, 004"),
+        (["check-policy", "mask", "--scenario", "fifty"], "unknown scenario 'fifty'; did you mean fifty-turns?"),
     ],
 )
 def test_mistakes_are_one_line_and_a_non_zero_exit(arguments: list[str], message: str, tmp_path: Path) -> None:
