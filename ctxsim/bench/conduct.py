@@ -140,6 +140,7 @@ def bench(
             inputs=tuple(inputs),
             complete=len(inputs) == len(tasks),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
+            secrets_kept=setting.keep_secrets,
             question=asked,
         )
         writer.finish(info)

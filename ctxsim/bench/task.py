@@ -12,10 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.bench.masking import info_without_secrets, without_secrets
 from ctxsim.bench.nameless import info_without_text, without_text
+from ctxsim.bench.redacting import info_without_secrets, without_secrets
 from ctxsim.bench.rows import Done, Rows
-from ctxsim.bench.secrets import Secrets
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
 from ctxsim.measure import frontier_rows, measure, summarize
 from ctxsim.measure.losses import item_rows, loss_rows, need_rows
@@ -23,7 +22,8 @@ from ctxsim.policies import Spec, open_policies
 from ctxsim.provider.models import Entry
 from ctxsim.provider.resolve import resolve
 from ctxsim.readers import SUFFIXES, read_source
-from ctxsim.readers.source import Source, written_beside
+from ctxsim.readers.source import Source
+from ctxsim.redaction import Secrets
 from ctxsim.results import InputInfo, Tables
 from ctxsim.studies.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.synthesis import Scenario, synthesize
@@ -34,8 +34,8 @@ class Setting(msgspec.Struct, frozen=True):
     """How one bench runs: which policies, decided by which estimator, against which provider.
 
     `overrides` are the command line's fields of the provider; `models` the user's own entries. Without `text` no word
-    of a transcript gets into the results; with it likely keys are masked unless `keep_secrets`. `head` and `across` say
-    how large recordings are, and whether they are replayed as if they had never been compacted.
+    of a transcript gets into the results; with it likely keys are redacted unless `keep_secrets`. `head` and `across`
+    say how large recordings are, and whether they are replayed as if they had never been compacted.
     """
 
     name: str

@@ -10,6 +10,7 @@ import click
 from ctxsim.bench.another import is_reference
 from ctxsim.cli import answer, options
 from ctxsim.cli.answer import tell_answer
+from ctxsim.cli.output import tell_keys
 from ctxsim.errors import CtxsimError
 from ctxsim.results import read_run
 
@@ -30,6 +31,7 @@ def command(run: Path, out: Path | None, show: bool, word: str, goal: str) -> No
     found = read_run(run)
     if out is None and is_reference(run):
         raise CtxsimError(f"{run} is a documented reference, which stays as it is; say where with --out")
+    tell_keys(found.info)
     tell_answer(found, goal)
     path = write_page(found, out or run / "report.html", goal, word)
     click.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")

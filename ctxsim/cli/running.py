@@ -148,7 +148,7 @@ def run(asked: Asked, folder: Path, where: Where, told: bool = True) -> tuple[Ru
             where.force,
             watch.within,
         )
-    tell_keys(info, bool(asked.setting.keep_secrets))
+    tell_keys(info)
     if not info.complete:
         click.echo(f"Stopped: {len(info.inputs)} source(s) done and written; go on with --resume", err=True)
     if not any(one.calls for one in info.inputs):

@@ -14,11 +14,13 @@ import msgspec
 
 from ctxsim.cli import options
 from ctxsim.cli import rows as rows_of
+from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.rows import show
 from ctxsim.cli.terminal import safe
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.formats.atif.written import documents, unwritable
+from ctxsim.redaction import Redaction
 from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.files import replacing
 from ctxsim.studies.survey import Against, against_usage, check, per_format, sizes
@@ -29,24 +31,24 @@ CHECKED = ("transcript", "format", "model", "calls", "with usage", "messages", "
 """What `check` says of each transcript."""
 
 
-def _own(reading: Reading) -> Iterator[bytes]:
-    return (line for transcript in reading for line in ctxsim_jsonl.lines(transcript))
+def _own(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[bytes]:
+    return (line for transcript in transcripts for line in ctxsim_jsonl.lines(transcript))
 
 
-def _atif(reading: Reading) -> Iterator[bytes]:
-    return map(msgspec.json.encode, documents(_writable(reading)))
+def _atif(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[bytes]:
+    return map(msgspec.json.encode, documents(_writable(transcripts, left_out)))
 
 
-def _writable(reading: Reading) -> Iterator[Transcript]:
-    for transcript in reading:
+def _writable(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[Transcript]:
+    for transcript in transcripts:
         if why := unwritable(transcript):
-            reading.left_out.append(f"{transcript.name}: {why}")
+            left_out.append(f"{transcript.name}: {why}")
         else:
             yield transcript
 
 
 WRITTEN = {"ctxsim": _own, "atif": _atif}
-"""By the name of a format, how transcripts are written as lines of it."""
+"""By the name of a format, how transcripts are written as lines of it; what it can't hold is told in a list."""
 
 
 @click.group("transcripts")
@@ -110,16 +112,33 @@ def _print_against(reading: Reading, engine: Any, form: str) -> None:
 @options.some_paths
 @click.option("--to", "form", type=click.Choice(list(WRITTEN)), default="ctxsim", show_default=True, help="Format.")
 @click.option("-o", "--output", type=options.PATH, help="File to write; standard output without it.")
-def convert_command(paths: tuple[str, ...], form: str, output: Path | None) -> None:
+@click.option(
+    "--redact", is_flag=True,
+    help="Put others of the same length in place of likely keys, account names and e-mail addresses.",
+)  # fmt: skip
+def convert_command(paths: tuple[str, ...], form: str, output: Path | None, redact: bool) -> None:
     """Write transcripts of any format as ctxsim JSONL, or as ATIF: a document a line, sub-agents in their parent."""
     reading = Reading(paths)
-    lines = WRITTEN[form](reading)
+    redaction = Redaction(open_tokenizer(DEFAULT)) if redact else None
+    lines = WRITTEN[form](map(redaction.transcript, reading) if redaction else reading, reading.left_out)
     if output is None:
         _write(lines, sys.stdout.buffer)
     else:
         with replacing(output) as temporary, temporary.open("wb") as stream:
             _write(lines, stream)
+        tell_written([output])
+    if redaction:
+        _tell_redacted(redaction)
     reading.finish()
+
+
+def _tell_redacted(redaction: Redaction) -> None:
+    click.echo(
+        f"redacted: {len(redaction.keys):,} likely key(s), {len(redaction.names):,} account name(s), "
+        f"{len(redaction.addresses):,} e-mail address(es); "
+        "names of people aren't looked for: read it before you share it",
+        err=True,
+    )
 
 
 def _write(lines: Iterable[bytes], stream: IO[bytes]) -> None:

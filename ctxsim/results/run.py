@@ -104,6 +104,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     complete: bool = True
     """False if the run was stopped: what was finished by then is in it, and `--resume` goes on."""
     scenario: dict[str, Any] | None = None
+    secrets_kept: bool | msgspec.UnsetType = msgspec.UNSET
+    """True where likely keys were left in the tables."""
     question: str = ""
     """The digest of what was asked: policies, options, names of sources, version."""
     schema: int = SCHEMA_VERSION

@@ -1,4 +1,4 @@
-"""Likely keys in texts: found by the forms that those who issue them have given them, and masked.
+"""Likely keys in texts: found by the forms that those who issue them have given them, and marked where they were.
 
 Only keys with a form of their own are found: a password is a word like any other. Forms are those that issuers publish,
 and, where they publish none, those of gitleaks, by its rules' names (gitleaks/gitleaks, config/gitleaks.toml, 009e025).
@@ -106,17 +106,17 @@ def likely_keys(text: str) -> list[Found]:
     return apart
 
 
-def masked(text: str) -> str:
-    """Return a text with `[masked: GitHub key]` in place of each likely key."""
+def marked(text: str) -> str:
+    """Return a text with `[redacted: GitHub key]` in place of each likely key."""
     pieces, after = [], 0
     for one in likely_keys(text):
-        pieces += [text[after : one.start], _mask(one.issuer)]
+        pieces += [text[after : one.start], _mark(one.issuer)]
         after = one.end
     return "".join(pieces) + text[after:] if pieces else text
 
 
-def _mask(issuer: str) -> str:
-    return f"[masked: {issuer if issuer == PRIVATE_KEY else f'{issuer} key'}]"
+def _mark(issuer: str) -> str:
+    return f"[redacted: {issuer if issuer == PRIVATE_KEY else f'{issuer} key'}]"
 
 
 class Secrets:
@@ -137,36 +137,40 @@ class Secrets:
     def _pieces(self) -> list[tuple[str, str]]:
         """What tells a known key of which a policy left the beginning or the end, and what stands for it."""
         return [
-            (piece, _mask(issuer))
+            (piece, _mark(issuer))
             for key, issuer in islice(self._whose.items(), MOST_KNOWN)
-            for whole in (_lines(key) if issuer == PRIVATE_KEY else [key])
+            for whole in lines(key)
             for piece in (whole[:PIECE], whole[-PIECE:])
         ]
 
-    def masked(self, text: str) -> str:
-        """Return a text with a mask in place of each likely key, and of what is left of one of these."""
-        text = masked(text)
-        for piece, mask in self._pieces:
+    def marked(self, text: str) -> str:
+        """Return a text with a mark in place of each likely key, and of what is left of one of these."""
+        text = marked(text)
+        for piece, mark in self._pieces:
             if piece in text:
-                text = re.sub(rf"[\w./+=-]*{re.escape(piece)}[\w./+=-]*", mask, text)
+                text = re.sub(rf"[\w./+=-]*{re.escape(piece)}[\w./+=-]*", mark, text)
         return text
 
-    def masked_atom(self, atom: str) -> str:
-        """Return an identifier masked if it holds one of these keys, or is a piece of one."""
+    def marked_atom(self, atom: str) -> str:
+        """Return an identifier marked if it holds one of these keys, or is a piece of one."""
         if len(atom) >= PIECE:
             for key, issuer in islice(self._whose.items(), MOST_KNOWN):
                 if atom in key:
-                    return _mask(issuer)
-        return masked(atom)
+                    return _mark(issuer)
+        return marked(atom)
 
 
-def _lines(key: str) -> list[str]:
-    """The lines of a private key's body, also where a text holds them as JSON does."""
-    return [line for line in re.split(r"\s|\\n", key) if len(line) >= PIECE and "-----" not in line]
+def lines(key: str) -> list[str]:
+    """Return the lines of a private key's body, also where a text holds them as JSON does; another key is one line."""
+    if not key.startswith(_BEGIN):
+        return [key]
+    return [line for line in LINE_END.split(key) if len(line) >= PIECE and "-----" not in line]
 
+
+LINE_END = re.compile(r"\s+|\\+[nrt]")
 
 PIECE = 10
 """Characters that tell a known key; a shorter identifier is part of too many."""
 
 MOST_KNOWN = 1_000
-"""Of more keys in a transcript the later ones are masked where they are whole: time stays bounded."""
+"""Of more keys in a transcript the later ones are redacted where they are whole: time stays bounded."""

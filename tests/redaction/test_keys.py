@@ -1,4 +1,4 @@
-"""Likely keys: found by their form, masked wherever a run would show them, and left where somebody asks for it."""
+"""Likely keys: found by their form, redacted wherever a run would show them, and left where somebody asks for it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pages import words_of
 from samples import ASK, chat
 
 from ctxsim.bench import bench
-from ctxsim.bench.secrets import FORMS, PRIVATE_KEY, Secrets, likely_keys, masked
 from ctxsim.bench.task import Setting
 from ctxsim.readers.formats.ctxsim_jsonl import lines
+from ctxsim.redaction.keys import FORMS, PRIVATE_KEY, Secrets, likely_keys, marked
 from ctxsim.report.page import write_page
 from ctxsim.results import read_run
 
@@ -56,15 +56,15 @@ def test_keys_of_every_form_are_found_whole_and_by_their_issuer(around: str) -> 
     "-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----", "https://example.com/AKIA", "npm_config_registry",
 ])  # fmt: skip
 def test_words_hashes_and_names_are_no_keys(text: str) -> None:
-    assert masked(text) == text
+    assert marked(text) == text
 
 
 @given(st.text(), st.text())
 def test_all_but_the_key_stays(before: str, after: str) -> None:
-    assert masked(f"{before} {TOKEN} {after}") == f"{before} [masked: GitHub key] {after}"
+    assert marked(f"{before} {TOKEN} {after}") == f"{before} [redacted: GitHub key] {after}"
 
 
-def test_a_key_that_a_policy_or_the_table_cut_is_masked_too() -> None:
+def test_a_key_that_a_policy_or_the_table_cut_is_redacted_too() -> None:
     secrets = Secrets([f"a {TOKEN} b {PEM}"])
     assert secrets.issuers == {"GitHub": 1, PRIVATE_KEY: 1}
     for text in (
@@ -74,10 +74,10 @@ def test_a_key_that_a_policy_or_the_table_cut_is_masked_too() -> None:
         PEM[40:110],
         PEM[:50],
     ):
-        left = secrets.masked(text)
-        assert "[masked: " in left and not any(BODY[at : at + 8] in left for at in range(len(BODY) - 8))
-    assert secrets.masked_atom(TOKEN[4:20]) == "[masked: GitHub key]"
-    assert secrets.masked_atom("src/a.py") == "src/a.py"
+        left = secrets.marked(text)
+        assert "[redacted: " in left and not any(BODY[at : at + 8] in left for at in range(len(BODY) - 8))
+    assert secrets.marked_atom(TOKEN[4:20]) == "[redacted: GitHub key]"
+    assert secrets.marked_atom("src/a.py") == "src/a.py"
 
 
 @pytest.mark.parametrize(
@@ -117,14 +117,16 @@ def test_no_key_is_in_a_run_unless_somebody_asks_for_it(tmp_path: Path) -> None:
         infos[keep] = bench(Setting("t", "t", policies, keep_secrets=keep), out, paths=[path])
         said = everything(out)
         assert (TOKEN in said, BODY[:60] in said, BODY[3:20] in said) == (keep, keep, keep)
-        assert ("[masked: GitHub key]" in said) != keep
+        assert ("[redacted: GitHub key]" in said) != keep
     assert infos[True].inputs[0].keys == infos[False].inputs[0].keys == {"GitHub": 1, PRIVATE_KEY: 1}
     pandas.testing.assert_frame_equal(*(read_run(tmp_path / f"out{keep}").summary for keep in (True, False)))
 
 
 def test_the_command_warns_and_says_how_to_keep_them(tmp_path: Path) -> None:
     path = str(recording(tmp_path))
-    for more, done in (((), "masked in the results"), (("--keep-secrets",), "left in the results by --keep-secrets")):
+    for more, done in (((), "redacted in the results"), (("--keep-secrets",), "left in the results by --keep-secrets")):
         ran = ctxsim("bench", path, "--policy", "mask:keep=1", "--out", f"out{len(more)}", *more, cwd=tmp_path)
         assert f"warning: 2 likely key(s) in the transcripts (1 GitHub, 1 private key): {done}" in ran.stderr
         assert TOKEN not in ran.stdout + ran.stderr
+        page = ctxsim("report", f"out{len(more)}", cwd=tmp_path)
+        assert f"warning: 2 likely key(s) in the transcripts (1 GitHub, 1 private key): {done}" in page.stderr

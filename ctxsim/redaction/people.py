@@ -1,0 +1,110 @@
+"""Whose machine it was: account names in home folders, wherever else these stand as words, and e-mail addresses.
+
+Folders: `/home/NAME` (Filesystem Hierarchy Standard 3.0, 3.8), `/Users/NAME`, `C:\\Users\\NAME`; as JSON and addresses
+escape them; and with hyphens for slashes, as agents call their folders: `-home-NAME-project`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+_SLASH = r"(?:\\*/|%2[Ff])"
+_BACKSLASH = r"(?:\\+|%5[Cc])"
+_ESCAPED = r"\\u[0-9a-fA-F]{4}"
+_NAME = rf"(?:\w|{_ESCAPED})(?:[\w-]|{_ESCAPED}|\.(?=\w))*"
+_PART = rf"(?:[\w.'-]|{_ESCAPED})"
+_LONG_NAME = rf"{_PART}+(?: {_PART}+){{1,3}}(?=(?P=slash)\w)"
+_AFTER_ESCAPE = r"(?<=\\[nrt])"
+
+_HOME = re.compile(
+    "|".join(
+        (
+            # Behind a letter or a dot it is a part of another path, as of a page: but for what holds whole disks.
+            rf"(?:(?<![\w.~%/\\-])|{_AFTER_ESCAPE}|(?<=file://)|(?<=/mnt/[a-z])|(?<=/host)|(?<=/var))"
+            rf"{_SLASH}(?:home|Users){_SLASH}(?P<unix>{_NAME})",
+            rf"(?:(?<!\w)|{_AFTER_ESCAPE})[A-Za-z](?::|%3[Aa])(?P<slash>{_BACKSLASH})(?i:users)(?P=slash)"
+            rf"(?P<windows>{_LONG_NAME}|{_NAME})",
+            rf"(?:(?<!\w)|{_AFTER_ESCAPE})/?[A-Za-z](?::|%3[Aa])?{_SLASH}(?i:users){_SLASH}(?P<mixed>{_NAME})",
+            rf"(?:(?<![\w.-])|{_AFTER_ESCAPE})(?:[A-Za-z]--Users|-(?:home|Users))-(?P<hyphens>[^\W_]+)",
+        )
+    )
+)
+_ANY_HOME = re.compile("home|users", re.IGNORECASE)
+_INSIDE = re.compile(rf"(?:{_SLASH}|{_BACKSLASH})[\w.]")
+
+_MAIL = re.compile(
+    rf"(?:(?<![\w.+%\\-])|{_AFTER_ESCAPE}|(?<=\\)(?![nrtu])|(?<=%[0-9A-Fa-f]{{2}}))"
+    r"(?!git@)[\w+-][\w.+-]*+(?:@|%40)(?:[A-Za-z0-9][A-Za-z0-9-]*+\.)+[A-Za-z]{2,}"
+)
+
+ACCOUNTS = frozenset(
+    ("admin", "agent", "app", "circleci", "claude", "codespace", "coder", "codex", "debian", "default", "dev", "docker",
+     "example", "fedora", "git", "guest", "home", "jenkins", "jovyan", "linuxbrew", "name", "node", "openhands",
+     "postgres", "project", "public", "root", "runner", "sandbox", "shared", "test", "tests", "ubuntu", "user",
+     "username", "users", "vagrant", "vscode", "work", "workspace")
+)  # fmt: skip
+"""Accounts that are nobody's: images, services and manuals have them. As words their names stay as they are."""
+
+LEAST = 3
+"""Letters of a name that is looked for as a word: shorter ones are words of any text."""
+
+
+def told_names(text: str) -> Iterator[str]:
+    """Yield the account names of home folders in a text that may stand elsewhere as a word.
+
+    That are those with something inside the folder, `/home/about` may be a page; and none of `ACCOUNTS`.
+    """
+    for found in _HOME.finditer(text) if _ANY_HOME.search(text) else ():
+        name = unescaped(found[found.lastgroup or 0])
+        inside = found.lastgroup != "hyphens" and _INSIDE.match(text, found.end())
+        if inside and len(name) >= LEAST and name.lower() not in ACCOUNTS:
+            yield name
+
+
+def with_homes(text: str, stand_in: Callable[[str], str]) -> str:
+    """Return a text with the account names of home folders replaced."""
+    if not _ANY_HOME.search(text):
+        return text
+    return _HOME.sub(lambda found: _replaced(found, found.lastgroup or 0, stand_in), text)
+
+
+def with_mails(text: str, stand_in: Callable[[str], str]) -> str:
+    """Return a text with its e-mail addresses replaced, but for `git@`, which is everybody's."""
+    if "@" not in text and "%40" not in text:
+        return text
+    return _MAIL.sub(lambda found: stand_in(found[0]), text)
+
+
+def with_words(text: str, words: re.Pattern[str], stand_in: Callable[[str], str]) -> str:
+    """Return a text with these words replaced."""
+    return words.sub(lambda found: _replaced(found, 0, stand_in), text)
+
+
+def words_of(names: Iterable[str]) -> re.Pattern[str] | None:
+    """Return what finds these names as whole words, also as JSON escapes them; None without names."""
+    longest_first = sorted(names, key=lambda name: (-len(name), name))
+    spelled = "|".join("".join(map(_spelled, name)) for name in longest_first)
+    return re.compile(rf"(?:(?<![^\W_])|{_AFTER_ESCAPE})(?:{spelled})(?![^\W_])") if spelled else None
+
+
+def _spelled(character: str) -> str:
+    if character.isascii():
+        return re.escape(character)
+    return rf"(?:{character}|\\u(?i:{ord(character):04x}))"
+
+
+_UNIT = re.compile(rf"{_ESCAPED}|.", re.DOTALL)
+
+
+def unescaped(name: str) -> str:
+    """Return a name without JSON's escapes."""
+    return re.sub(_ESCAPED, lambda found: chr(int(found[0][2:], 16)), name)
+
+
+def _replaced(found: re.Match[str], group: str | int, stand_in: Callable[[str], str]) -> str:
+    """A match with a group of it replaced, each character in the way in which it was written."""
+    begin, (start, end), whole = found.start(), found.span(group), found[0]
+    units = zip(_UNIT.findall(found[group]), stand_in(unescaped(found[group])), strict=True)
+    made = "".join(f"\\u{ord(new):04x}" if len(old) > 1 else new for old, new in units)
+    return whole[: start - begin] + made + whole[end - begin :]
