@@ -14,14 +14,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from bench_runs import POLICIES, arguments, command, content
 from command_line import ctxsim, process
+from samples import turns
 
+from benchmarks.many import cut, make
 from ctxsim.bench import bench
 from ctxsim.bench.parts import FOLDER
 from ctxsim.bench.task import Setting
 from ctxsim.errors import CtxsimError
+from ctxsim.readers import read
+from ctxsim.transcript import Compaction, problems
 
 
 @pytest.mark.slow
@@ -124,3 +129,23 @@ def test_the_command_line_works_with_the_network_cut(tmp_path: Path) -> None:
     asked = [sys.executable, "-m", "ctxsim", "bench", "--scenario", "documented-53k", "--policy", "keep-all"]
     done = subprocess.run([*cut, *asked], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_many_transcripts_are_made_of_few_the_same_each_time(logs: Path, tmp_path: Path) -> None:
+    made = [make(logs, tmp_path / name, 9) for name in ("a", "b")]
+    files = sorted((tmp_path / "a").iterdir())
+    assert len(files) == 9 and made[0] == made[1]
+    assert [file.read_bytes() for file in files] == [(tmp_path / "b" / file.name).read_bytes() for file in files]
+    # Each is replayable, and has a name of its own.
+    transcripts = list(read(str(tmp_path / "a")))
+    assert len({one.name for one in transcripts}) == 9 and not any(map(problems, transcripts))
+    assert made[0][0] == sum(len(one.calls) for one in transcripts)
+
+
+def test_a_cut_transcript_keeps_what_was_said_of_its_calls() -> None:
+    whole = msgspec.structs.replace(
+        turns(3), compactions=(Compaction(2, 3), Compaction(5, 11)), cleared=((2, 2), (6, 2)), parent="p"
+    )
+    made = cut(whole, 4)
+    assert (len(made.calls), made.items[-1].place, problems(made)) == (4, whole.calls[3].end - 1, [])
+    assert (made.compactions, made.cleared, made.parent) == (whole.compactions[:1], whole.cleared[:1], None)

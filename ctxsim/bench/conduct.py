@@ -189,7 +189,8 @@ class _Together:
     """What can be said of a transcript only beside the others of its run, in their order."""
 
     def __init__(self) -> None:
-        self._providers: dict[bytes, Provider] = {}
+        self._providers: dict[bytes, tuple[int, Provider]] = {}
+        """With their numbers: most recordings have one of their own."""
         self._roots: dict[str, str] = {}
         """Of sub-agents only: everybody else is his own root."""
         self._foreign: tuple[str, bytes] = ("", b"")
@@ -199,7 +200,7 @@ class _Together:
     @property
     def providers(self) -> list[Provider]:
         """All providers, in order of first appearance."""
-        return list(self._providers.values())
+        return [provider for _, provider in self._providers.values()]
 
     def summary(self, rows: Rows) -> list[SummaryRow]:
         """Return a transcript's summary rows: what replay says, with provider, root session and chance rate."""
@@ -207,8 +208,7 @@ class _Together:
         if rows.parent:
             root = self._roots[rows.transcript] = self._roots.get(rows.parent, rows.parent)
         key = msgspec.json.encode(rows.provider)
-        self._providers.setdefault(key, rows.provider)
-        number = list(self._providers).index(key)
+        number, _ = self._providers.setdefault(key, (len(self._providers), rows.provider))
         if root != self._newest[0]:
             self._foreign = self._newest
         chance = self._chance(rows.tables.needs)

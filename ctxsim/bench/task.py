@@ -224,8 +224,9 @@ def _names_in(folder: Path) -> str:
 
 @lru_cache(maxsize=64)
 def _names_at(folder: Path, changed_ns: int) -> str:
-    """Asked once per folder and change of it, not once per file."""
-    return "\n".join(sorted(ascii(path.name) for path in folder.iterdir() if path.suffix in SUFFIXES))
+    """A hash of them, made once per folder and change of it: with each file, time would be quadratic."""
+    names = sorted(ascii(path.name) for path in folder.iterdir() if path.suffix in SUFFIXES)
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
 
 def source_sha256(source: Source) -> str:
