@@ -2,7 +2,8 @@
 
 `spans/` was captured from opentelemetry-sdk 1.45.2 against `ctxsim serve`, an invented conversation, with addresses
 taken out and ids and times made small: `oi` OpenInference (openai 0.1.66, anthropic 3.1.0), `tl` Traceloop 0.62.4,
-`v2` opentelemetry-instrumentation-openai-v2 2.2b0 with its message events.
+`v2-old` opentelemetry-instrumentation-openai-v2 2.2b0 with its message events, `v2` 2.4b0 (util-genai 1.1b0) with
+OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and content in spans, in events, or in both of a stream.
 """
 
 from __future__ import annotations
@@ -18,7 +19,17 @@ from ctxsim.transcript import Transcript, Usage, problems
 
 Json = dict[str, Any]
 SPANS = Path(__file__).parent / "spans"
-NAMES = ("oi-chat", "oi-claude", "oi-responses", "tl-chat", "tl-claude", "v2-old-chat")
+NAMES = (
+    "oi-chat",
+    "oi-claude",
+    "oi-responses",
+    "tl-chat",
+    "tl-claude",
+    "v2-old-chat",
+    "v2-span",
+    "v2-events",
+    "v2-stream",
+)
 
 
 def found(path: Path) -> list[Transcript]:
@@ -67,8 +78,9 @@ def test_one_conversation_whatever_watched_it(name: str) -> None:
     times = [call.time_s for call in transcript.calls]
     assert None not in times
     assert all(call.comparable for call in transcript.calls)
-    # Message events tell no tools: the request is larger than what is known of it.
-    told = name != "v2-old-chat"
+    assert not any("repeats them" in note for note in transcript.notes)
+    # It tells no tools: the request is larger than what is known of it.
+    told = not name.startswith("v2-")
     assert (bool(transcript.head.tools), transcript.head.recorded) == (told, told)
     assert ("the tool definitions are not recorded" in transcript.notes) == (not told)
 

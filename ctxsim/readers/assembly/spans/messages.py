@@ -30,6 +30,7 @@ _OLD = {
     "gen_ai.tool.message": "tool",
     "gen_ai.choice": "choice",
 }
+_OPENAI = ("openai", "azure.ai.openai")
 DETAILS = "gen_ai.client.inference.operation.details"
 
 
@@ -95,7 +96,9 @@ def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Mes
     if isinstance(answered, list):
         first = _decoded(attributes.get("gen_ai.system_instructions"))
         system = [_of_parts({"role": "system", "parts": first})] if isinstance(first, list) else []
-        return [*system, *map(_of_parts, _objects(sent))], [_of_parts(message) for message in _objects(answered)[:1]]
+        of_openai = _text(attributes, "gen_ai.provider.name", "gen_ai.system") in _OPENAI
+        message = _calls_last if of_openai else _of_parts
+        return [*system, *map(message, _objects(sent))], [message(one) for one in _objects(answered)[:1]]
     if found := nested(attributes, "llm.output_messages"):
         inputs = nested(attributes, "llm.input_messages")
         # The Responses API answers in several messages, which are one response.
@@ -105,6 +108,15 @@ def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Mes
     told = [(_OLD[event.name], _of_event(event)) for event in events if event.name in _OLD]
     choices = [message for kind, message in told if kind == "choice"]
     return [message for kind, message in told if kind != "choice"], choices[:1]
+
+
+def _calls_last(value: Mapping[str, Any]) -> Message:
+    """A message of Chat Completions, which has its calls beside its text: the text comes first.
+
+    opentelemetry-instrumentation-openai-v2 2.4 puts calls first unless the response is streamed.
+    """
+    message = _of_parts(value)
+    return message._replace(parts=tuple(sorted(message.parts, key=lambda part: part.kind == "tool_call")))
 
 
 def _joined(messages: Iterable[Message]) -> list[Message]:

@@ -32,7 +32,7 @@ TITLE = "OpenTelemetry GenAI and OpenInference spans"
 DOCS = "https://opentelemetry.io/docs/specs/semconv/gen-ai/"
 VERSIONS = (
     "GenAI conventions up to 1.36 (message events) and since 1.37 (input and output messages), OpenInference, "
-    "Traceloop's attributes before 0.50"
+    "Traceloop's attributes before 0.50; openai-v2 2.4's experimental capture in spans and events"
 )
 READS = (
     "OTLP JSON with spans and log records, one a line or one document; spans as SDKs print them. Of Phoenix: spans of "
