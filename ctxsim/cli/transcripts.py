@@ -7,10 +7,9 @@ from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
-import msgspec
 
 from ctxsim.cli import options
 from ctxsim.cli import rows as rows_of
@@ -19,7 +18,7 @@ from ctxsim.cli.reading import Reading
 from ctxsim.cli.rows import show
 from ctxsim.cli.terminal import safe
 from ctxsim.readers.formats import ctxsim_jsonl
-from ctxsim.readers.formats.atif.written import documents, unwritable
+from ctxsim.readers.formats.atif.written import unwritable, written
 from ctxsim.redaction import Redaction
 from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.files import replacing
@@ -32,11 +31,11 @@ CHECKED = ("transcript", "format", "model", "calls", "with usage", "messages", "
 
 
 def _own(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[bytes]:
-    return (line for transcript in transcripts for line in ctxsim_jsonl.lines(transcript))
+    return (line + b"\n" for transcript in transcripts for line in ctxsim_jsonl.lines(transcript))
 
 
 def _atif(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[bytes]:
-    return map(msgspec.json.encode, documents(_writable(transcripts, left_out)))
+    return written(_writable(transcripts, left_out))
 
 
 def _writable(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[Transcript]:
@@ -48,7 +47,7 @@ def _writable(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterato
 
 
 WRITTEN = {"ctxsim": _own, "atif": _atif}
-"""By the name of a format, how transcripts are written as lines of it; what it can't hold is told in a list."""
+"""By the name of a format, the bytes of transcripts in it, piece by piece; what it can't hold is told in a list."""
 
 
 @click.group("transcripts")
@@ -120,12 +119,12 @@ def convert_command(paths: tuple[str, ...], form: str, output: Path | None, reda
     """Write transcripts of any format as ctxsim JSONL, or as ATIF: a document a line, sub-agents in their parent."""
     reading = Reading(paths)
     redaction = Redaction(open_tokenizer(DEFAULT)) if redact else None
-    lines = WRITTEN[form](map(redaction.transcript, reading) if redaction else reading, reading.left_out)
+    pieces = WRITTEN[form](map(redaction.transcript, reading) if redaction else reading, reading.left_out)
     if output is None:
-        _write(lines, sys.stdout.buffer)
+        sys.stdout.buffer.writelines(pieces)
     else:
         with replacing(output) as temporary, temporary.open("wb") as stream:
-            _write(lines, stream)
+            stream.writelines(pieces)
         tell_written([output])
     if redaction:
         _tell_redacted(redaction)
@@ -139,11 +138,6 @@ def _tell_redacted(redaction: Redaction) -> None:
         "names of people aren't looked for: read it before you share it",
         err=True,
     )
-
-
-def _write(lines: Iterable[bytes], stream: IO[bytes]) -> None:
-    for line in lines:
-        stream.write(line + b"\n")
 
 
 @command.command("stats")

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from command_line import ctxsim
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from samples import ASK, chat
 from strategies import transcripts
@@ -130,6 +130,7 @@ def strings(transcript: Transcript) -> list[str]:
 PLANTED = (KEY, PEM, f"/home/{NAME}/a", f"C:\\Users\\{NAME}\\a", NAME, MAIL, "x@y.org", KEY[:12], "\\nzoe@y.org")
 
 
+@settings(max_examples=40)
 @given(transcripts(max_calls=3), st.lists(st.tuples(st.integers(0, 99), st.sampled_from(PLANTED), st.booleans())))
 @example(chat(("user", ""), ASK, ("tool_result", "")), [(0, KEY, True), (1, KEY, False), (2, f"/home/{NAME}/a", True)])
 def test_whatever_is_planted_goes_and_lengths_sameness_and_json_stay(

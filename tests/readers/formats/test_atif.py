@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from ctxsim.errors import InputError
 from ctxsim.readers import read
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.formats.atif.written import documents
+from ctxsim.readers.formats.atif.written import written
 from ctxsim.transcript import Compaction, Head, Media, Transcript, Usage, problems
 
 Json = dict[str, Any]
@@ -127,6 +129,10 @@ def test_compaction_as_harbors_agent_records_it(tmp_path: Path) -> None:
     assert transcript.notes == ("recorded compaction before call 2",)
 
 
+def documents(transcripts: list[Transcript]) -> list[Json]:
+    return list(map(json.loads, b"".join(written(transcripts)).splitlines()))
+
+
 def test_sub_agents_and_several_documents(tmp_path: Path) -> None:
     inner = document(user("Look."), agent("Seen."), trajectory_id="s1")
     outer = document(user("Go."), agent("x"), subagent_trajectories=[inner])
@@ -173,21 +179,21 @@ def transcripts(draw: st.DrawFn) -> Transcript:
 
 @given(transcripts())
 def test_there_and_back_is_equal(tmp_path_factory: pytest.TempPathFactory, transcript: Transcript) -> None:
-    (written,) = documents([transcript])
+    (made,) = documents([transcript])
     folder = tmp_path_factory.mktemp("atif")
-    (folder / "t.json").write_bytes(msgspec.json.encode(written))
+    (folder / "t.json").write_bytes(b"".join(written([transcript])))
     (again,) = read(str(folder / "t.json"))
     # A transcript is called after its file.
     again = msgspec.structs.replace(again, name=transcript.name)
     assert again == transcript
-    assert list(documents([again])) == [written]
-    _fits_the_schema(written)
+    assert documents([again]) == [made]
+    _fits_the_schema(made)
 
 
-def _fits_the_schema(written: Json) -> None:
+def _fits_the_schema(made: Json) -> None:
     """The rules beside the types that Harbor's own models check."""
-    assert [step["step_id"] for step in written["steps"]] == list(range(1, len(written["steps"]) + 1))
-    for step in written["steps"]:
+    assert [step["step_id"] for step in made["steps"]] == list(range(1, len(made["steps"]) + 1))
+    for step in made["steps"]:
         ids = [call["tool_call_id"] for call in step.get("tool_calls", ())]
         assert len(set(ids)) == len(ids)
         assert {one["source_call_id"] for one in step.get("observation", {}).get("results", ())} <= set(ids)
@@ -202,10 +208,56 @@ def test_steps_that_somebody_took_out_end_what_stood_beside_them(tmp_path: Path)
     made.response([Part("assistant", "x")])
     made.compacted("auto", ["So far."])
     made.response([Part("assistant", "y")])
-    (written,) = documents([made.transcript()])
-    (transcript,) = found(tmp_path, written | {"steps": written["steps"][:1]})
+    (whole,) = documents([made.transcript()])
+    (transcript,) = found(tmp_path, whole | {"steps": whole["steps"][:1]})
     assert transcript.compactions == ()
     assert "no longer fits them" in transcript.notes[-1]
+
+
+def family(*parents: str) -> list[Transcript]:
+    """Transcripts `0`, `1` and so on with these parents."""
+    made = Assembly("0", "invented")
+    made.user("Go.")
+    made.response([Part("assistant", "x")])
+    replaced = msgspec.structs.replace
+    return [replaced(made.transcript(), name=f"{n}", parent=parent or None) for n, parent in enumerate(parents)]
+
+
+@pytest.mark.parametrize(("parents", "trees"), [
+    (("", ""), [["0"], ["1"]]),
+    (("", "0", "0", "1"), [["0", ["1", ["3"]], ["2"]]]),
+    # A child's file may come first; one whose parent isn't there is on its own.
+    (("2", "gone", ""), [["1"], ["2", ["0"]]]),
+    # Who is in a circle is in nobody else's: nothing is lost.
+    (("0", "0"), [["0", ["1"]]]),
+    (("1", "2", "1", "0"), [["1", ["0", ["3"]], ["2"]]]),
+])  # fmt: skip
+def test_every_transcript_is_written_once_inside_its_parent(parents: tuple[str, ...], trees: list[Any]) -> None:
+    def tree(made: Json) -> list[Any]:
+        return [made["session_id"], *map(tree, made.get("subagent_trajectories", []))]
+
+    assert [tree(made) for made in documents(family(*parents))] == trees
+
+
+def test_thousands_of_agents_inside_one_another_are_written() -> None:
+    pieces = list(written(family("", *map(str, range(3_000)))))
+    assert b"".join(pieces).count(b'"subagent_trajectories":[') == 3_000
+
+
+def test_in_memory_is_one_transcript_at_a_time() -> None:
+    def made() -> Iterator[Transcript]:
+        for number in range(40):
+            assembly = Assembly(f"{number}", "invented")
+            assembly.user("x" * 500_000)
+            assembly.response([Part("assistant", "y" * 500_000)])
+            yield assembly.transcript()
+
+    tracemalloc.start()
+    size = sum(map(len, written(made())))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # 40 MB are written; a transcript of 1 MB, its two steps, and a block of 1 MiB are held.
+    assert size > 40_000_000 and peak < 8_000_000
 
 
 def test_convert_writes_a_document_a_line_with_sub_agents_inside(tmp_path: Path) -> None:

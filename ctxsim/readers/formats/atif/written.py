@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple
 
 import msgspec
 
@@ -29,23 +30,76 @@ def unwritable(transcript: Transcript) -> str | None:
     return None
 
 
-def documents(transcripts: Iterable[Transcript]) -> Iterator[Json]:
-    """Return one document per root, its sub-agents inside it. Raises InputError for what ATIF can't hold.
+class _Kept(NamedTuple):
+    """A transcript's document in the spool, from where to where, without its closing brace."""
 
-    A sub-agent whose parent isn't among them is a document of its own. All are held until the last is read: a file of
-    a sub-agent may come before its parent's.
+    name: str
+    parent: str | None
+    start: int
+    end: int
+
+
+def written(transcripts: Iterable[Transcript]) -> Iterator[bytes]:
+    """Yield the bytes of one document a line per root, its sub-agents inside it. Raises InputError for what ATIF can't
+    hold, OSError for a full disk.
+
+    A sub-agent whose parent isn't among them is a document of its own. A file of a sub-agent may come before its
+    parent's, so all are kept until the last is read: on the disk, in memory is one transcript at a time.
     """
-    found = list(transcripts)
-    made = {transcript.name: _document(transcript) for transcript in found}
-    for transcript in reversed(found):
-        parent = made.get(transcript.parent or "")
-        if parent is not None and transcript.parent != transcript.name:
-            parent.setdefault("subagent_trajectories", []).insert(0, made[transcript.name])
-    names = set(made)
-    yield from (made[one.name] for one in found if one.parent not in names or one.parent == one.name)
+    with TemporaryFile() as spool:
+        kept = [_keep(transcript, spool) for transcript in transcripts]
+        numbers = {one.name: number for number, one in enumerate(kept)}
+        above = [numbers.get(one.parent or "") for one in kept]
+        above = [None if _closes_a_circle(number, above) else parent for number, parent in enumerate(above)]
+        children: dict[int | None, list[int]] = {}
+        for number, parent in enumerate(above):
+            children.setdefault(parent, []).append(number)
+        for root in children.get(None, []):
+            yield from _whole(root, kept, children, spool)
+            yield b"\n"
 
 
-def _document(transcript: Transcript) -> Json:
+def _closes_a_circle(number: int, above: Sequence[int | None]) -> bool:
+    """Whether a transcript is its own parent, or parents lead back to it as the first of those in the circle."""
+    seen, at = {number}, above[number]
+    while at is not None and at not in seen:
+        seen.add(at)
+        at = above[at]
+    return at == number == min(seen)
+
+
+def _whole(root: int, kept: list[_Kept], children: dict[int | None, list[int]], spool: IO[bytes]) -> Iterator[bytes]:
+    """A document with those inside it."""
+    waiting: list[bytes | int] = [root]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, bytes):
+            yield one
+            continue
+        yield from _blocks(kept[one], spool)
+        inner: list[bytes | int] = [part for child in children.get(one, []) for part in (b",", child)]
+        begun: list[bytes | int] = [b',"subagent_trajectories":[', *inner[1:], b"]"] if inner else []
+        waiting += reversed([*begun, b"}"])
+
+
+_BLOCK = 1 << 20
+
+
+def _blocks(kept: _Kept, spool: IO[bytes]) -> Iterator[bytes]:
+    for start in range(kept.start, kept.end, _BLOCK):
+        spool.seek(start)
+        yield spool.read(min(_BLOCK, kept.end - start))
+
+
+def _keep(transcript: Transcript, spool: IO[bytes]) -> _Kept:
+    start = spool.tell()
+    for piece in _document(transcript):
+        spool.write(piece)
+    return _Kept(transcript.name, transcript.parent, start, spool.tell())
+
+
+def _document(transcript: Transcript) -> Iterator[bytes]:
+    """A document without its closing brace, step by step."""
     if why := unwritable(transcript):
         raise InputError(transcript.name, why)
     models = {call.model for call in transcript.calls}
@@ -55,22 +109,24 @@ def _document(transcript: Transcript) -> Json:
     agent |= {"model_name": model} if model else {}
     agent |= {"tool_definitions": tools} if tools else {}
     agent |= {"extra": {OURS: {"tools": as_written}}} if as_written else {}
-    steps = list(_steps(transcript, model))
     held = OfTranscript(
         transcript.format, transcript.notes, transcript.head.recorded, transcript.head.hidden,
         transcript.needles, transcript.compactions, transcript.cleared,
     )  # fmt: skip
-    document: Json = {
+    before: Json = {
         "schema_version": VERSION,
         "session_id": transcript.name,
         "trajectory_id": transcript.name,
         "agent": agent,
-        "steps": [{"step_id": number} | step for number, step in enumerate(steps, 1)],
-        "extra": {OURS: msgspec.to_builtins(held) | {"version": 1}},
     }
+    after: Json = {"extra": {OURS: msgspec.to_builtins(held) | {"version": 1}}}
     if transcript.cost_usd is not None:
-        document["final_metrics"] = {"total_cost_usd": transcript.cost_usd}
-    return document
+        after["final_metrics"] = {"total_cost_usd": transcript.cost_usd}
+    encode = msgspec.json.encode
+    yield encode(before)[:-1] + b',"steps":['
+    for number, step in enumerate(_steps(transcript, model), 1):
+        yield (b"," if number > 1 else b"") + encode({"step_id": number} | step)
+    yield b"]," + encode(after)[1:-1]
 
 
 def _tools(texts: Sequence[str]) -> tuple[list[Any], list[str]]:
