@@ -14,7 +14,7 @@ from ctxsim.provider import Provider
 from ctxsim.provider.models import Entry
 from ctxsim.provider.priors import head_prior, tokens_per_counted
 from ctxsim.provider.resolve import resolve
-from ctxsim.readers.assembly.segments import across, going_on, segments
+from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
 from ctxsim.replay import replay
 from ctxsim.studies.charged import prices_that_held
 from ctxsim.studies.usage import Request, Size, fit_size, head_is_whole, requests
@@ -66,10 +66,9 @@ def as_sent(
     recorded = resolve({key: given[key] for key in given.keys() - other}, None, transcript, entries)
     if not given.keys() & {"model", "prices"}:
         provider = prices_that_held(transcript, provider, entries)
-    counter = recorded.counter()
-    found = with_unlogged_clearings(transcript, recorded, counter)
-    for one in [across(found)] if whole else segments(found):
-        size = _size(one, recorded, head, counter)
+    found, unlogged = with_unlogged_clearings(transcript, recorded)
+    for one in [across(found)] if whole else segments(found, unlogged):
+        size = _size(one, recorded, head)
         if other:
             size = _elsewhere(size, provider)
         scaled = msgspec.structs.replace(
@@ -96,29 +95,30 @@ def _told(size: Size) -> str:
     return {"fitted": "; size fitted to recorded usage", "prior": "; size by priors"}.get(size.how, "")
 
 
-def with_unlogged_clearings(transcript: Transcript, provider: Provider, counter: Counter | None = None) -> Transcript:
-    """Return the transcript with a compaction wherever recorded usage falls as only a cleared history can make it.
+def with_unlogged_clearings(transcript: Transcript, provider: Provider) -> tuple[Transcript, frozenset[int]]:
+    """Return the transcript with a compaction wherever recorded usage falls as only a cleared history can make it, and
+    the calls of these.
 
     That the log doesn't say so doesn't make what follows comparable with what was before.
     """
-    known = {compaction.call for compaction in transcript.compactions}
-    found = [
-        going_on(transcript, this.call)
-        if this.recorded >= PARTLY * last.recorded
-        else Compaction(call=this.call, at=transcript.calls[this.call - 2].end)
-        for last, this in pairwise(requests(transcript, provider, counter) if _falls(transcript) else [])
-        if this.recorded < CLEARED * last.recorded
-        and _counted(this) >= _counted(last)
-        and not any(last.call < call <= this.call for call in known)
-    ]
-    if not found:
-        return transcript
-    notes = [f"before call {one.call} recorded usage falls: an unlogged clearing, a new segment" for one in found]
-    return msgspec.structs.replace(
-        transcript,
-        compactions=tuple(sorted((*transcript.compactions, *found), key=lambda one: one.call)),
-        notes=(*transcript.notes, *notes),
-    )
+    known = {one.call for one in transcript.compactions} | {call for call, _ in transcript.cleared}
+    found = set()
+    for last, this in pairwise(requests(transcript, provider) if _falls(transcript) else []):
+        falls = this.recorded < CLEARED * last.recorded and _counted(this) >= _counted(last)
+        if not falls or any(last.call < call <= this.call for call in known):
+            continue
+        # What an earlier one took is not there to be kept.
+        goes_on = this.recorded >= PARTLY * last.recorded
+        cut = going_on(transcript, this.call) if goes_on else Compaction(this.call, transcript.calls[this.call - 2].end)
+        compactions = sorted((*transcript.compactions, cut), key=lambda one: one.call)
+        transcript = msgspec.structs.replace(transcript, compactions=tuple(compactions))
+        found.add(this.call)
+        note = f"{UNLOGGED_CLEARING} before call {this.call} "
+        # The reader may have told it.
+        if not any(told.startswith(note) for told in transcript.notes):
+            note += f"({last.recorded} to {this.recorded} tokens)"
+            transcript = msgspec.structs.replace(transcript, notes=(*transcript.notes, note))
+    return transcript, frozenset(found)
 
 
 def _falls(transcript: Transcript) -> bool:

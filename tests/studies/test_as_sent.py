@@ -97,13 +97,49 @@ def test_what_joins_unlogged_stands_beside_what_joined_with_it() -> None:
     assert all(abs(sent.tokens_sent / (sent.tokens_recorded or 1) - 1) < 0.01 for sent in keep_all(one))
 
 
+def test_a_clearing_is_told_once_and_what_an_earlier_one_took_stays_away() -> None:
+    texts = conversation(*[WORDS] * 9)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
+    # Before call 4 most goes, before call 7 a fifth: the reader has told of that one.
+    lost = [0, 0, 0, 25_000, 25_000, 25_000, 28_500, 28_500, 28_500, 28_500]
+    usages = [Usage(30_000 + text - gone) for text, gone in zip(counted, lost, strict=True)]
+    told = f"unlogged clearing before call 7 ({usages[5].input_tokens} to {usages[6].input_tokens} tokens)"
+    parts = list(as_sent(msgspec.structs.replace(with_usage(texts, usages), notes=(told,))))
+    assert [len(one.transcript.calls) for one in parts] == [3, 3, 4]
+    assert [note.partition(" (")[0] for note in parts[0].transcript.notes] == [
+        "unlogged clearing before call 7", "unlogged clearing before call 4",
+        "segment 1 of 3: up to an unlogged clearing",
+    ]  # fmt: skip
+    # Of calls 4 to 6 two results and three calls are kept; of what was before nothing is.
+    said = "segment 3 of 3: after an unlogged clearing, what it took is unknown, and 5 kept item(s)"
+    assert parts[2].transcript.notes[0] == said
+
+
+def test_a_recorded_clearing_is_no_unlogged_one() -> None:
+    texts = conversation(*[WORDS] * 7)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
+    usages = [Usage(20_000 + text - (3_500 if call >= 5 else 0)) for call, text in enumerate(counted, 1)]
+    results = [item.place for item in texts.items if item.kind == "tool_result"]
+    cleared = tuple((5, place) for place in results[:2])
+    # A task, three calls with their results, and the call whose result comes after the clearing.
+    first, second = as_sent(msgspec.structs.replace(with_usage(texts, usages), cleared=cleared))
+    assert first.transcript.notes == ("segment 1 of 2: up to the first recorded clearing",)
+    assert second.transcript.notes == ("segment 2 of 2: 2 old result(s) cleared, and 8 kept item(s)",)
+
+
 def test_a_fall_that_no_line_tells_of_begins_a_segment() -> None:
     texts = conversation(*[WORDS] * 7)
     counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
     usages = [Usage(40_000 + text if call < 5 else 15_000 + text) for call, text in enumerate(counted, 1)]
     parts = list(as_sent(with_usage(texts, usages)))
     assert [len(one.transcript.calls) for one in parts] == [4, 4]
-    assert "unlogged clearing" in " ".join(parts[0].transcript.notes)
+    # Of 44,000 tokens and more a third is left.
+    first, last = (f"{usages[call].input_tokens}" for call in (3, 4))
+    assert parts[0].transcript.notes == (
+        f"unlogged clearing before call 5 ({first} to {last} tokens)",
+        "segment 1 of 2: up to an unlogged clearing",
+    )
+    assert parts[1].transcript.notes[0] == "segment 2 of 2: after an unlogged clearing, nothing is taken to be left"
     assert sum(sent.tokens_sent for one in parts for sent in keep_all(one)) == pytest.approx(
         sum(usage.input_tokens for usage in usages), rel=0.01
     )

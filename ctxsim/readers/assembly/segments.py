@@ -6,7 +6,7 @@ A reader delivers the whole history. Nobody sent that after a compaction: `segme
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 
 import msgspec
 
@@ -15,9 +15,13 @@ from ctxsim.transcript import NO_RESULT, Compaction, Item, Needle, Transcript
 CLEARED = "[Old tool result content cleared]"
 """Stands for a result that the recorded agent has cleared. Claude Code's words."""
 
+UNLOGGED_CLEARING = "unlogged clearing"
+"""How notes call a fall of recorded usage that no line of the log explains."""
 
-def segments(transcript: Transcript) -> list[Transcript]:
+
+def segments(transcript: Transcript, unlogged: Collection[int] = ()) -> list[Transcript]:
     """Return the calls between two recorded compactions as transcripts; without compactions, the transcript itself.
+    The compactions before the calls in `unlogged` are none that the log tells of.
 
     The first keeps its name, the n-th is called `NAME~n` and is its child. A later one begins with the recorded
     summary as a user message, then what was kept. A segment without a call is left out, and so is a session's total
@@ -28,7 +32,7 @@ def segments(transcript: Transcript) -> list[Transcript]:
         return [transcript]
     starts: list[Compaction | None] = [None, *cuts]
     ends: list[Compaction | None] = [*cuts, None]
-    made = [_Segment(transcript, begin, end) for begin, end in zip(starts, ends, strict=True)]
+    made = [_Segment(transcript, begin, end, unlogged) for begin, end in zip(starts, ends, strict=True)]
     made = [segment for segment in made if segment.calls]
     return [segment.transcript(number, len(made)) for number, segment in enumerate(made, 1)]
 
@@ -67,9 +71,13 @@ def across(transcript: Transcript) -> Transcript:
 class _Segment:
     """What lies between two compactions; `begin` and `end` are None at the ends of the recording."""
 
-    def __init__(self, whole: Transcript, begin: Compaction | None, end: Compaction | None) -> None:
+    def __init__(
+        self, whole: Transcript, begin: Compaction | None, end: Compaction | None, unlogged: Collection[int]
+    ) -> None:
         self.whole = whole
         self.begin = begin
+        self.end = end
+        self.unlogged = unlogged
         self.first = begin.call if begin else 1
         self.last = end.call - 1 if end else len(whole.calls)
         self.calls = whole.calls[self.first - 1 : self.last]
@@ -158,15 +166,27 @@ class _Segment:
                 used = tuple(call - self.first + 1 for call in needle.used if self.first <= call <= self.last)
                 yield msgspec.structs.replace(needle, place=self._places[needle.place], used=used)
 
+    def _cut(self, cut: Compaction | None) -> str:
+        if cut is None:
+            return "the end"
+        if cut.call in self.unlogged:
+            return f"an {UNLOGGED_CLEARING}"
+        return "the first recorded compaction" if cut in self.whole.compactions else "the first recorded clearing"
+
     def _notes(self, number: int, of: int, carried: int) -> list[str]:
         if self.begin is None:
-            return [f"segment 1 of {of}: up to the first recorded compaction"]
+            return [f"segment 1 of {of}: up to {self._cut(self.end)}"]
         summary = self.begin.summary
-        said = f"begins with the recorded summary, {sum(map(len, summary))} characters"
-        said = said if summary else "the log doesn't keep the summary that it begins with"
         kept = carried - len(summary)
-        if self._gone and self.begin not in self.whole.compactions:
+        if self.begin.call in self.unlogged:
+            went = "what it took is unknown" if kept else "nothing is taken to be left"
+            said = f"after {self._cut(self.begin)}, {went}"
+        elif self.begin not in self.whole.compactions:
             said = f"{len(self._gone)} old result(s) cleared"
+        elif summary:
+            said = f"begins with the recorded summary, {sum(map(len, summary))} characters"
+        else:
+            said = "the log doesn't keep the summary that it begins with"
         notes = [f"segment {number} of {of}: {said}{f', and {kept} kept item(s)' if kept else ''}"]
         if self._unanswered:
             notes.append(f"{self._unanswered} kept tool call(s) without their result: '{NO_RESULT}' stands for it")

@@ -305,11 +305,12 @@ def test_cleared_tool_results_mark_the_calls_after_them(tmp_path: Path) -> None:
     transcript = one(
         tmp_path,
         user("u1", None, "Go."),
-        answer("a1", "u1", "m1", call("t1")),
+        answer("a1", "u1", "m1", call("t1"), usage=usage(0, 0, 60_000), stop_reason="end_turn"),
         result("r1", "a1", "t1", "long"),
         line("system", "c1", "r1", subtype="microcompact_boundary", microcompactMetadata={
             "trigger": "auto", "preTokens": 60000, "tokensSaved": 20000, "compactedToolIds": ["t1", "gone"]}),
-        answer("a2", "c1", "m2", text("Done.")),
+        # The fall of usage is what the line before tells of: one clearing, told once.
+        answer("a2", "c1", "m2", text("Done."), usage=usage(0, 0, 40_000), stop_reason="end_turn"),
     )  # fmt: skip
     # What was cleared is known, so a segment without it can be told.
     assert [each.comparable for each in transcript.calls] == [True, True]
@@ -331,7 +332,7 @@ def test_a_request_that_shrinks_without_a_record_is_noted(tmp_path: Path) -> Non
 
     # 900 of 1000 may be thinking that isn't sent again; 899 is less than nine tenths.
     assert session(900).notes == ()
-    assert session(899).notes == ("unrecorded clearing before call 2 (1000 to 899 tokens)",)
+    assert session(899).notes == ("unlogged clearing before call 2 (1000 to 899 tokens)",)
     # Where usage falls further, `as_sent` begins a segment: the call compares with what it sent itself.
     assert [each.comparable for each in session(899).calls] == [True, True]
     # No share of what no usage can be is worked out: it may be larger than any float.

@@ -23,6 +23,7 @@ from ctxsim.readers.assembly import Assembly, Part, left_out
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
 from ctxsim.readers.assembly.blocks import text_and_media
 from ctxsim.readers.assembly.plausible import MOST_TOKENS
+from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.assembly.session_tree import CHAT, Envelope, beside, compaction_notes, conversations, link
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
 from ctxsim.readers.formats.claude_code.tree import Line, Metadata, Repeats, conversation
@@ -191,9 +192,10 @@ class _Conversation:
     def _compare(self, model: str, tokens: int) -> None:
         """Notice a request that is much smaller than the one before it: some clearing leaves no line in the file."""
         last_model, last_tokens = self.last_request or ("", 0)
-        if self.whole_history and model == last_model and tokens < SHRUNK * min(last_tokens, MOST_TOKENS):
-            note = (self.assembly.calls + 1, "unrecorded clearing", f"{last_tokens} to {tokens} tokens")
-            self.compaction_notes.append(note)
+        call = self.assembly.calls + 1
+        told = any(call == known for known, _, _ in self.compaction_notes)
+        if self.whole_history and not told and model == last_model and tokens < SHRUNK * min(last_tokens, MOST_TOKENS):
+            self.compaction_notes.append((call, UNLOGGED_CLEARING, f"{last_tokens} to {tokens} tokens"))
         self.last_request = (model, tokens)
 
     def _parts(self, lines: list[Line], thinking_tokens: int | None) -> list[Part]:
