@@ -26,7 +26,8 @@ from typing import NamedTuple
 import msgspec
 import psutil
 
-from benchmarks.__main__ import recordings, say, write
+from benchmarks.__main__ import say
+from benchmarks.corpora import recordings, write
 from benchmarks.large_runs import POLICIES
 from ctxsim.results import TABLES, read_run
 from ctxsim.results.folder import WORK

@@ -22,7 +22,7 @@ from ctxsim.policies import Spec, open_policies
 from ctxsim.provider.models import Entry
 from ctxsim.provider.resolve import resolve
 from ctxsim.readers import SUFFIXES, read_source
-from ctxsim.readers.source import Source
+from ctxsim.readers.source import Source, written_beside
 from ctxsim.redaction import Secrets
 from ctxsim.results import InputInfo, Tables
 from ctxsim.studies.as_sent import AsSent, HeadMode, as_sent

@@ -98,6 +98,19 @@ def tell_recorded(run: Run, across: bool = False) -> None:
     )
 
 
+def tell_fit(transcript: str, how: str, hidden: int, factor: float) -> None:
+    """Tell with `-v` how a transcript was made as large as it was sent."""
+    times = f", {factor:.4g} tokens for each counted one" if factor != 1 else ""
+    detail(f"{transcript}: {how}, {hidden:,} tokens that the log doesn't hold{times}")
+
+
+def tell_fits(run: Run) -> None:
+    """Tell that with `-v` of every transcript of a run."""
+    rows = run.of(run.labels[0])
+    for one in zip(rows.transcript, rows["size"], rows.tokens_hidden, rows.tokens_factor, strict=True):
+        tell_fit(*one)
+
+
 def tell_keys(info: RunInfo) -> None:
     """Warn of likely keys in the transcripts of a run, before its tables, pictures or page are shown or written."""
     keys: Counter[str] = Counter()

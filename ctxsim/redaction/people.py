@@ -15,16 +15,19 @@ _ESCAPED = r"\\u[0-9a-fA-F]{4}"
 _NAME = rf"(?:\w|{_ESCAPED})(?:[\w-]|{_ESCAPED}|\.(?=\w))*"
 _PART = rf"(?:[\w.'-]|{_ESCAPED})"
 _LONG_NAME = rf"{_PART}+(?: {_PART}+){{1,3}}(?=(?P=slash)\w)"
-_AFTER_ESCAPE = r"(?<=\\[nrt])"
+_AFTER_ESCAPE = r"(?:(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{4})|(?<=[\d\[]m))"
+"""Where a text begins anew behind a letter: after an escape of JSON, or after the color of a terminal, as `ESC[32m`."""
 
 _HOME = re.compile(
     "|".join(
         (
             # Behind a letter or a dot it is a part of another path, as of a page: but for what holds whole disks.
-            rf"(?:(?<![\w.~%/\\-])|{_AFTER_ESCAPE}|(?<=file://)|(?<=/mnt/[a-z])|(?<=/host)|(?<=/var))"
+            rf"(?:(?<![\w.~%/\\-])|{_AFTER_ESCAPE}|(?<=file://)|(?<=/mnt/[a-z])|(?<=/host)|(?<=/var)|(?<=/export)"
+            rf"|(?<=/Volumes/Data)|(?<=[\s\"'=]-[A-Za-z]))"
             rf"{_SLASH}(?:home|Users){_SLASH}(?P<unix>{_NAME})",
             rf"(?:(?<!\w)|{_AFTER_ESCAPE})[A-Za-z](?::|%3[Aa])(?P<slash>{_BACKSLASH})(?i:users)(?P=slash)"
             rf"(?P<windows>{_LONG_NAME}|{_NAME})",
+            rf"(?:(?<=Ubuntu)|(?<=Debian))(?:{_SLASH}|{_BACKSLASH})home(?:{_SLASH}|{_BACKSLASH})(?P<wsl>{_NAME})",
             rf"(?:(?<!\w)|{_AFTER_ESCAPE})/?[A-Za-z](?::|%3[Aa])?{_SLASH}(?i:users){_SLASH}(?P<mixed>{_NAME})",
             rf"(?:(?<![\w.-])|{_AFTER_ESCAPE})(?:[A-Za-z]--Users|-(?:home|Users))-(?P<hyphens>[^\W_]+)",
         )

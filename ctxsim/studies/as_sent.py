@@ -66,9 +66,10 @@ def as_sent(
     recorded = resolve({key: given[key] for key in given.keys() - other}, None, transcript, entries)
     if not given.keys() & {"model", "prices"}:
         provider = prices_that_held(transcript, provider, entries)
-    found, unlogged = with_unlogged_clearings(transcript, recorded)
+    counter = recorded.counter()
+    found, unlogged = with_unlogged_clearings(transcript, recorded, counter)
     for one in [across(found)] if whole else segments(found, unlogged):
-        size = _size(one, recorded, head)
+        size = _size(one, recorded, head, counter)
         if other:
             size = _elsewhere(size, provider)
         scaled = msgspec.structs.replace(
@@ -95,7 +96,9 @@ def _told(size: Size) -> str:
     return {"fitted": "; size fitted to recorded usage", "prior": "; size by priors"}.get(size.how, "")
 
 
-def with_unlogged_clearings(transcript: Transcript, provider: Provider) -> tuple[Transcript, frozenset[int]]:
+def with_unlogged_clearings(
+    transcript: Transcript, provider: Provider, counter: Counter | None = None
+) -> tuple[Transcript, frozenset[int]]:
     """Return the transcript with a compaction wherever recorded usage falls as only a cleared history can make it, and
     the calls of these.
 
@@ -103,7 +106,7 @@ def with_unlogged_clearings(transcript: Transcript, provider: Provider) -> tuple
     """
     known = {one.call for one in transcript.compactions} | {call for call, _ in transcript.cleared}
     found = set()
-    for last, this in pairwise(requests(transcript, provider) if _falls(transcript) else []):
+    for last, this in pairwise(requests(transcript, provider, counter) if _falls(transcript) else []):
         falls = this.recorded < CLEARED * last.recorded and _counted(this) >= _counted(last)
         if not falls or any(last.call < call <= this.call for call in known):
             continue

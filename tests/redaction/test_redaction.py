@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import msgspec
@@ -17,6 +18,7 @@ from ctxsim.cli.transcripts import WRITTEN
 from ctxsim.readers import read
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.redaction import Redaction, likely_keys
+from ctxsim.redaction.people import told_names, with_homes, with_mails
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.transcript import Call, Compaction, Head, Item, Needle, Transcript, problems
 
@@ -40,6 +42,8 @@ def redacted(*texts: str, **fields: object) -> list[str]:
     "/mnt/c/Users/{}/src", "file:///home/{}/src", "\\/home\\/{}\\/src", "%2Fhome%2F{}%2Fsrc", "/var/home/{}/src",
     "-home-{}-src", "~/.claude/projects/-Users-{}-src/1.jsonl", "C--Users-{}-src", "(/home/{})", "HOME=/home/{}\nPWD=/",
     "line\\n/home/{}\\nline", "/home/{}.", "'/Users/{}'",
+    "\x1b[01;34m/home/{}\x1b[0m", "gcc -I/home/{}/include", "\\\\wsl$\\Ubuntu\\home\\{}\\src", "\\u0022/home/{}\\u0022",
+    "/System/Volumes/Data/Users/{}/src",
 ])  # fmt: skip
 def test_home_folders_in_every_spelling(home: str) -> None:
     for text in (home.format(NAME), json.dumps(home.format(NAME))):
@@ -62,6 +66,8 @@ def test_an_account_is_replaced_as_a_word_too_but_none_that_is_nobodys() -> None
     )
     (new,) = {home[6:13], listing[13:20], listing[27:34]}
     assert new != NAME and listing == f"-rw-r--r-- 1 {new} staff {new}_old.txt mcp__{new}__do"
+    _, color = redacted(f"/home/{NAME}/x", f"\x1b[1;32m{NAME}\x1b[0m")
+    assert color == f"\x1b[1;32m{new}\x1b[0m"
     assert (inside, short) == (f"{NAME}a a{NAME}", "no")
     shared, word = redacted("/home/user/x /home/al/x /home/about", "user al about")
     assert shared[6:10] != "user" and shared[19:21] != "al" and word == "user al about"
@@ -88,6 +94,8 @@ def test_a_key_a_piece_of_it_and_a_private_key_line_by_line() -> None:
     assert cut == f"{new[:15]}...{new[-12:]}" and json.loads(escaped) == block and half == block.split("\n")[2]
     assert not any(likely_keys(text) for text in (whole, cut, escaped)) and BODY[:9] not in whole
     first, second = told[5:-1].split(", ")
+    (go,) = redacted(f"\\u003c{MAIL}\\u003e")
+    assert "firma" not in go and go.startswith("\\u003c") and go.endswith(".example\\u003e")
     assert first.endswith(".example") and "%40" in second and "marisol" not in told and "firma" not in told
 
 
@@ -186,3 +194,15 @@ def test_tokens_stay_near() -> None:
     texts = [KEY, f"/home/{NAME}/src/main.py", MAIL, f"{NAME} wrote to {MAIL}"]
     before, after = map(TOKENIZER.count_many, (texts, redacted(*texts)))
     assert all(abs(one - other) <= 3 for one, other in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["/home/a", "/home/a.", "a@", "a@b.", "a.", "a.b@c-", "C:\\Users\\a b ", "-home-", "\\u00e9", "%40", "@a%40b."],
+)
+def test_time_is_linear_in_what_nearly_is_a_folder_or_an_address(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    began = time.process_time()
+    with_homes(with_mails(text, str.lower), str.lower)
+    list(told_names(text))
+    assert time.process_time() - began < 2
