@@ -162,10 +162,13 @@ def test_each_way_of_an_item_has_its_word(default: Path, browser: Any, label: st
     row = tab.locator(f"#sides .pair.{said}").first
     assert said in row.locator(".badge").inner_text()
     sent = row.locator(".now pre").inner_text()
-    assert {"dropped": "not sent", "summarised": "the summary, item -1, stands for it"}.get(said, sent) in sent
+    assert {"dropped": "not sent", "summarised": "the summary, item -2, stands for it"}.get(said, sent) in sent
     if said == "summarised":
+        # The first summary was summarised itself.
+        first = tab.locator("#sides .pair.summarised:has-text('item -1 ')")
+        assert "a summary of 9 items" in first.inner_text() and "item -2, stands for it" in first.inner_text()
         made = tab.locator("#sides .pair.made")
-        assert "nothing: it stands for" in made.inner_text() and len(made.locator(".now pre").inner_text()) > 100
+        assert "nothing: a summary of" in made.inner_text() and len(made.locator(".now pre").inner_text()) > 100
     assert troubles == []
     tab.close()
 

@@ -33,18 +33,25 @@ function pairOf(row, span, call) {
   const chosen = state.cell.item === row.item, said = sayOf(row, span), pair = el("div", undefined, ["pair", said.split(" ")[0], chosen && "chosen"].filter(Boolean).join(" "));
   const head = el("button", undefined, "told"), now = tokensAt(row, span);
   head.type = "button";
-  head.append(el("b", `item ${row.item}`), ` ${called(row)} `, el("span", said, "badge"), ` ${row.made ? "" : row.tokens.toLocaleString("en")}${row.made || now !== row.tokens ? ` → ${now.toLocaleString("en")}` : ""} tokens`);
+  head.append(el("b", `item ${row.item}`), ` ${called(row)} `, el("span", said, "badge"), ` ${row.made && !gone(span) ? "" : row.tokens.toLocaleString("en")}${row.made || now !== row.tokens ? ` → ${now.toLocaleString("en")}` : ""} tokens`);
   if (span.edit) head.append(` · call ${span.edit.call}, ${span.edit.moment}: ${span.edit.reason}`);
   if (row.used.includes(call)) head.append(" ", el("span", isLost(row, call) ? "this call needed something of it that is gone" : "this call uses it", isLost(row, call) ? "lost" : "used"));
   head.addEventListener("click", () => choose({ call, item: row.item }));
   pair.append(head);
-  if (row.made) pair.append(textBox("as recorded", [note(`nothing: it stands for ${many(row.sources, "item")}`)], "was"), textBox("as sent", [span.edit ? span.edit.text : row.text], "now"));
-  else if (gone(span)) pair.append(textBox("as recorded", [row.text], "was"), textBox("as sent", [note(span.state === "summarised" ? `not sent: the summary, item ${row.into.item}, stands for it` : "not sent")], "now"));
+  const was = row.made ? note(`nothing: a summary of ${many(row.sources, "item")}`) : row.text;
+  if (gone(span)) pair.append(textBox("as recorded", [was], "was"), textBox("as sent", [note(span.state === "summarised" ? `not sent: the summary, item ${standsFor(row, call)}, stands for it` : "not sent")], "now"));
+  else if (row.made) pair.append(textBox("as recorded", [was], "was"), textBox("as sent", [span.edit ? span.edit.text : row.text], "now"));
   else if (span.edit) {
     const [before, [was, then], after] = shared(row.text, span.edit.text);
     pair.append(textBox("as recorded", [before, was && el("del", was), after], "was"), textBox("as sent", [before, then && el("ins", then), after], "now"));
   } else pair.append(textBox("as recorded", [row.text], "was"), textBox("as sent", [row.text], "now"));
   return pair;
+}
+
+// The summary that holds an item's place at a call: one may have been summarised itself.
+function standsFor(row, call) {
+  const into = grid.rows[grid.at.get(row.into.item)], span = spanAt(into, call);
+  return span && span.state === "summarised" && into.into ? standsFor(into, call) : into.item;
 }
 
 const note = (text) => el("i", text);
@@ -81,7 +88,11 @@ function drawSides() {
   for (const { row, span } of found.filter(({ row }) => !row.made)) counts[sayOf(row, span)] = (counts[sayOf(row, span)] || 0) + 1;
   const nodes = [];
   let fold = [];
-  const close = () => { if (fold.length) nodes.push(foldOf(fold, call)); fold = []; };
+  const close = () => {
+    if (fold.length > 1) nodes.push(foldOf(fold, call));
+    else nodes.push(...fold.map(({ row, span }) => pairOf(row, span, call)));
+    fold = [];
+  };
   found.forEach((one, n) => {
     if (!shown.has(n) && !unfolded.has(one.row.item)) { fold.push(one); return; }
     close();
