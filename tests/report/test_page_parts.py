@@ -146,3 +146,36 @@ def test_a_page_of_many_transcripts_can_be_used_within_two_seconds(many: Path, b
             break
     assert 0 < min(seconds) < 2, seconds
     tab.close()
+
+
+@in_browser
+@pytest.mark.slow
+def test_of_two_that_are_chosen_at_once_the_last_one_is_shown(many: Path, browser: Any) -> None:
+    tab, troubles = opened(browser, many)
+    # The first one takes longer to open.
+    tab.evaluate("""() => {
+      const before = unpack, wait = (ms) => new Promise((go) => setTimeout(go, ms));
+      unpack = async (n) => {
+        if (n === 5) await wait(300);
+        return before(n);
+      };
+      pickTranscript(5);
+      return pickTranscript(7).then(() => wait(500));
+    }""")
+    assert tab.evaluate("state.transcript") == 7
+    assert tab.evaluate("data.transcripts[7].name") in tab.locator("#growth + p").inner_text()
+    assert troubles == []
+    tab.close()
+
+
+@in_browser
+@pytest.mark.slow
+def test_a_browser_that_cannot_open_parts_says_so(many: Path, browser: Any) -> None:
+    tab = browser.new_page()
+    tab.add_init_script("delete window.DecompressionStream")
+    tab.goto(many.resolve().as_uri())
+    ready(tab)
+    assert "This browser can't open the transcripts" in tab.locator("#more").inner_text()
+    # What is of all transcripts together is there.
+    assert tab.locator("#table tbody tr").count() == len(POLICIES)
+    tab.close()

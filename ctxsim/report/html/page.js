@@ -13,13 +13,13 @@ function fill(id, options, chosen) {
 
 // The transcripts whose name has what is searched for; the one looked at stays among them.
 function drawChooser() {
-  const wanted = $("find").value.toLowerCase(), all = data.transcripts.map((one, n) => [n, one]);
-  const found = all.filter(([, one]) => one.name.toLowerCase().includes(wanted));
+  const part = $("find").value.toLowerCase(), all = data.transcripts.map((one, n) => [n, one]);
+  const found = all.filter(([, one]) => one.name.toLowerCase().includes(part));
   const options = found.slice(0, MOST_OPTIONS);
   if (!options.some(([n]) => n === state.transcript)) options.unshift(all[state.transcript]);
   fill("transcript", options.map(([n, one]) => [n, `${one.name} (${many(one.calls, "call")}, ${compact(one.tokens)} tokens)`]), state.transcript);
   const held = data.more ? `the ${all.length.toLocaleString("en")} largest of ${(all.length + data.more).toLocaleString("en")}; ctxsim report --transcript WORD writes a page of others` : all.length > 1 ? many(all.length, "transcript") : "";
-  $("more").textContent = wanted ? `${many(found.length, "name")} with that${found.length > MOST_OPTIONS ? `, the first ${MOST_OPTIONS} in the list` : ""}` : held;
+  $("more").textContent = part ? `${many(found.length, "name")} with that${found.length > MOST_OPTIONS ? `, the first ${MOST_OPTIONS} in the list` : ""}` : held;
   $("find").parentNode.hidden = all.length < 2;
 }
 
@@ -71,8 +71,13 @@ function pickPolicy(n) {
   drawShared(); drawLines(); drawPolicy();
 }
 
+let wanted = 0;
+
 async function pickTranscript(n) {
+  wanted = n;
   const part = await unpack(n);
+  // Who has chosen another one meanwhile waits for that.
+  if (wanted !== n) return;
   opened = part;
   if (state.transcript !== n) state.cell = null;
   state.transcript = n;
@@ -106,8 +111,10 @@ async function begin() {
   fill("policy", data.policies.map((one, n) => [n, one.shown]), state.policy);
   listen();
   drawAnswer(); drawLegend(); drawCompactions(); drawShared();
-  await pickTranscript(state.transcript);
-  watchCharts();
+  if (window.DecompressionStream) {
+    await pickTranscript(state.transcript);
+    watchCharts();
+  } else $("more").textContent = "This browser can't open the transcripts in this page: Chromium 80, Firefox 113 and Safari 16.4 are the first that can.";
   document.documentElement.dataset.ready = "yes";
 }
 
