@@ -218,6 +218,11 @@ def _sample(run: Run, most: int) -> Any:
     return calls[calls.tokens_sent > 0]
 
 
+def counted_by(tokenizers: Sequence[str]) -> str:
+    """Return what counted, in few words: an axis has no room for many names."""
+    return " and ".join(tokenizers) if len(tokenizers) <= 2 else f"{len(tokenizers)} tokenizers"
+
+
 def estimates(one: Picture, path: Path) -> Path:
     """How far the policies' estimates are from the count, for every request of the run, against its size."""
     run = one.run
@@ -242,7 +247,7 @@ def estimates(one: Picture, path: Path) -> Path:
     between = (2, 5) if len(calls) and calls.tokens_sent.max() < 300 * calls.tokens_sent.min() else ()
     axes.xaxis.set_minor_formatter(lambda value, _: compact(value) if int(f"{value:e}"[0]) in between else "")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:+.0f} %" if value else "exact")
-    axes.set_xlabel(f"input tokens of the request, counted by {' and '.join(run.info.tokenizers)} (log scale)")
+    axes.set_xlabel(f"input tokens of the request, counted by {counted_by(list(run.info.tokenizers))} (log scale)")
     axes.set_ylabel("estimate against count")
     mean = pandas.concat([run.of(label).estimate_mape for label in run.labels]).mean()
     entitle(

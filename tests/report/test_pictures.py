@@ -12,7 +12,7 @@ from project import ROOT
 
 from ctxsim.bench import bench
 from ctxsim.bench.task import Setting
-from ctxsim.report import accuracy_plots, calibration_plots, charts, figure
+from ctxsim.report import accuracy_plots, calibration_plots, charts, figure, plots
 from ctxsim.report.advice import usd
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
@@ -75,6 +75,11 @@ def test_the_page_and_the_pictures_have_the_same_frontiers(run: Run) -> None:
     # Whoever may keep pieces of results never needs more than who keeps them whole.
     whole, _, anything = frontiers(run, dollars=True)
     assert whole.x and anything.x and max(anything.x) <= max(whole.x) + 1e-6
+
+
+def test_an_axis_has_room_for_two_names() -> None:
+    assert plots.counted_by(["a_base", "b_base"]) == "a_base and b_base"
+    assert plots.counted_by(["a_base", "b_base", "c_base"]) == "3 tokenizers"
 
 
 def test_pictures_of_accuracy(drawn: dict[str, str], tmp_path: Path) -> None:
