@@ -57,6 +57,13 @@ function buildTable() {
   body.append(...sortedRows().map(policyRow));
 }
 
+// A label in which lines end between parameters, not within a number.
+function breakable(label) {
+  const box = el("span", undefined, "label");
+  for (const part of label.split(/(?<=[,:+])/)) box.append(part, el("wbr"));
+  return box;
+}
+
 function policyRow(row) {
   const n = row.policy, tr = el("tr", undefined, [isBound(n) && "bound", n === data.chosen && "chosen", n === state.policy && "selected"].filter(Boolean).join(" "));
   const swatch = el("span", undefined, "swatch"), name = el("button", undefined, "name"), first = el("td");
@@ -64,7 +71,7 @@ function policyRow(row) {
   name.type = "button";
   name.setAttribute("aria-pressed", String(n === state.policy));
   swatch.style.background = colour(n);
-  name.append(swatch, (n === data.chosen ? "▶ " : "") + row.cells[0][1]);
+  name.append(swatch, breakable((n === data.chosen ? "▶ " : "") + row.cells[0][1]));
   first.append(name);
   tr.append(first, ...row.cells.slice(1).map(([, text], at) => el("td", text, row.bad && data.columns[at + 1].title === "refused" ? "bad" : "")));
   return tr;
