@@ -7,5 +7,6 @@ each survival. docs/references.md, "Bounds".
 from ctxsim.bounds.frontier import Family, Frontier, Scheduled, frontiers
 from ctxsim.bounds.lossless import plan
 from ctxsim.bounds.programme import LEVELS
+from ctxsim.bounds.walk import Walk
 
-__all__ = ["LEVELS", "Family", "Frontier", "Scheduled", "frontiers", "plan"]
+__all__ = ["LEVELS", "Family", "Frontier", "Scheduled", "Walk", "frontiers", "plan"]

@@ -142,10 +142,9 @@ def _rates(rate: Rate) -> list[float]:
 class Scheduled:
     """Schedules near one transcript's `results` frontier: results are sent once, edits come at the best times."""
 
-    def __init__(self, transcript: Transcript, provider: Provider, counter: Counter) -> None:
+    def __init__(self, transcript: Transcript, provider: Provider, counter: Counter, walk: Walk) -> None:
         known = provider.prices is not None and provider.cache != "none"
-        kept = Walk(transcript, provider, counter, "").kept if known else []
-        self._prices = cache_prices(transcript, provider, counter, kept) if known else None
+        self._prices = cache_prices(transcript, provider, counter, walk.kept) if known else None
         self._token_usd = _cheapest(provider)
         sent = first_sent(transcript)
         results = (item for item in transcript.items if item.kind == "tool_result")

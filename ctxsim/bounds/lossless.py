@@ -31,7 +31,13 @@ TRIED_REQUESTS = 500
 
 
 def plan(
-    transcript: Transcript, references: References, provider: Provider, counter: Counter, aim: Aim, stub: str
+    transcript: Transcript,
+    references: References,
+    provider: Provider,
+    counter: Counter,
+    aim: Aim,
+    stub: str,
+    walk: Walk | None = None,
 ) -> dict[int, int]:
     """Return the first call, from 1, that is sent a stub instead of the result of each place.
 
@@ -44,9 +50,9 @@ def plan(
     at_once = {item.position: item.dies for item in dead}
     if aim == "tokens" or provider.prices is None or provider.cache == "none" or not dead:
         return at_once
-    walk = Walk(transcript, provider, counter, stub)
+    walk = walk or Walk(transcript, provider, counter)
     kept = walk.kept
-    search = Search(walk, dead, provider, kept, _limit(dead, len(kept)))
+    search = Search(walk, dead, provider, stub, _limit(dead, len(kept)))
     search.offer(at_once)
     search.offer(best_times(dead, cache_prices(transcript, provider, counter, kept)).times)
     search.run()

@@ -29,8 +29,10 @@ class Search:
     `limit` is how many requests may be walked beside those offered. `usd` is what `best` costs.
     """
 
-    def __init__(self, walk: Walk, dead: Sequence[Dead], provider: Provider, kept: Sequence[Step], limit: int) -> None:
+    def __init__(self, walk: Walk, dead: Sequence[Dead], provider: Provider, stub: str, limit: int) -> None:
         self._walk = walk
+        self._stub = stub
+        kept = walk.kept
         self._dead = dead
         self._calls = len(kept)
         self.best: Times = {}
@@ -49,7 +51,7 @@ class Search:
     def offer(self, times: Mapping[int, int]) -> None:
         """Walk a schedule to its end and take it if it is cheaper."""
         clearing = {place: call for place, call in times.items() if call <= self._calls}
-        self._take(clearing, [0.0, *accumulate(step.usd for step in self._walk.steps(clearing))])
+        self._take(clearing, [0.0, *accumulate(step.usd for step in self._walk.steps(clearing, self._stub))])
 
     def run(self) -> None:
         """Look for a cheaper schedule, within the limit."""
@@ -99,7 +101,7 @@ class Search:
     def _priced(self, times: Times) -> list[float]:
         """What is paid by each call, from 0, up to where the schedule can't be cheaper any more."""
         paid = [0.0]
-        for number, step in enumerate(self._walk.steps(times), 1):
+        for number, step in enumerate(self._walk.steps(times, self._stub), 1):
             self._left -= 1
             paid.append(paid[-1] + step.usd)
             if paid[-1] + self._rest[number + 1] > self.usd - CHEAPER:

@@ -50,23 +50,22 @@ class _Reached(NamedTuple):
 class Walk:
     """A transcript before a provider. Costs are those that replay finds; a test holds them equal."""
 
-    def __init__(self, transcript: Transcript, provider: Provider, counter: Counter, stub: str) -> None:
+    def __init__(self, transcript: Transcript, provider: Provider, counter: Counter) -> None:
         self._transcript = transcript
         self._provider = provider
         self._counter = counter
-        self._stub = stub
         self._outputs = [self._output_tokens(call) for call in transcript.calls]
         self._step = load_vendor(provider.cache).cache.step
-        self._stubs: dict[int, Item] = {}
+        self._stubs: dict[tuple[int, str], Item] = {}
         many = len(transcript.calls) * len(transcript.items) > FEW_ITEMS
         self._reached: list[_Reached] | None = None if many or provider.rate_limit is not None else []
 
     @cached_property
     def kept(self) -> list[Step]:
         """The requests of no clearing at all."""
-        return list(self._from(self._start(), 1, {}, self._reached))
+        return list(self._from(self._start(), 1, {}, "", self._reached))
 
-    def steps(self, clear_at: Mapping[int, int]) -> Iterator[Step]:
+    def steps(self, clear_at: Mapping[int, int], stub: str) -> Iterator[Step]:
         """Yield each request where each place of `clear_at` is sent a stub from that call on, counted from 1."""
         due: dict[int, list[int]] = {}
         for place, number in clear_at.items():
@@ -77,15 +76,15 @@ class Walk:
         elif self._reached:
             # Up to its first clearing a schedule sends what no clearing at all sends.
             yield from self.kept[: first - 1]
-            yield from self._from(self._reached[first - 1].forked(), first, due)
+            yield from self._from(self._reached[first - 1].forked(), first, due, stub)
         else:
-            yield from self._from(self._start(), 1, due)
+            yield from self._from(self._start(), 1, due, stub)
 
     def _start(self) -> _Reached:
         return _Reached(MockLLM(self._provider, self._counter, self._transcript.head), [], 0, 0)
 
     def _from(
-        self, reached: _Reached, first: int, due: Mapping[int, list[int]], save: list[_Reached] | None = None
+        self, reached: _Reached, first: int, due: Mapping[int, list[int]], stub: str, save: list[_Reached] | None = None
     ) -> Iterator[Step]:
         """Yield the requests from a call on; `save` gets where the walk stands before each."""
         llm, items, joined, changed_from = reached
@@ -101,8 +100,8 @@ class Walk:
             joined = call.start
             for place in due.get(number, ()):
                 at = bisect_left(items, place, key=lambda item: item.place)
-                if items[at].text != self._stub:
-                    items[at] = self._cleared(items[at])
+                if items[at].text != stub:
+                    items[at] = self._cleared(items[at], stub)
                     changed_from = min(changed_from, at)
             split, cost = self._request(llm, items, number, call, changed_from)
             changed_from = len(items)
@@ -110,10 +109,11 @@ class Walk:
             usd = round(cost.total, 10) if cost else 0.0
             yield Step(usd, split, self._outputs[number - 1], self._unread(llm.rendering, split.read))
 
-    def _cleared(self, item: Item) -> Item:
-        if item.place not in self._stubs:
-            self._stubs[item.place] = item.with_text(self._stub)
-        return self._stubs[item.place]
+    def _cleared(self, item: Item, stub: str) -> Item:
+        known = (item.place, stub)
+        if known not in self._stubs:
+            self._stubs[known] = item.with_text(stub)
+        return self._stubs[known]
 
     def _request(
         self, llm: MockLLM, items: list[Item], number: int, call: Call, changed_from: int

@@ -12,7 +12,7 @@ from ctxsim.results.columns import FrontierRow
 
 def frontier_rows(basis: Basis) -> list[FrontierRow]:
     """Return both frontiers of a transcript, level by level; only their beginning where nothing aged is needed."""
-    scheduled = Scheduled(basis.transcript, basis.provider, basis.counter)
+    scheduled = Scheduled(basis.transcript, basis.provider, basis.counter, basis.walk)
     levels = LEVELS if any(row.refs_needed_strict for row in basis.keep_all.calls) else LEVELS[:1]
     return [
         FrontierRow(

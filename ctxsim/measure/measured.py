@@ -8,7 +8,7 @@ from functools import cached_property
 
 import msgspec
 
-from ctxsim.bounds import Family, Frontier, frontiers
+from ctxsim.bounds import Family, Frontier, Walk, frontiers
 from ctxsim.estimators import Estimator
 from ctxsim.measure.losses import Losses
 from ctxsim.measure.rows import call_row, event_rows, row_like
@@ -85,6 +85,11 @@ class Basis:
         return self._by_estimator[estimator]
 
     @cached_property
+    def walk(self) -> Walk:
+        """Schedules of clearings before this provider."""
+        return Walk(self.transcript, self.provider, self.counter)
+
+    @cached_property
     def kept(self) -> list[Counts]:
         """By call, the reference counts of a view that nobody edited."""
         return all_kept(self.references)
@@ -113,7 +118,7 @@ def measure(basis: Basis, spec: Spec, summaries: SummaryMode | None = None) -> M
 
 def _measure(basis: Basis, spec: Spec, provider: Provider, keep_all: Measured | None) -> Measured:
     transcript, counter = basis.transcript, basis.counter
-    like = Like(keep_all.sent, keep_all.demands, basis.sizes) if keep_all else None
+    like = Like(keep_all.sent, keep_all.demands, basis.sizes, basis.walk) if keep_all else None
     replayed = replay(transcript, spec, provider, counter, basis.references, like)
     losses = Losses(transcript, basis.references, spec.label, provider, counter)
     calls: list[CallRow] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -88,13 +88,19 @@ class Found(NamedTuple):
     end: int
 
 
-def likely_keys(text: str) -> list[Found]:
+Patterns = Sequence[tuple[Form, re.Pattern[str]]]
+
+
+def _possible(text: str, among: Patterns = _PATTERNS) -> Patterns:
+    """Those whose prefix a text has: looked for first, which is a hundred times faster than the pattern."""
+    return [(form, pattern) for form, pattern in among if any(prefix in text for prefix in form.prefixes)]
+
+
+def likely_keys(text: str, among: Patterns = _PATTERNS) -> list[Found]:
     """Return the likely keys of a text in order; of two that overlap the one that begins first, then the longer."""
     found = [
         Found(form.issuer, match.start(), match.end())
-        # Looking for the prefix first is a hundred times faster than the pattern.
-        for form, pattern in _PATTERNS
-        if any(prefix in text for prefix in form.prefixes)
+        for form, pattern in _possible(text, among)
         for match in pattern.finditer(text)
     ]
     if _BEGIN in text:
@@ -123,7 +129,10 @@ class Secrets:
     """The likely keys of a transcript's texts, and texts made of them without them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._whose = {text[one.start : one.end]: one.issuer for text in texts for one in likely_keys(text)}
+        texts = list(texts)
+        # Most forms are in none of them.
+        among = _possible("\n".join(texts))
+        self._whose = {text[one.start : one.end]: one.issuer for text in texts for one in likely_keys(text, among)}
 
     def __len__(self) -> int:
         return len(self._whose)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ctxsim.bounds import plan
+from ctxsim.bounds import Walk, plan
 from ctxsim.estimators import Estimator
 from ctxsim.policies import Oracle, Overflow, Spec, Surroundings
 from ctxsim.policies.recorded import Recorded
@@ -32,6 +32,8 @@ class Like(NamedTuple):
     demands: list[tuple[float, int]]
     sizes: dict[Estimator, Sizes]
     """What estimators have said of items, for all policies that decide by them."""
+    walk: Walk | None = None
+    """What oracles plan with."""
 
 
 class Replay:
@@ -60,7 +62,9 @@ class Replay:
         """None from the first edit on."""
         for link in self._moments.links:
             if isinstance(link, Oracle):
-                link.foresee(plan(transcript, self._known, provider, counter, link.aim, link.stub))
+                link.foresee(
+                    plan(transcript, self._known, provider, counter, link.aim, link.stub, like.walk if like else None)
+                )
             if isinstance(link, Recorded):
                 link.follow(transcript.compactions, transcript.cleared)
         self._number = 0
