@@ -16,6 +16,7 @@ from ctxsim.bench.identity import others_code, own_code
 from ctxsim.bench.nameless import Numbers
 from ctxsim.bench.parts import MadeWith, Parts, fingerprint, read_part
 from ctxsim.bench.rows import Done, Rows
+from ctxsim.bench.shares import Share, shares, together
 from ctxsim.bench.task import (
     Setting,
     Tell,
@@ -89,33 +90,42 @@ def bench(
     """
     specs = specs_of(setting)
     work = _work(setting, scenario, paths, cluster is not None)
-    tasks = work.tasks
+    each = shares(jobs, len(work.names), len(specs)) if work.again else [Share(0, 1)]
+    tasks = [_shared(task, share) for task in work.tasks for share in each] if len(each) > 1 else work.tasks
     if setting.overrides.get("tokenizer"):
         open_tokenizer(setting.overrides["tokenizer"])
     asked = question(setting, work.names)
     if not replace:
         refuse_another(out.absolute(), asked)
     made_with = MadeWith(
-        own_code(), fingerprint([msgspec.json.encode(setting).decode()]), others_code(specs), fingerprint(work.names)
+        own_code(),
+        fingerprint([msgspec.json.encode(setting).decode()]),
+        others_code(specs),
+        fingerprint(work.names),
+        len(each),
     )
     inputs: list[InputInfo] = []
-    together, numbers = _Together(), Numbers()
+    beside, numbers = _Beside(), Numbers()
     replayed = 0
     with ExitStack() as stack:
         stack.enter_context(_writing_told(out))
         # Workers elsewhere have another working directory.
         folder = stack.enter_context(RunFolder(out.absolute()))
-        parts = stack.enter_context(Parts(folder, made_with, work.contents, resume))
+        parts = stack.enter_context(
+            Parts(folder, made_with, [content for content in work.contents for _ in each], resume)
+        )
         writer = stack.enter_context(RunWriter(folder))
         workers = stack.enter_context(Workers(jobs, cluster, tell))
         for number in workers.finished(tasks, parts):
-            for rows in read_part(parts.path(number)):
+            if (number + 1) % len(each):
+                continue
+            for rows in together([read_part(parts.path(number - len(each) + 1 + n)) for n in range(len(each))]):
                 if isinstance(rows, Done):
                     inputs.append(rows.info if setting.text else numbers.info(rows.info))
-                    progress(rows.info, len(tasks))
+                    progress(rows.info, len(work.names))
                 else:
                     rows = rows if setting.text else numbers.rows(rows)
-                    rows.tables.summary.extend(together.summary(rows))
+                    rows.tables.summary.extend(beside.summary(rows))
                     replayed += len(rows.summaries)
                     writer.write(rows.tables)
             if stopped():
@@ -125,7 +135,7 @@ def bench(
         if failed and not replayed:
             parts.clear()
             raise ContractError(f"no policy could be replayed; the first: {failed[0]}")
-        tokenizers = dict.fromkeys(provider.tokenizer for provider in together.providers)
+        tokenizers = dict.fromkeys(provider.tokenizer for provider in beside.providers)
         info = RunInfo(
             name=setting.name if setting.text or scenario else "recorded",
             title=setting.title if setting.text or scenario else "Recorded transcripts",
@@ -135,10 +145,10 @@ def bench(
             shown={spec.label: spec.short for spec in specs if len(spec.label) > LONG_LABEL},
             bounds=tuple(spec.label for spec in specs if spec.bound),
             limits={spec.label: limits for spec in specs if (limits := spec.limits())},
-            providers=tuple(msgspec.to_builtins(provider) for provider in together.providers),
+            providers=tuple(msgspec.to_builtins(provider) for provider in beside.providers),
             detectors=DETECTORS,
             inputs=tuple(inputs),
-            complete=len(inputs) == len(tasks),
+            complete=len(inputs) == len(work.names),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
             secrets_kept=setting.keep_secrets,
             question=asked,
@@ -150,11 +160,20 @@ def bench(
 
 
 class _Work(NamedTuple):
-    """What a bench is to do: by source its name, its task, and a hash of what it holds now."""
+    """What a bench is to do: by source its name, its task, and a hash of what it holds now.
+
+    `again`: each source can be read more than once.
+    """
 
     names: list[str]
     tasks: list[Task]
     contents: list[Callable[[], str]]
+    again: bool = True
+
+
+def _shared(task: Task, share: Share) -> Task:
+    function, (what, setting) = task
+    return function, (what, msgspec.structs.replace(setting, share=share))
 
 
 def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], elsewhere: bool) -> _Work:
@@ -171,6 +190,7 @@ def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], els
         [source.name for source in found],
         [(source_rows, (source, setting)) for source in found],
         [partial(source_content, source) for source in found],
+        all(source.path is not None for source in found),
     )
 
 
@@ -185,7 +205,7 @@ def _writing_told(out: Path) -> Iterator[None]:
         ) from error
 
 
-class _Together:
+class _Beside:
     """What can be said of a transcript only beside the others of its run, in their order."""
 
     def __init__(self) -> None:

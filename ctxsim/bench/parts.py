@@ -34,12 +34,13 @@ class MadeWith(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     setting: str
     policies: str
     sources: str
+    shares: int = 1
 
     def differs(self, other: MadeWith) -> list[str]:
         """Return in words what isn't the same."""
         said = {
             "code": "ctxsim itself", "setting": "policies or options", "policies": "policy or estimator files",
-            "sources": "the list of sources",
+            "sources": "the list of sources", "shares": "the number of --jobs that do one source",
         }  # fmt: skip
         return [words for name, words in said.items() if getattr(self, name) != getattr(other, name)]
 

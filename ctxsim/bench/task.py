@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
@@ -15,6 +15,7 @@ import msgspec
 from ctxsim.bench.nameless import info_without_text, without_text
 from ctxsim.bench.redacting import info_without_secrets, without_secrets
 from ctxsim.bench.rows import Done, Rows
+from ctxsim.bench.shares import Share
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
 from ctxsim.measure import frontier_rows, measure, summarize
 from ctxsim.measure.losses import item_rows, loss_rows, need_rows
@@ -49,9 +50,11 @@ class Setting(msgspec.Struct, frozen=True):
     across: bool = False
     keep_secrets: bool | msgspec.UnsetType = msgspec.UNSET
     """Left out where nobody asks for it: the digest of what a run is asked stays what it was."""
+    share: Share | msgspec.UnsetType = msgspec.UNSET
+    """Of the policies, where several processes do one source."""
 
 
-def specs_of(setting: Setting) -> list[Spec]:
+def specs_of(setting: Setting) -> Sequence[Spec]:
     """Return the setting's policies, opened; equal labels once; keep-all first if it isn't among them.
 
     What policies save and lose is told beside it. Raises UnknownName or LabelError.
@@ -78,6 +81,8 @@ def _replay_all(
     What goes wrong with one source, transcript or policy is a line, and the others go on.
     """
     specs = specs_of(setting)
+    if setting.share is not msgspec.UNSET:
+        specs = setting.share.among(specs)
     transcripts_read, calls_read = 0, 0
     notes: list[str] = []
     errors: list[str] = []
@@ -103,7 +108,9 @@ def _replay_all(
             keys += secrets.issuers
             yield without_secrets(rows, secrets) if secrets and not setting.keep_secrets else rows
     error = errors[0] if errors else None
-    info = InputInfo(name, sha256, transcripts_read, calls_read, tuple(notes), error, tuple(failed) or msgspec.UNSET)
+    # In an order that doesn't depend on who did which policies.
+    failures = tuple(sorted(set(failed))) or msgspec.UNSET
+    info = InputInfo(name, sha256, transcripts_read, calls_read, tuple(notes), error, failures)
     yield _done(msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET), setting, beside)
 
 
@@ -127,7 +134,7 @@ def _told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
 
 
 def rows_of(
-    one: AsSent, specs: list[Spec], failed: list[str], tell: Callable[[int, int], object] = lambda done, known: None
+    one: AsSent, specs: Sequence[Spec], failed: list[str], tell: Callable[[int, int], object] = lambda done, known: None
 ) -> Rows:
     """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`."""
     basis, transcript, provider = one.basis(), one.transcript, one.provider
