@@ -24,14 +24,14 @@ UNLOGGED = "unlogged"
 """Kind of media that stand for tokens which were sent and are in no log: known by their number only."""
 
 
-class Media(msgspec.Struct, frozen=True, omit_defaults=True):
+class Media(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Content that is not text; `tokens` by the vendor's documented rule, not by a tokenizer."""
 
     kind: str
     tokens: int
 
 
-class Item(msgspec.Struct, frozen=True, omit_defaults=True):
+class Item(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One block of a conversation.
 
     `place` is the position in the recording, counted from 0; an edited item keeps it, so an edit always says
@@ -70,7 +70,7 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.structs.replace(self, text=text)
 
 
-class Head(msgspec.Struct, frozen=True, omit_defaults=True):
+class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What goes with every request. `recorded` is false where the source does not store it.
 
     `hidden` are the provider's tokens of what isn't in the texts: fitted to recorded usage, or a prior.
@@ -87,7 +87,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         return (self.system, *self.tools)
 
 
-class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens as a provider reports them. `input_tokens` is the whole prompt: uncached + cache write + read.
 
     `cost_usd` is what the log says this call cost, all of it, in dollars.
@@ -112,7 +112,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.structs.replace(self, cost_usd=usd)
 
 
-class Call(msgspec.Struct, frozen=True, omit_defaults=True):
+class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One request and its response: the request holds `items[:start]`, the response is `items[start:end]`."""
 
     start: int

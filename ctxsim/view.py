@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import attrgetter, is_
+from itertools import compress, groupby
+from operator import attrgetter, is_, is_not
 from typing import Any, Literal, NamedTuple, overload
 
 import msgspec
@@ -20,7 +20,7 @@ from ctxsim.transcript import Item
 Action = Literal["edited", "dropped", "inserted"]
 
 
-class Edit(msgspec.Struct, frozen=True):
+class Edit(msgspec.Struct, frozen=True, gc=False):
     """One change of one item: `before` is None for an inserted item, `after` for a dropped one."""
 
     before: Item | None
@@ -46,6 +46,13 @@ class Difference(NamedTuple):
     before: int
     after: int
 
+    def others(self, before: Sequence[Item], after: Sequence[Item]) -> Sequence[int]:
+        """Return the positions in the second list of what differs; of as many, only where one stands for another."""
+        if self.before != self.after:
+            return range(self.start, self.after)
+        here = slice(self.start, self.after)
+        return list(compress(range(self.start, self.after), map(is_not, before[here], after[here])))
+
 
 def difference(before: Sequence[Item], after: Sequence[Item], start: int = 0) -> Difference:
     """Return where two lists of items differ, by identity; up to `start` they are known to be the same."""
@@ -57,7 +64,9 @@ def difference(before: Sequence[Item], after: Sequence[Item], start: int = 0) ->
     last = old[-1]
     end = next((at for at in range(len(new), max(front, len(new) - NEAR), -1) if new[at - 1] is last), None)
     if end is None:
-        return Difference(start + front, len(before), len(after))
+        # Where it stood another text of the same item may stand now: then all positions are what they were.
+        same_places = len(new) >= len(old) and new[len(old) - 1].place == last.place
+        return Difference(start + front, len(before), len(before) if same_places else len(after))
     back = _same(old[front:][::-1], new[front:end][::-1])
     return Difference(start + front, len(before) - back, start + end - back)
 

@@ -88,9 +88,14 @@ def test_a_difference_is_no_longer_than_it_must_be() -> None:
     assert difference([a, b, c, d], [a, d, f]) == (1, 3, 1), "two are gone"
     assert difference([a, d], [a, b, c, d]) == (1, 1, 3), "two have come"
     assert difference([a, b], [a, b, c]) == (2, 2, 2), "growth alone"
+    other = b.with_text("other")
+    assert difference([a, b], [a, other, c]) == (1, 2, 2), "the last has another text, and one has come"
+    assert difference([a, b, c], [c, other, d, e]) == (0, 2, 0), "two are gone, three have come"
+    assert difference([a, b], [c, d, e]).others([a, b], [c, d, e]) == range(3)
+    assert difference([a, b, c, d], [e, b, f, d]).others([a, b, c, d], [e, b, f, d]) == [0, 2]
     assert difference([a, b, c], [a, b]) == (2, 3, 2), "the end is gone"
     # Farther from the end than is looked: all of it differs.
-    assert difference([a, b], [c, b, *[d] * NEAR]) == (0, 2, 2 + NEAR)
+    assert difference([a, b], [c, d, b, *[d] * NEAR]) == (0, 2, 3 + NEAR)
 
 
 def test_two_views_grow_apart_from_one() -> None:

@@ -75,7 +75,7 @@ def item_rows(transcript: Transcript, references: References, counter: Counter) 
     ]
 
 
-class Lost(msgspec.Struct, frozen=True):
+class Lost(msgspec.Struct, frozen=True, gc=False):
     """One need, by its number among the transcript's, that a call no longer had, and how its newest source went."""
 
     call: int
@@ -97,7 +97,7 @@ def loss_rows(policy: str, lost: Iterable[Lost], needs: Sequence[NeedRow]) -> li
     return rows
 
 
-class Refetch(msgspec.Struct, frozen=True):
+class Refetch(msgspec.Struct, frozen=True, gc=False):
     """Fetching one result again: tokens of the result and of the call that asks, and dollars, if prices are known."""
 
     tokens: int

@@ -15,7 +15,7 @@ from ctxsim.transcript import RESPONSE_KINDS, Item
 Breakpoints = Literal["last-two-user", "system-tools-last", "automatic", "none"]
 
 
-class Split(msgspec.Struct, frozen=True):
+class Split(msgspec.Struct, frozen=True, gc=False):
     """The tokens of one request by what they cost."""
 
     read: int

@@ -25,7 +25,7 @@ PROMPT_PLACE = -(1 << 40)
 Status = Literal["ok", "overflow", "rate_limited", "invalid_pairs", "stopped"]
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     """What the provider says to one request: its status and why, refusals with 429 on the way, seconds waited."""
 
     status: Status
@@ -34,7 +34,7 @@ class Verdict(msgspec.Struct, frozen=True):
     wait_s: float = 0.0
 
 
-class Bill(msgspec.Struct, frozen=True):
+class Bill(msgspec.Struct, frozen=True, gc=False):
     """One request's tokens by class, and dollars if prices are known.
 
     `tokens_rewritten` were in the cache and in this request, but could not be read: an edit, another head or the
@@ -47,7 +47,7 @@ class Bill(msgspec.Struct, frozen=True):
     cause: str
 
 
-class SummaryCall(msgspec.Struct, frozen=True):
+class SummaryCall(msgspec.Struct, frozen=True, gc=False):
     """One billed summary request; `text` is None where the provider refused it."""
 
     text: str | None

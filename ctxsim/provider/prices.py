@@ -66,7 +66,7 @@ class Hours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.start <= clock < self.end
 
 
-class Cost(msgspec.Struct, frozen=True):
+class Cost(msgspec.Struct, frozen=True, gc=False):
     """USD of one request by class."""
 
     read: float = 0.0

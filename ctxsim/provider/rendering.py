@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import lru_cache
 from itertools import accumulate
@@ -55,7 +55,7 @@ class Rendering:
         self._plain = self._framing == Framing()
         self._count = count
         self._text = text
-        self._known: dict[int, tuple[Item, Item | None, Item | None, tuple[int, int]]] = {}
+        self._known: dict[int, tuple[Item, Item | None, Item | None, int, int]] = {}
         """By place, an item as it was rendered last: it and the two before it, its own tokens and hash."""
         self._start(head)
 
@@ -72,13 +72,14 @@ class Rendering:
         self.hashes = [first, hash((first, head.system))]
         self.tokens = [framing.request + tools, framing.request + tools + system]
         self.items: list[Item] = []
-        self._own: list[tuple[int, int]] = []
-        """By item, its own tokens and hash."""
+        self._tokens: list[int] = []
+        self._hashes: list[int] = []
+        """By item, its own."""
 
     def forked(self) -> Rendering:
         """Return a rendering of the same request that goes its own way from here; they know items together."""
         fork = copy(self)
-        fork.items, fork._own = self.items[:], self._own[:]
+        fork.items, fork._tokens, fork._hashes = self.items[:], self._tokens[:], self._hashes[:]
         fork.hashes, fork.tokens = self.hashes[:], self.tokens[:]
         return fork
 
@@ -99,29 +100,31 @@ class Rendering:
 
         Behind an edit only items that differ, by identity, or stand behind others are rendered again.
         """
-        start, stop, again = difference(self.items, items, min(changed_from, len(self.items), len(items)))
-        # Two items behind a difference stand behind others than before.
-        behind = self._own[stop + 2 :]
-        edge = min(again + 2, again + len(self.items) - stop)
+        there = difference(self.items, items, min(changed_from, len(self.items), len(items)))
+        start, grown = there.start, there.after + len(self.items) - there.before
+        others = there.others(self.items, items)
+        # Two items behind another one stand behind others than before.
+        behind = {at + 1 for at in others}.union(at + 2 for at in others).union((there.after, there.after + 1))
         self.items[start:] = items[start:]
-        own = self._rendered(start, edge) + behind + self._rendered(edge + len(behind), len(self.items))
-        self._own[start:] = own
+        for own in (self._tokens, self._hashes):
+            if there.before != there.after:
+                own[start : there.before] = [0] * (there.after - start)
+            own += [0] * (len(self.items) - grown)
+        self._render_at({*others, *(at for at in behind if at < grown), *range(grown, len(self.items))})
         del self.hashes[HEAD_POSITIONS + start :], self.tokens[HEAD_POSITIONS + start :]
-        self.tokens += accumulate([self.tokens.pop(), *(tokens for tokens, _ in own)])
-        self.hashes += accumulate([self.hashes.pop(), *(hashed for _, hashed in own)], _chained)
+        self.tokens += accumulate(self._tokens[start:], initial=self.tokens.pop())
+        self.hashes += accumulate(self._hashes[start:], _chained, initial=self.hashes.pop())
         return self.total
 
-    def _rendered(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """Own tokens and hash of the items at these positions."""
-        before, last = ([None, None, *self.items[max(0, start - 2) : start]])[-2:]
-        found = []
-        for item in self.items[start:stop]:
+    def _render_at(self, positions: Iterable[int]) -> None:
+        """Note the own tokens and hash of the items at these positions."""
+        items = self.items
+        for at in positions:
+            item, last, before = items[at], items[at - 1] if at else None, items[at - 2] if at > 1 else None
             known = self._known.get(item.place)
             if known is None or known[0] is not item or known[1] is not last or known[2] is not before:
-                known = self._known[item.place] = (item, last, before, self._render(item, last, before))
-            found.append(known[3])
-            before, last = last, item
-        return found
+                known = self._known[item.place] = (item, last, before, *self._render(item, last, before))
+            self._tokens[at], self._hashes[at] = known[3], known[4]
 
     def _render(self, item: Item, last: Item | None, before: Item | None) -> tuple[int, int]:
         """Tokens and hash of an item behind two others; nothing else decides about them."""

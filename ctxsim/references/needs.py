@@ -28,7 +28,7 @@ Key = tuple[Detector, str]
 OUTPUT_KINDS = frozenset({"assistant", "tool_call"})
 
 
-class Need(msgspec.Struct, frozen=True):
+class Need(msgspec.Struct, frozen=True, gc=False):
     """An atom that a call used. `sources` are places of recorded items that hold it, oldest first.
 
     All sources are tool results, except for a carried need, where the agent's own output is a source too. `age` is the
@@ -47,7 +47,7 @@ class Need(msgspec.Struct, frozen=True):
         return self.detector, self.atom
 
 
-class Carried(msgspec.Struct, frozen=True):
+class Carried(msgspec.Struct, frozen=True, gc=False):
     """A carried need; its sources are the first `stop` of its atom's holders."""
 
     atom: str

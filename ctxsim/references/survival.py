@@ -16,7 +16,7 @@ from ctxsim.transcript import Item
 from ctxsim.view import difference
 
 
-class Counts(msgspec.Struct, frozen=True):
+class Counts(msgspec.Struct, frozen=True, gc=False):
     """Needs of one call and how many of them its view kept, each atom once.
 
     `strict` (of them `values`), `loose` and `carried` are aged needs, `fresh` are strict ones of age 0. `lost` has the
@@ -101,18 +101,23 @@ class Survival:
 
     def _follow(self, view: Sequence[Item], changed_from: int) -> None:
         items = self._items
-        start, stop, again = difference(items, view, min(changed_from, len(items), len(view)))
-        left, joined = items[start:stop], [*view[start:again], *view[again + len(items) - stop :]]
-        items[start:] = view[start:]
-        stayed = set(map(id, left)).intersection(map(id, joined))
+        there = difference(items, view, min(changed_from, len(items), len(view)))
+        if there.before == there.after:
+            others = there.others(items, view)
+            left, joined = [items[at] for at in others], [view[at] for at in others]
+        else:
+            before, after = items[there.start : there.before], view[there.start : there.after]
+            stayed = set(map(id, before)).intersection(map(id, after))
+            left = [item for item in before if id(item) not in stayed]
+            joined = [item for item in after if id(item) not in stayed]
+        grown = view[there.after + len(items) - there.before :]
+        items[there.start :] = view[there.start :]
         for item in left:
-            if id(item) not in stayed:
-                if item.place in self.changed:
-                    self._forget(item)
-                self.intact.discard(item.place)
-        for item in joined:
-            if id(item) not in stayed:
-                self._look_at(item)
+            if item.place in self.changed:
+                self._forget(item)
+            self.intact.discard(item.place)
+        for item in (*joined, *grown):
+            self._look_at(item)
 
     def _look_at(self, item: Item) -> None:
         if self._references.intact(item):

@@ -46,7 +46,7 @@ Quota = column("modelled", "tokens per minute")
 Index = column("fact", "index into run.json providers")
 
 
-class CallRow(msgspec.Struct, frozen=True, array_like=True):
+class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One call under one policy."""
 
     transcript: Annotated[str, Fact, "the transcript's name"]
@@ -96,7 +96,7 @@ class CallRow(msgspec.Struct, frozen=True, array_like=True):
     refs_kept_carried: Annotated[int, Found, "of those, still in the view"] = 0
 
 
-class Event(msgspec.Struct, frozen=True, array_like=True):
+class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One edit. `item` is the place in the recording, negative for an item that a policy made.
 
     `sources` are the places that an inserted item stands for; `text` is what stands there now, its beginning.
@@ -115,7 +115,7 @@ class Event(msgspec.Struct, frozen=True, array_like=True):
     text: Annotated[str, Fact, "the beginning of what stands there now"] = ""
 
 
-class ItemRow(msgspec.Struct, frozen=True, array_like=True):
+class ItemRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One recorded item. `first_call` is the request that first sends it, `used_by` the calls that needed it."""
 
     transcript: Annotated[str, Fact, "the transcript's name"]
@@ -129,7 +129,7 @@ class ItemRow(msgspec.Struct, frozen=True, array_like=True):
     text: Annotated[str, Fact, "its beginning"]
 
 
-class NeedRow(msgspec.Struct, frozen=True, array_like=True):
+class NeedRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One reference that a call needed. `item` is the place of its newest source, `depth` the atom's in it."""
 
     transcript: Annotated[str, Fact, "the transcript's name"]
@@ -144,7 +144,7 @@ class NeedRow(msgspec.Struct, frozen=True, array_like=True):
     atom: Annotated[str, Fact, "what was needed"]
 
 
-class LossRow(msgspec.Struct, frozen=True, array_like=True):
+class LossRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One need that a policy's view no longer held; `need` is its row in needs, from 0 in each transcript.
 
     `form`: `truncated`, `dropped` or `summarised`, of the newest source. The others are the need's own, so that losses
@@ -164,7 +164,7 @@ class LossRow(msgspec.Struct, frozen=True, array_like=True):
     item: Annotated[int, Number, "the place of that source"]
 
 
-class FrontierRow(msgspec.Struct, frozen=True, array_like=True):
+class FrontierRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The least tokens and dollars at one survival: no policy of the family can have less.
 
     `scheduled_usd` is what a schedule with its edits at the best times would cost; of the family `results` only.
@@ -178,7 +178,7 @@ class FrontierRow(msgspec.Struct, frozen=True, array_like=True):
     scheduled_usd: Annotated[float | None, Dollars, "what a schedule costs, its edits at the best times"]
 
 
-class NeedleRow(msgspec.Struct, frozen=True, array_like=True):
+class NeedleRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One planted fact at one later use under one policy. `compactions` lie between its first request and the use."""
 
     transcript: Annotated[str, Fact, "the transcript's name"]
@@ -192,7 +192,7 @@ class NeedleRow(msgspec.Struct, frozen=True, array_like=True):
     kept: Annotated[bool, Fact, "whether the view still held it"]
 
 
-class SummaryRow(msgspec.Struct, frozen=True, array_like=True):
+class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One transcript under one policy. None is "not known" or "never", not zero."""
 
     transcript: Annotated[str, Fact, "the transcript's name"]
