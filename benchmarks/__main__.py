@@ -69,12 +69,12 @@ def ratios(folder: Path, root: Path, rounds: int, quick: bool) -> dict[str, floa
     works = {name: (lambda policies=policies: run(folder, policies, out)) for name, policies in lists.items()}
     seconds = least_seconds({"floor": lambda: floor(folder), **works}, rounds)
     calls = sum(len(transcript.calls) for transcript in recordings(folder))
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    characters = sum(len(text) for transcript in recordings(folder) for item in transcript.items for text in item.texts)
     for name in lists:
         tell(name, seconds[name] / seconds["floor"], "of the floor")
     further = (seconds["bounds and ten policies"] - seconds["keep-all alone"]) / (calls * (len(TEN) - 1)) * 1e6
     say(
-        f"| (a further policy-call of the ten: {further:.0f} µs; {size / 1e6 / seconds['the default policies']:.1f} MB a CPU second)| | |"
+        f"| (a further policy-call of the ten: {further:.0f} µs; {characters / 1e6 / seconds['the default policies']:.1f} M characters a CPU second)| | |"
     )
 
     whole = list(recordings(folder))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from samples import conversation
+
 from benchmarks.__main__ import COMMITTED, WORSE, too_slow
 from benchmarks.corpora import told
 from benchmarks.practice import bare_loop
-from samples import conversation
-
 from ctxsim.tokenizers import open_tokenizer
 
 

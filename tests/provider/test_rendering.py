@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from ctxsim.provider.rendering import Rendering
 from ctxsim.provider.vendor import load_vendor
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
-from ctxsim.transcript import Transcript
+from ctxsim.transcript import Head, Item, Transcript
 from ctxsim.view import View
 
 
@@ -42,3 +43,25 @@ def test_following_edits_is_rendering_anew(
         anew = Rendering(transcript.head, model, framing, counter.item, counter.text)
         anew.follow(view, 0)
         assert (following.tokens, following.hashes, following.items) == (anew.tokens, anew.hashes, list(view))
+
+
+def test_what_stands_two_items_behind_another_one_is_rendered_again() -> None:
+    """Of three calls of one response only the second one brings what parallel calls have around them. With a note in
+    the first one's stead the third is the second.
+    """
+    counter = Counter(open_tokenizer("o200k_base"))
+    framing = msgspec.structs.replace(load_vendor("none").framing, parallel=7)
+    calls = [Item("tool_call", place, 1, "{}", "look") for place in range(3)]
+    note = Item("note", -1, -1, "note")
+
+    def rendered(*requests: list[Item]) -> Rendering:
+        made = Rendering(Head(), "", framing, counter.item, counter.text)
+        for items in requests:
+            made.follow(items, 0)
+        return made
+
+    user = Item("user", 3, 2, "on")
+    other = [note, *calls[1:], user.with_text("no")]
+    followed, anew = rendered([*calls, user], other), rendered(other)
+    assert rendered(calls).tokens[-1] - rendered(calls[:2]).tokens[-1] == anew.tokens[4] - anew.tokens[3] - 7
+    assert (followed.tokens, followed.hashes) == (anew.tokens, anew.hashes)
