@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ctxsim.report.figure import entitle, new_figure, save
+from ctxsim.report.figure import LETTERS_PER_INCH, entitle, new_figure, save
 from ctxsim.report.picture import Picture
 from ctxsim.report.pooled import Share
 from ctxsim.report.settings import Grid, grids
@@ -182,7 +183,9 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
             cells = {place: share(one, label) for place, label in grid.labels.items()}
             _map(axes, grid, cells, cmap)
             _marks(one, axes, grid)
-            axes.set_title(f"{grid.name}: {title}", fontsize=10)
+            # Two maps stand side by side; their rows have names.
+            room = (figure.get_size_inches()[0] / 2 - 1) * LETTERS_PER_INCH
+            axes.set_title(textwrap.fill(f"{grid.name}: {title}", int(room)), fontsize=10)
     varied = " and ".join(drawn[0].varied)
     about = _about(one, "frame", drawn, len(deep)) + "; darker is better"
     entitle(figure, _finding(one, f"What {varied} of {drawn[0].name} change"), about)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from invented import write_logs
+from matplotlib.text import Text
 
 from ctxsim.bench import bench
 from ctxsim.bench.grid import expand
@@ -116,6 +117,16 @@ def test_refused_settings_have_a_cross(one: Picture, monkeypatch: pytest.MonkeyP
         # The first column, the third row.
         assert (round(cross.get_xdata()[0]), round(cross.get_ydata()[0])) == (0, 2)
     assert "×: some calls refused" in figure.get_suptitle()
+
+
+def test_titles_of_maps_are_whole(one: Picture) -> None:
+    """Inside the figure, and not over one another."""
+    figure = heat_map_figure(one, heat_maps_of(one))
+    figure.draw_without_rendering()
+    shown = [text for axes in figure.axes for text in axes.findobj(Text) if "better" in text.get_text()]
+    left, right = (text.get_window_extent() for text in shown)
+    assert left.x0 >= 0 and right.x1 <= figure.bbox.x1
+    assert not left.overlaps(right)
 
 
 def test_a_sweep_writes_them(one: Picture, tmp_path: Path) -> None:
