@@ -67,7 +67,7 @@ def main() -> None:
             for found, sent in zip(references, views, strict=True):
                 survival = Survival(found)
                 for one in sent:
-                    survival.call(one.call, one.view, one.changed_from)  # type: ignore[attr-defined]
+                    survival.call(one.call, one.tally.edits)  # type: ignore[attr-defined]
 
         print(f"| survival under {label} | {seconds(survive, ROUNDS) / floor:.2f} |")
     bases = [Basis(t, provider, Counter(tokenizer), found) for t, found in zip(transcripts, references, strict=True)]

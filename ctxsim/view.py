@@ -36,6 +36,14 @@ class Edit(msgspec.Struct, frozen=True, gc=False):
         return "dropped" if self.after is None else "edited"
 
 
+class Made(NamedTuple):
+    """An edit with the moment at which a policy made it. If it isn't `lasting`, it was for one request alone."""
+
+    moment: str
+    edit: Edit
+    lasting: bool = True
+
+
 class Difference(NamedTuple):
     """Where two lists of items differ: from `start` on, up to `before` in the first and `after` in the second.
 

@@ -173,7 +173,7 @@ class LostReferences:
 
     def of(self, sent: Sent) -> Iterator[str]:
         """Return a line per lost reference of this call. Call it for every call in order."""
-        counts = self._survival.call(sent.call, sent.view, sent.changed_from)
+        counts = self._survival.call(sent.call, sent.tally.edits)
         # What a policy did after an earlier call, or before this one, can have taken what this call needed.
         for moment, edit in sent.edits:
             if edit.before is not None and moment != "after_call":

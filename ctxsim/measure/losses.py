@@ -108,13 +108,20 @@ class Losses:
     """The losses of one replay; call `after` for every call in order."""
 
     def __init__(
-        self, transcript: Transcript, references: References, policy: str, provider: Provider, counter: Counter
+        self,
+        transcript: Transcript,
+        references: References,
+        policy: str,
+        provider: Provider,
+        counter: Counter,
+        kept: Sequence[Counts] | None = None,
     ) -> None:
+        """`kept`: the counts of views that nobody edited, if they are known."""
         self._transcript = transcript
         self._policy = policy
         self._provider = provider
         self._counter = counter
-        self._survival = Survival(references)
+        self._survival = Survival(references, kept)
         self._references = references
         self._number = 0
         self._told: dict[int, set[int]] = {}
@@ -132,12 +139,13 @@ class Losses:
 
     def after(self, sent: Sent) -> Counts:
         """Return the reference counts of a call, and write down what it lost."""
-        for _, edit in sent.tally.edits:
+        for _, edit, _ in sent.tally.edits:
             if edit.before is None and edit.after is not None:
                 self._told[edit.after.place] = self._stands_for(edit.after.sources)
             elif edit.before is not None and edit.before.kind == "tool_result":
                 self._note(edit.before.place, sent.tokens_sent)
-        counts = self._survival.call(sent.call, sent.view, sent.changed_from)
+        self._survival.begin(sent.tally.edits)
+        counts = self._survival.counts(sent.call)
         needs = self._references.needs(sent.call)
         if counts.lost:
             where = {need.key: self._number + n for n, need in enumerate(needs)}
@@ -152,7 +160,8 @@ class Losses:
             self._compacted.append(sent.call)
         self._look_for_needles(sent)
         if asked := self.again.get(sent.call):
-            self.again_after_edit += sum(result not in self._survival.intact for result in asked)
+            self.again_after_edit += sum(result in self._survival.gone for result in asked)
+        self._survival.end(sent.tally.edits)
         return counts
 
     def _look_for_needles(self, sent: Sent) -> None:

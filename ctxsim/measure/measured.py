@@ -120,7 +120,7 @@ def _measure(basis: Basis, spec: Spec, provider: Provider, keep_all: Measured | 
     transcript, counter = basis.transcript, basis.counter
     like = Like(keep_all.sent, keep_all.demands, basis.sizes, basis.walk) if keep_all else None
     replayed = replay(transcript, spec, provider, counter, basis.references, like)
-    losses = Losses(transcript, basis.references, spec.label, provider, counter)
+    losses = Losses(transcript, basis.references, spec.label, provider, counter, basis.kept)
     calls: list[CallRow] = []
     events: list[Event] = []
     requests: list[Sent] = []

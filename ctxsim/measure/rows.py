@@ -80,7 +80,7 @@ def row_like(keep_all: CallRow, sent: Sent, policy: str, counter: Counter) -> Ca
 
 def event_rows(sent: Sent, transcript: str, policy: str, counter: Counter) -> Iterator[Event]:
     """Return the audit trail of one call: every edit with its tokens before and after."""
-    for moment, edit in sent.edits:
+    for moment, edit, _ in sent.tally.edits:
         item = edit.after or edit.before
         assert item is not None  # an edit has at least one side
         yield Event(
@@ -110,7 +110,7 @@ def edits_of(sent: Sent, counter: Counter) -> Edits:
     """Return what policies did to the view on the way to a request."""
     if not sent.tally.edits:
         return NO_EDITS
-    edits = [edit for _, edit in sent.tally.edits]
+    edits = [made.edit for made in sent.tally.edits]
     edited, dropped = (sum(edit.action == action for edit in edits) for action in ("edited", "dropped"))
     return Edits(edited, dropped, -sum(added(edit, counter) for edit in edits))
 
@@ -129,7 +129,9 @@ def _trigger(sent: Sent, counter: Counter) -> str:
     if sent.tally.believed is None:
         return ""
     estimate, limit = sent.tally.believed
-    truth = sent.tokens_sent - sum(added(edit, counter) for moment, edit in sent.edits if moment != "on_tool_result")
+    truth = sent.tokens_sent - sum(
+        added(edit, counter) for moment, edit, _ in sent.tally.edits if moment != "on_tool_result"
+    )
     return misled(estimate, truth, limit)
 
 

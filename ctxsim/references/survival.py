@@ -13,7 +13,7 @@ import msgspec
 
 from ctxsim.references.needs import Key, Need, References
 from ctxsim.transcript import Item
-from ctxsim.view import difference
+from ctxsim.view import Made
 
 
 class Counts(msgspec.Struct, frozen=True, gc=False):
@@ -70,13 +70,14 @@ def all_kept(references: References) -> list[Counts]:
 
 
 class Survival:
-    """Survival under one policy, call by call: looks only at what changed since the last view."""
+    """Survival under one policy, call by call. Goes by its edits: what nobody edited is there and costs nothing."""
 
-    def __init__(self, references: References) -> None:
+    def __init__(self, references: References, kept: Sequence[Counts] | None = None) -> None:
+        """`kept`: the counts of views that nobody edited, if they are known."""
         self._references = references
-        self._items: list[Item] = []
-        self.intact: set[int] = set()
-        """Places of the items that are in the view as recorded."""
+        self._kept = all_kept(references) if kept is None else kept
+        self.gone: set[int] = set()
+        """Places of the items that aren't in the view as recorded."""
         self.changed: dict[int, Item] = {}
         """By place, the items of the view that are edited or synthetic."""
         self.synthetic: set[int] = set()
@@ -85,48 +86,54 @@ class Survival:
         self._held = Frequencies[Key]()
         """How many changed items hold each atom, apart from the unread ones."""
 
-    def call(self, number: int, view: Sequence[Item], changed_from: int = 0) -> Counts:
-        """Return the counts of a call, counted from 1, and of the view that was sent with it.
+    def call(self, number: int, edits: Sequence[Made] = ()) -> Counts:
+        """Return the counts of a call, counted from 1, given the edits since the request before; in order."""
+        self.begin(edits)
+        counts = self.counts(number)
+        self.end(edits)
+        return counts
 
-        Items before position `changed_from` are those of the last view.
-        """
-        self._follow(view, changed_from)
+    def begin(self, edits: Sequence[Made]) -> None:
+        """Make the edits since the request before, up to the next one."""
+        for made in edits:
+            if made.moment != "after_call":
+                self._edited(made.edit.before, made.edit.after)
+
+    def end(self, edits: Sequence[Made]) -> None:
+        """The request is over: unmake the edits that were for it alone, and make those that came after it."""
+        for made in reversed(edits):
+            if not made.lasting:
+                self._edited(made.edit.after, made.edit.before)
+        for made in edits:
+            if made.moment == "after_call":
+                self._edited(made.edit.before, made.edit.after)
+
+    def counts(self, number: int) -> Counts:
+        """Return the counts of a call, counted from 1, whose request is as it is now."""
+        gone, holders = self.gone, self._references.holders
         needs, carried = self._references.needs_by_call[number - 1], self._references.carried_by_call[number - 1]
-        if not needs and not carried:
-            return NOTHING
-        holders = self._references.holders
+        if not any(need.sources[-1] in gone for need in needs) and not any(
+            holders[one.atom][one.stop - 1] in gone for one in carried
+        ):
+            return self._kept[number - 1]
         alive = [self._alive(need.key, need.sources, len(need.sources)) for need in needs]
         carried_alive = [self._alive(("strict", one.atom), holders[one.atom], one.stop) for one in carried]
         return counted(needs, alive, carried_alive)
 
-    def _follow(self, view: Sequence[Item], changed_from: int) -> None:
-        items = self._items
-        there = difference(items, view, min(changed_from, len(items), len(view)))
-        if there.before == there.after:
-            others = there.others(items, view)
-            left, joined = [items[at] for at in others], [view[at] for at in others]
-        else:
-            before, after = items[there.start : there.before], view[there.start : there.after]
-            stayed = set(map(id, before)).intersection(map(id, after))
-            left = [item for item in before if id(item) not in stayed]
-            joined = [item for item in after if id(item) not in stayed]
-        grown = view[there.after + len(items) - there.before :]
-        items[there.start :] = view[there.start :]
-        for item in left:
-            if item.place in self.changed:
-                self._forget(item)
-            self.intact.discard(item.place)
-        for item in (*joined, *grown):
-            self._look_at(item)
-
-    def _look_at(self, item: Item) -> None:
-        if self._references.intact(item):
-            self.intact.add(item.place)
+    def _edited(self, before: Item | None, after: Item | None) -> None:
+        if before is not None:
+            if before.place in self.changed:
+                self._forget(before)
+            self.gone.add(before.place)
+        if after is None:
             return
-        self.changed[item.place] = item
-        self._unread.add(item.place)
-        if item.synthetic:
-            self.synthetic.add(item.place)
+        if self._references.intact(after):
+            self.gone.discard(after.place)
+            return
+        self.changed[after.place] = after
+        self._unread.add(after.place)
+        if after.synthetic:
+            self.synthetic.add(after.place)
 
     def _forget(self, item: Item) -> None:
         del self.changed[item.place]
@@ -139,7 +146,7 @@ class Survival:
     def _alive(self, key: Key, sources: Sequence[int], stop: int) -> bool:
         """Whether one of the first `stop` sources is there as recorded, newest first, or a changed item has it."""
         for position in range(stop - 1, -1, -1):
-            if sources[position] in self.intact:
+            if sources[position] not in self.gone:
                 return True
         # Changed items are looked into only once somebody asks.
         for place in self._unread:

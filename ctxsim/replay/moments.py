@@ -11,7 +11,7 @@ from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
 from ctxsim.replay.guard import guarded
 from ctxsim.replay.tally import Tally
 from ctxsim.transcript import Item, Usage
-from ctxsim.view import Edit, View
+from ctxsim.view import Edit, Made, View
 
 
 class Request(NamedTuple):
@@ -39,6 +39,8 @@ class Moments:
         self._following = [link for link in self.links if _has(link, "after_call")]
         self.view = View(sizes or spec.estimator.item)
         self.tally = Tally()
+        self._lasting = True
+        """Whether the request that was asked for holds only edits that outlast it."""
         self.touched = False
         """Whether any policy has edited anything: until then every request is keep-all's."""
         self.changed_from = 0
@@ -81,7 +83,7 @@ class Moments:
                 raise ContractError(f"{link.label}: on_tool_result may change only the text of item {item.place}")
             if limited.text != item.text:
                 self.touched = True
-                self.tally.edits.append(("on_tool_result", Edit(item, limited, position, link.label)))
+                self.tally.edits.append(Made("on_tool_result", Edit(item, limited, position, link.label)))
                 item = limited
         return item
 
@@ -101,7 +103,7 @@ class Moments:
         for link, decides in zip(self.links, self._deciding, strict=True):
             if decides and (limit := _threshold(link)) is not None and self.tally.believed is None:
                 self.tally.believed = (self.sees.estimate(request), limit)
-            acted = self._act(link, "before_call", request)
+            acted = self._act(link, "before_call", request, lasting and not link.ephemeral)
             if isinstance(acted, Stop):
                 return Request(request, lasting, acted)
             if acted is None:
@@ -110,13 +112,14 @@ class Moments:
             request = acted
             if lasting:
                 self.view = request
+        self._lasting = lasting
         return Request(request, lasting, None)
 
     def on_overflow(self, view: View, error: Overflow) -> Iterable[View]:
         """Yield each policy's answer to a refusal, as long as the last one was not taken: it is then as if not made."""
         for link in self.links:
             edits, known = len(self.tally.edits), (self.changed_from, self.reshaped_from, self.cause)
-            acted = self._act(link, "on_overflow", view, error)
+            acted = self._act(link, "on_overflow", view, self._lasting, error)
             if isinstance(acted, Stop):
                 raise ContractError(f"{link.label}: on_overflow returns a view or None; only before_call may stop")
             if acted is None or acted is view:
@@ -135,7 +138,7 @@ class Moments:
             outputs[response[0].message] = usage.output_tokens
         self.sees.reported = Reported(usage, self.view.size, outputs)
         for link in self._following:
-            acted = self._act(link, "after_call", self.view, usage)
+            acted = self._act(link, "after_call", self.view, True, usage)
             if not isinstance(acted, View):
                 raise ContractError(f"{link.label}: after_call must return a view")
             self.view = acted
@@ -161,7 +164,7 @@ class Moments:
         done, self.tally = self.tally, Tally()
         return done
 
-    def _act(self, link: Policy, moment: str, view: View, *seen: Usage | Overflow) -> View | Stop | None:
+    def _act(self, link: Policy, moment: str, view: View, lasting: bool, *seen: Usage | Overflow) -> View | Stop | None:
         """Let one policy act on one view, hold it to the contract, and write its edits down."""
         returned: Any
         returned = guarded(link, moment, view, *seen)
@@ -178,7 +181,7 @@ class Moments:
         if not returned.edits or len(returned) != len(view) + grown:
             raise ContractError(f"{link.label}: {moment} returned a view from an earlier moment")
         self.touched = True
-        self.tally.edits += [(moment, edit) for edit in returned.edits]
+        self.tally.edits += [Made(moment, edit, lasting) for edit in returned.edits]
         self.tally.compactions += 1
         self._changed(returned.edits)
         return returned.settled()

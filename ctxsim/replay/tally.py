@@ -6,7 +6,7 @@ import msgspec
 
 from ctxsim.provider import Bill, SummaryCall, Verdict
 from ctxsim.transcript import Call
-from ctxsim.view import Edit, View
+from ctxsim.view import Edit, Made, View
 
 
 class Tally:
@@ -15,8 +15,7 @@ class Tally:
     __slots__ = ("believed", "compactions", "edits", "said", "summaries")
 
     def __init__(self) -> None:
-        self.edits: list[tuple[str, Edit]] = []
-        """Each edit with the moment at which it was made."""
+        self.edits: list[Made] = []
         self.said: list[str] = []
         self.compactions = 0
         self.believed: tuple[int, float] | None = None
@@ -55,7 +54,7 @@ class Sent(msgspec.Struct, frozen=True):
     @property
     def edits(self) -> tuple[tuple[str, Edit], ...]:
         """Each edit since the last request with its moment."""
-        return tuple(self.tally.edits)
+        return tuple((made.moment, made.edit) for made in self.tally.edits)
 
     @property
     def said(self) -> tuple[str, ...]:

@@ -130,7 +130,7 @@ class _Driven:
 
 def _left(moments: Moments) -> bool:
     """Whether the policy has just taken items out of the view."""
-    return any(edit.action == "dropped" for _, edit in moments.settle().edits)
+    return any(edit.action == "dropped" for _, edit, _ in moments.settle().edits)
 
 
 def _decision(

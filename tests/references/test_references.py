@@ -16,10 +16,10 @@ from naive_references import naive_counts
 from samples import ASK, TASK, chat, run
 from strategies import QUOTE, conversations, planted, transcripts
 
-from ctxsim.references import Need, Survival, loose, prepare, reissues, strict
+from ctxsim.references import Counts, Need, Survival, loose, prepare, reissues, strict
 from ctxsim.references.canonical import canonical, resolve, values
 from ctxsim.transcript import Call, Head, Transcript
-from ctxsim.view import View
+from ctxsim.view import Made, View
 
 
 def sent(transcript: Transcript, number: int) -> View:
@@ -161,10 +161,10 @@ def test_what_the_agent_repeated_itself_is_not_needed_again_but_carried() -> Non
     assert prepare(chatted).carried(4) == (Need("zebra_one", "strict", False, (2, 3), 1),)
     # The result is gone: the agent's own words carry it. Without them it is lost.
     view = sent(chatted, 4).drop([2], "r")
-    assert Survival(prepare(chatted)).call(4, view).refs_kept_carried == 1
-    assert Survival(prepare(chatted)).call(4, view.rewrite({3: '{"q": ""}'}, "r")).refs_kept_carried == 0
+    assert counts_of(chatted, 4, view).refs_kept_carried == 1
+    assert counts_of(chatted, 4, view.rewrite({3: '{"q": ""}'}, "r")).refs_kept_carried == 0
     # As a key it was not repeated.
-    assert Survival(prepare(chatted)).call(4, view.rewrite({3: '{"zebra_one": 1}'}, "r")).refs_kept_carried == 0
+    assert counts_of(chatted, 4, view.rewrite({3: '{"zebra_one": 1}'}, "r")).refs_kept_carried == 0
 
 
 def test_a_source_in_head_or_user_text_excludes() -> None:
@@ -195,8 +195,8 @@ def test_reasoning_is_ignored_as_use_and_as_source() -> None:
     assert needed(chatted) == [(3, "zebra_one", 1)]
     # Nor does it keep an atom alive: vendors don't resend it.
     view = sent(chatted, 3).drop([2], "r")
-    assert Survival(prepare(chatted)).call(3, view).refs_kept_strict == 0
-    assert Survival(prepare(chatted)).call(3, view.rewrite({3: "Was it zebra_one?"}, "r")).refs_kept_strict == 0
+    assert counts_of(chatted, 3, view).refs_kept_strict == 0
+    assert counts_of(chatted, 3, view.rewrite({3: "Was it zebra_one?"}, "r")).refs_kept_strict == 0
 
 
 def test_arguments_keys_need_nothing() -> None:
@@ -214,16 +214,15 @@ def test_tokens_count_whole() -> None:
     chatted = chat(TASK, ASK, ("tool_result", "order_123 a/zebra/one/b"), ("assistant", "order_12 zebra/one"))
     assert needed(chatted) == []
     kept = chat(TASK, ASK, ("tool_result", "order_12"), ASK, ("tool_result", ""), ("assistant", "order_12"))
-    survival = Survival(prepare(kept))
-    assert survival.call(3, sent(kept, 3).rewrite({2: "order_12, cut"}, "r")).refs_kept_strict == 1
-    assert survival.call(3, sent(kept, 3).rewrite({2: "order_1"}, "r")).refs_kept_strict == 0
-    assert survival.call(3, sent(kept, 3).rewrite({2: "order_123"}, "r")).refs_kept_strict == 0
+    assert counts_of(kept, 3, sent(kept, 3).rewrite({2: "order_12, cut"}, "r")).refs_kept_strict == 1
+    assert counts_of(kept, 3, sent(kept, 3).rewrite({2: "order_1"}, "r")).refs_kept_strict == 0
+    assert counts_of(kept, 3, sent(kept, 3).rewrite({2: "order_123"}, "r")).refs_kept_strict == 0
 
 
 def test_quotations() -> None:
     chatted = chat(TASK, ASK, ("tool_result", f"> {QUOTE}."), ASK, ("tool_result", ""), ("assistant", QUOTE.title()))
     assert needed(chatted, "loose") == [(3, QUOTE, 1)]
-    counts = Survival(prepare(chatted)).call(3, sent(chatted, 3).rewrite({2: "the quick brown\nfox jumps"}, "r"))
+    counts = counts_of(chatted, 3, sent(chatted, 3).rewrite({2: "the quick brown\nfox jumps"}, "r"))
     assert (counts.refs_needed_loose, counts.refs_kept_loose) == (1, 0)
     assert [need.detector for need in counts.lost] == ["loose"]
 
@@ -231,7 +230,7 @@ def test_quotations() -> None:
 def test_a_summary_keeps_what_it_holds() -> None:
     chatted = chat(TASK, ASK, ("tool_result", "order_12 5678"), ASK, ("tool_result", ""), ("assistant", "order_12 5678"))  # fmt: skip # noqa: E501
     view = sent(chatted, 3).drop([1, 2], "r").insert("It was order 5678.", 1, "r", "summary", [1, 2])
-    counts = Survival(prepare(chatted)).call(3, view)
+    counts = counts_of(chatted, 3, view)
     assert (counts.refs_needed_strict, counts.refs_kept_strict) == (2, 1)
     # order_12 is letters and digits, 5678 a number: both are values.
     assert (counts.refs_needed_values, counts.refs_kept_values) == (2, 1)
@@ -246,6 +245,15 @@ def test_reissues() -> None:
     )  # fmt: skip
     # 3 and 4 repeat 1, not each other; 7 is another number as written; 9 repeats the newest, 4.
     assert reissues(chatted) == {3: 1, 4: 1, 9: 4}
+
+
+def counts_of(transcript: Transcript, number: int, view: View) -> Counts:
+    """The counts of one call's view, after no other."""
+    return Survival(prepare(transcript)).call(number, made(view))
+
+
+def made(view: View) -> list[Made]:
+    return [Made("before_call", edit) for edit in view.edits]
 
 
 def edited(view: View, joined: int, data: st.DataObject) -> View:
@@ -272,8 +280,13 @@ def test_fast_equals_slow_under_any_edits(transcript: Transcript, data: st.DataO
         for item in transcript.items[joined : call.start]:
             view = view.grow([item])
         joined = call.start
-        view = edited(view, joined, data)
-        assert survival.call(number, view) == naive_counts(transcript, number, view)
+        request, lasting = edited(view, joined, data), data.draw(st.booleans())
+        view = request.settled() if lasting else view
+        later = edited(view, joined, data)
+        edits = [Made("before_call", edit, lasting) for edit in request.edits]
+        edits += [Made("after_call", edit) for edit in later.edits]
+        assert survival.call(number, edits) == naive_counts(transcript, number, request)
+        view = later.settled()
 
 
 @settings(max_examples=60)
@@ -282,9 +295,9 @@ def test_fast_equals_slow_under_any_edits(transcript: Transcript, data: st.DataO
 def test_keep_all_loses_nothing_and_drop_all_keeps_nothing_aged(transcript: Transcript) -> None:
     survival = Survival(prepare(transcript))
     for row in run(transcript, "keep-all"):
-        assert survival.call(row.call, row.view).lost == ()
+        assert survival.call(row.call, row.tally.edits).lost == ()
     for row in run(transcript, "drop-all"):
-        counts = survival.call(row.call, row.view)
+        counts = survival.call(row.call, row.tally.edits)
         assert counts.refs_kept_strict == counts.refs_kept_loose == counts.refs_kept_values == 0
 
 
@@ -296,7 +309,8 @@ def test_references_travel_to_workers(transcript: Transcript) -> None:
     assert copy == references
     # There the view's texts are other objects than the references' own.
     number = len(transcript.calls)
-    assert Survival(copy).call(number, sent(transcript, number)).lost == ()
+    view = sent(transcript, number).drop(range(transcript.calls[-1].start), "r")
+    assert Survival(copy).call(number, made(view)) == Survival(references).call(number, made(view))
 
 
 @corpus.here
@@ -312,13 +326,13 @@ def test_real_recordings_lose_nothing_and_fast_equals_slow() -> None:
             for item in transcript.items[joined : call.start]:
                 view = view.grow([item])
             joined = call.start
-            counts = survival.call(number, view)
+            counts = survival.call(number)
             assert counts.lost == () and counts.refs_kept_carried == counts.refs_needed_carried
             if chance.random() < 0.15 and chosen < 200:
                 chosen += 1
                 old = {item.place: item.text[:500] for item in view.results[:-1] if chance.random() < 0.5}
                 cut = view.rewrite(old, "r") if chance.random() < 0.5 else view.drop(old, "r")
                 slow = naive_counts(transcript, number, cut)
-                assert survival.call(number, cut) == slow
+                assert survival.call(number, [Made("before_call", edit, lasting=False) for edit in cut.edits]) == slow
                 needs += slow.refs_needed_strict + slow.refs_needed_loose
     assert chosen == 200 and needs > 100
