@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from ctxsim.provider.prefixes import Prefixes, same_length
 from ctxsim.provider.rendering import HEAD_POSITIONS, Rendering
 from ctxsim.provider.vendor import CacheRule
 from ctxsim.transcript import RESPONSE_KINDS, Item
@@ -80,14 +81,14 @@ class BreakpointCache:
         """Return the request's tokens by class; with `commit` the cache remembers the request."""
         chosen = marked_positions(rendering, self._strategy)[-self._rule.max_breakpoints :]
         if self._rule.implicit:
-            chosen = sorted({*chosen, len(rendering.hashes) - 1})
+            chosen = sorted({*chosen, len(rendering.tokens) - 1})
         marks = [mark for mark in chosen if rendering.tokens[mark] >= self._minimum]
         hit = next((found for mark in reversed(marks) if (found := self._look_back(rendering, mark, now_s)) >= 0), -1)
         read = rendering.tokens[hit] if hit >= 0 else 0
         cached = max([read, *(rendering.tokens[mark] for mark in marks)])
         if commit:
             for position in [*marks, *([hit] if hit >= 0 else [])]:
-                self._expires[rendering.hashes[position]] = now_s + self._lifetime_s
+                self._expires[rendering.prefixes.identity(position)] = now_s + self._lifetime_s
         return Split(read, cached - read, rendering.total - cached)
 
     def _look_back(self, rendering: Rendering, mark: int, now_s: float) -> int:
@@ -95,7 +96,7 @@ class BreakpointCache:
         steps = known = 0
         position = mark
         while position >= 0 and steps < self._rule.lookback and known < self._rule.readable:
-            expires = self._expires.get(rendering.hashes[position])
+            expires = self._expires.get(rendering.prefixes.identity(position))
             if expires is not None:
                 if expires >= now_s:
                     return position
@@ -118,7 +119,7 @@ def marked_positions(rendering: Rendering, strategy: Breakpoints) -> list[int]:
     `last-two-user`: system prompt and the last two user or tool messages (Cline, Roo, OpenHands). `system-tools-last`:
     tools, system prompt and the last message (Claude Code's SDK). `automatic`: the end of the request.
     """
-    last = len(rendering.hashes) - 1
+    last = len(rendering.tokens) - 1
     match strategy:
         case "none":
             return []
@@ -138,6 +139,13 @@ def marked_positions(rendering: Rendering, strategy: Breakpoints) -> list[int]:
             return sorted({1, *ends})
 
 
+class _Branch(NamedTuple):
+    """What an earlier request had behind what a later one shared with it, and when it was alive."""
+
+    own: list[int]
+    at_s: float
+
+
 class PrefixCache:
     """The longest prefix that an earlier request had, rounded down: OpenAI before GPT-5.6, Gemini implicit, DeepSeek.
 
@@ -151,21 +159,20 @@ class PrefixCache:
         self._responses = rule.keeps_responses(model)
         self._shared = shared
         self._lifetime_s = lifetime_s
-        self._last: list[int] = []
-        self._last_items: list[Item] = []
-        self._last_s = 0.0
-        self._older: dict[int, float] = {}
+        self._last_s = float("-inf")
+        self._branches: dict[int, _Branch] = {}
+        """By the identity of its first position, the oldest first; none of them is in the last request."""
         self.step = rule.step
 
     def forked(self) -> PrefixCache:
         """Return a cache of the same requests that goes its own way from here."""
         fork = copy(self)
-        fork._last, fork._last_items, fork._older = self._last[:], self._last_items[:], self._older.copy()
+        fork._branches = self._branches.copy()
         return fork
 
     def forget(self) -> None:
         """Lose every request: providers do, now and then."""
-        self._last, self._last_items, self._older = [], [], {}
+        self._last_s, self._branches = float("-inf"), {}
 
     def holds(self, split: Split, total: int) -> int:
         """Tokens that a request with the same beginning could read: all, if they reach the minimum."""
@@ -173,10 +180,11 @@ class PrefixCache:
 
     def split(self, rendering: Rendering, now_s: float, commit: bool = True) -> Split:
         """Return the request's tokens by class; with `commit` the cache remembers the request."""
-        common = self._common(rendering, now_s)
+        shared = rendering.prefixes.shared if self._alive(self._last_s, now_s) else 0
+        common = self._common(rendering, shared, now_s)
         tokens = rendering.tokens[common - 1] if common else 0
-        if self._rule.partial_items and common:
-            tokens += self._inside(rendering, common, now_s)
+        if self._rule.partial_items and common and common == shared:
+            tokens += self._inside(rendering, shared)
         read = tokens - tokens % self._rule.step
         read = read if read >= self._minimum else 0
         if commit:
@@ -185,33 +193,61 @@ class PrefixCache:
             return Split(read, rendering.total - read, 0)
         return Split(read, 0, rendering.total - read)
 
-    def _common(self, rendering: Rendering, now_s: float) -> int:
+    def _alive(self, at_s: float, now_s: float) -> bool:
+        return now_s - at_s <= self._lifetime_s
+
+    def _common(self, rendering: Rendering, shared: int, now_s: float) -> int:
         """Number of leading positions that some live earlier request had too."""
-        hashes = rendering.hashes
-        common = shared_positions(self._last, hashes) if now_s - self._last_s <= self._lifetime_s else 0
-        if self._responses and common and common == len(self._last):
-            common += response_length(rendering.items, common - HEAD_POSITIONS)
-        while common < len(hashes) and now_s - self._older.get(hashes[common], float("-inf")) <= self._lifetime_s:
-            common += 1
+        common = self._answered(rendering, shared)
+        if self._branches:
+            for position in range(shared, common + 1):
+                common = max(common, self._along(rendering.prefixes, position, now_s))
         return common
 
-    def _inside(self, rendering: Rendering, common: int, now_s: float) -> int:
+    def _answered(self, rendering: Rendering, shared: int) -> int:
+        """The same, with the response to the last request where that is all in this one and the cache keeps answers."""
+        goes_on = self._responses and 0 < shared == rendering.prefixes.remembered
+        return shared + (response_length(rendering.items, shared - HEAD_POSITIONS) if goes_on else 0)
+
+    def _along(self, prefixes: Prefixes, position: int, now_s: float) -> int:
+        """How far branches that are alive go along with a request that has left the last one at a position."""
+        while position < len(prefixes.own):
+            branch = self._branches.get(prefixes.identity(position))
+            if branch is None or not self._alive(branch.at_s, now_s):
+                break
+            position += same_length(branch.own, prefixes.own[position : position + len(branch.own)])
+        return position
+
+    def _inside(self, rendering: Rendering, position: int) -> int:
         """Tokens that the first differing item shares with the one that stood there in the last request."""
-        index = common - HEAD_POSITIONS
-        if now_s - self._last_s > self._lifetime_s or shared_positions(self._last, rendering.hashes) != common:
+        left, index = rendering.left_at(position), position - HEAD_POSITIONS
+        if left is None or not 0 <= index < len(rendering.items):
             return 0
-        if not 0 <= index < min(len(rendering.items), len(self._last_items)):
-            return 0
-        return self._shared(self._last_items[index].text, rendering.items[index].text)
+        return self._shared(left.text, rendering.items[index].text)
 
     def _remember(self, rendering: Rendering, now_s: float) -> None:
-        common = shared_positions(self._last, rendering.hashes)
-        for lost in self._last[common:]:
-            self._older[lost] = self._last_s
-        self._last[common:] = rendering.hashes[common:]
-        first = max(0, common - HEAD_POSITIONS)
-        self._last_items[first:] = rendering.items[first:]
+        """What this request has is no branch any more, and what it no longer has is one."""
+        prefixes = rendering.prefixes
+        shared, lost = prefixes.shared, prefixes.lost
+        if self._branches:
+            for position in range(shared, self._answered(rendering, shared) + 1):
+                self._join(prefixes, position)
+        if lost:
+            self._branches[prefixes.identity(shared, lost[0])] = _Branch(lost, self._last_s)
+        while self._branches and not self._alive(self._branches[oldest := next(iter(self._branches))].at_s, now_s):
+            del self._branches[oldest]
         self._last_s = now_s
+
+    def _join(self, prefixes: Prefixes, position: int) -> None:
+        """Of branches that begin at a position only what this request doesn't have remains one."""
+        while position < len(prefixes.own):
+            branch = self._branches.pop(prefixes.identity(position), None)
+            if branch is None:
+                break
+            same = same_length(branch.own, prefixes.own[position : position + len(branch.own)])
+            position, rest = position + same, branch.own[same:]
+            if rest:
+                self._branches[prefixes.identity(position, rest[0])] = _Branch(rest, branch.at_s)
 
 
 def response_length(items: list[Item], first: int) -> int:
@@ -222,18 +258,6 @@ def response_length(items: list[Item], first: int) -> int:
             break
         count += 1
     return count
-
-
-def shared_positions(a: list[int], b: list[int]) -> int:
-    """Number of leading positions that two requests share; a hash stands for its whole prefix, so bisect."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[middle - 1] == b[middle - 1]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 Cache = NoCache | BreakpointCache | PrefixCache

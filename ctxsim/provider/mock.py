@@ -12,7 +12,7 @@ from ctxsim.provider.cache import Split, open_cache
 from ctxsim.provider.pairs import PairCheck
 from ctxsim.provider.prices import Cost, cost_of
 from ctxsim.provider.rate_limit import Bucket
-from ctxsim.provider.rendering import Rendering
+from ctxsim.provider.rendering import Rendered, Rendering
 from ctxsim.provider.rules import Provider
 from ctxsim.provider.summaries import MODES, PROMPT
 from ctxsim.provider.vendor import load_vendor
@@ -60,8 +60,10 @@ class SummaryCall(msgspec.Struct, frozen=True, gc=False):
 class MockLLM:
     """One conversation's provider. State: the clock, the bucket, the cache, and the last request."""
 
-    def __init__(self, provider: Provider, counter: Counter, head: Head) -> None:
+    def __init__(self, provider: Provider, counter: Counter, head: Head, rendered: Rendered | None = None) -> None:
+        """`rendered`: what is known of the transcript's items as this provider renders them."""
         self.provider = provider
+        self._rendered: Rendered = {} if rendered is None else rendered
         self._counter = counter
         self.head = head
         self._pairs = PairCheck()
@@ -74,7 +76,6 @@ class MockLLM:
         self.rendering = self.render(())
         self.demands: list[tuple[float, int]] = []
         self._held = 0
-        self._billed: tuple[int, int, int, int] | None = None
         self._delay_s = 0.0
         self._cold = False
         self.now_s = 0.0
@@ -96,6 +97,7 @@ class MockLLM:
             load_vendor(self.provider.framing).framing,
             self._counter.item,
             self._counter.text,
+            self._rendered,
         )
         rendering.follow(items, 0)
         return rendering
@@ -158,34 +160,33 @@ class MockLLM:
 
         Items before place `new_from` are those that the request before could have had.
         """
+        cause = self._cause()
         split, cost = self.charge(output_tokens)
         readable = min(self._held, self.rendering.tokens_before(new_from))
         rewritten = max(0, readable - readable % self._cache.step - split.read)
         self._held = self._cache.holds(split, self.rendering.total)
         self._note_demand(split)
-        cause = self._cause()
-        hashes = self.rendering.hashes
-        self._billed = (hashes[0], hashes[1], len(hashes), hashes[-1])
         return Bill(split, cost, rewritten, cause)
 
     def charge(self, output_tokens: int) -> tuple[Split, Cost | None]:
         """Return the classes of the request asked last and what they cost; the cache remembers it. A bill says more."""
         split = self._cache.split(self.rendering, self.now_s)
+        self.rendering.remember()
         return split, self._price(split, output_tokens)
 
     def _cause(self) -> str:
-        """Why a request that could have been read wasn't: told from the last request's hashes; '' for an edit."""
+        """Why a request that could have been read wasn't, told by what the last one had; '' for an edit."""
         if self._cold:
             return "the provider's cache missed, as recorded"
-        if self._billed is None:
+        prefixes = self.rendering.prefixes
+        shared, before = prefixes.shared, prefixes.remembered
+        if not before:
             return ""
-        tools, system, length, last = self._billed
-        hashes = self.rendering.hashes
-        if hashes[0] != tools:
+        if shared == 0:
             return "another tools than in the request before"
-        if hashes[1] != system:
+        if shared == 1:
             return "another system prompt than in the request before"
-        return "lifetime" if len(hashes) >= length and hashes[length - 1] == last else ""
+        return "lifetime" if shared == before else ""
 
     def _note_demand(self, split: Split) -> None:
         """Remember what a rate limit is asked for, at the time the call would have without any waiting."""
@@ -206,7 +207,8 @@ class MockLLM:
         """
         chosen = list(items)
         asked = Item("user", PROMPT_PLACE, PROMPT_PLACE, PROMPT)
-        rendering = self.render([*chosen, asked])
+        rendering = self.rendering.forked()
+        rendering.follow([*chosen, asked], 0)
         verdict = self._admit(rendering, rendering.total, max_tokens)
         if verdict.status != "ok":
             return SummaryCall(None, rendering.total, 0, None, verdict)

@@ -1,14 +1,15 @@
-"""A request as a provider sees it: positions with a hash of everything up to them, and tokens up to them."""
+"""A request as a provider sees it: its positions, what stands at each, and the tokens up to them."""
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import lru_cache
 from itertools import accumulate
 
+from ctxsim.provider.prefixes import Prefixes, same_length
 from ctxsim.provider.vendor import Framing
 from ctxsim.transcript import Head, Item
 from ctxsim.view import difference
@@ -35,11 +36,16 @@ def decoded(arguments: str) -> tuple[tuple[str, str], ...]:
     )
 
 
+Rendered = dict[int, tuple[Item, Item | None, Item | None, int, int]]
+"""By place, an item as it was rendered last: it and the two before it, its own tokens and hash."""
+
+
 class Rendering:
     """The last request. `follow` keeps what didn't change and renders the rest, so growth costs only the growth.
 
-    `hashes[n]` stands for positions 0..n and `tokens[n]` counts them, framing included. Position 0 is the tools, 1 the
-    system prompt, 2 the first item. Framing of a wire message is counted with its first item.
+    Position 0 is the tools, 1 the system prompt, 2 the first item. `tokens[n]` counts positions 0..n, framing included;
+    framing of a wire message is counted with its first item. `prefixes` tells which of them are those of the request
+    billed last. `known`: what other requests of the same transcript have rendered under the same rules.
     """
 
     def __init__(
@@ -49,82 +55,124 @@ class Rendering:
         framing: Framing,
         count: Callable[[Item], int],
         text: Callable[[str], int],
+        known: Rendered | None = None,
     ) -> None:
         self._model = model
         self._framing = framing.of(model)
         self._plain = self._framing == Framing()
         self._count = count
         self._text = text
-        self._known: dict[int, tuple[Item, Item | None, Item | None, int, int]] = {}
-        """By place, an item as it was rendered last: it and the two before it, its own tokens and hash."""
-        self._start(head)
+        self._known: Rendered = {} if known is None else known
+        self.head = head
+        self.items: list[Item] = []
+        self._left: list[Item] = []
+        """What the request billed last had from where the prefixes say that it is another."""
+        self._tokens: list[int] = []
+        """By item, its own."""
+        self.tokens = self._tokens_of_head()
+        self.prefixes = Prefixes(self._hashes_of_head())
 
-    def _start(self, head: Head) -> None:
-        framing = self._framing
+    def _tokens_of_head(self) -> list[int]:
+        framing, head = self._framing, self.head
         tools = (
             head.hidden
             + round(framing.schemas * sum(map(self._text, head.tools)))
             + (framing.of_tools(self._model) if head.tools else 0)
         )
         system = self._text(head.system) + (framing.message if head.system else 0)
-        first = hash(head.tools)
-        self.head = head
-        self.hashes = [first, hash((first, head.system))]
-        self.tokens = [framing.request + tools, framing.request + tools + system]
-        self.items: list[Item] = []
-        self._tokens: list[int] = []
-        self._hashes: list[int] = []
-        """By item, its own."""
+        return [framing.request + tools, framing.request + tools + system]
+
+    def _hashes_of_head(self) -> list[int]:
+        return [hash(self.head.tools), hash(self.head.system)]
 
     def forked(self) -> Rendering:
         """Return a rendering of the same request that goes its own way from here; they know items together."""
         fork = copy(self)
-        fork.items, fork._tokens, fork._hashes = self.items[:], self._tokens[:], self._hashes[:]
-        fork.hashes, fork.tokens = self.hashes[:], self.tokens[:]
+        fork.items, fork._tokens, fork.tokens = self.items[:], self._tokens[:], self.tokens[:]
+        fork.prefixes = self.prefixes.forked()
         return fork
 
     def with_head(self, head: Head) -> None:
-        """Send another head from now on: everything after it has another hash."""
-        if head != self.head:
-            items = self.items
-            self._start(head)
-            self.follow(items, 0)
+        """Send another head from now on: everything after it has another prefix."""
+        if head == self.head:
+            return
+        self.head = head
+        own = self._hashes_of_head()
+        self._change_from(same_length(self.prefixes.own, own))
+        self.prefixes.own[:HEAD_POSITIONS] = own
+        self.tokens = self._tokens_of_head()
+        self.tokens += accumulate(self._tokens, initial=self.tokens.pop())
 
     @property
     def total(self) -> int:
         """Tokens of the whole request."""
         return self.tokens[-1]
 
+    def remember(self) -> None:
+        """This request is billed: the next is compared with it."""
+        self.prefixes.remember()
+        self._left = []
+
+    def left_at(self, position: int) -> Item | None:
+        """Return the item that the request billed last had at a position where this one is no longer the same."""
+        at = position - max(HEAD_POSITIONS, self.prefixes.known)
+        return self._left[at] if 0 <= at < len(self._left) else None
+
+    def _change_from(self, position: int) -> None:
+        first = max(0, position - HEAD_POSITIONS)
+        known = self.prefixes.known - HEAD_POSITIONS
+        if first < known:
+            self._left = self.items[first:known] + self._left
+        self.prefixes.change_from(position)
+
     def follow(self, items: Sequence[Item], changed_from: int) -> int:
         """Become the rendering of these items, of which those before `changed_from` are the same; return its tokens.
 
         Behind an edit only items that differ, by identity, or stand behind others are rendered again.
         """
-        there = difference(self.items, items, min(changed_from, len(self.items), len(items)))
+        if changed_from < len(self.items):
+            self._edit(items, changed_from)
+        else:
+            self._grow(items[len(self.items) :])
+        return self.total
+
+    def _grow(self, new: Sequence[Item]) -> None:
+        items, total = self.items, self.tokens[-1]
+        for item in new:
+            tokens, own = self._rendered(item, items[-1] if items else None, items[-2] if len(items) > 1 else None)
+            total += tokens
+            items.append(item)
+            self._tokens.append(tokens)
+            self.tokens.append(total)
+            self.prefixes.own.append(own)
+
+    def _edit(self, items: Sequence[Item], changed_from: int) -> None:
+        there = difference(self.items, items, min(changed_from, len(items)))
         start, grown = there.start, there.after + len(self.items) - there.before
         others = there.others(self.items, items)
         # Two items behind another one stand behind others than before.
         behind = {at + 1 for at in others}.union(at + 2 for at in others).union((there.after, there.after + 1))
-        self.items[start:] = items[start:]
-        for own in (self._tokens, self._hashes):
-            if there.before != there.after:
-                own[start : there.before] = [0] * (there.after - start)
-            own += [0] * (len(self.items) - grown)
-        self._render_at({*others, *(at for at in behind if at < grown), *range(grown, len(self.items))})
-        del self.hashes[HEAD_POSITIONS + start :], self.tokens[HEAD_POSITIONS + start :]
+        self._change_from(HEAD_POSITIONS + start)
+        self.items[start:] = items[start:grown]
+        own = self.prefixes.own
+        if there.before != there.after:
+            new = [0] * (there.after - start)
+            self._tokens[start : there.before] = new
+            own[HEAD_POSITIONS + start : HEAD_POSITIONS + there.before] = new
+        mine = self.items
+        for at in {*others, *(at for at in behind if at < grown)}:
+            self._tokens[at], own[HEAD_POSITIONS + at] = self._rendered(
+                mine[at], mine[at - 1] if at else None, mine[at - 2] if at > 1 else None
+            )
+        del self.tokens[HEAD_POSITIONS + start :]
         self.tokens += accumulate(self._tokens[start:], initial=self.tokens.pop())
-        self.hashes += accumulate(self._hashes[start:], _chained, initial=self.hashes.pop())
-        return self.total
+        self._grow(items[grown:])
 
-    def _render_at(self, positions: Iterable[int]) -> None:
-        """Note the own tokens and hash of the items at these positions."""
-        items = self.items
-        for at in positions:
-            item, last, before = items[at], items[at - 1] if at else None, items[at - 2] if at > 1 else None
-            known = self._known.get(item.place)
-            if known is None or known[0] is not item or known[1] is not last or known[2] is not before:
-                known = self._known[item.place] = (item, last, before, *self._render(item, last, before))
-            self._tokens[at], self._hashes[at] = known[3], known[4]
+    def _rendered(self, item: Item, last: Item | None, before: Item | None) -> tuple[int, int]:
+        known = self._known.get(item.place)
+        if known is None or known[0] is not item or known[1] is not last or known[2] is not before:
+            known = self._known[item.place] = (item, last, before, *self._render(item, last, before))
+        return known[3], known[4]
 
     def _render(self, item: Item, last: Item | None, before: Item | None) -> tuple[int, int]:
         """Tokens and hash of an item behind two others; nothing else decides about them."""
@@ -166,7 +214,3 @@ class Rendering:
     def tokens_before(self, order: int) -> int:
         """Tokens of the head and of all items whose place in the recording is before `order`."""
         return self.tokens[HEAD_POSITIONS - 1 + bisect_left(self.items, order, key=lambda item: item.order)]
-
-
-def _chained(before: int, own: int) -> int:
-    return hash((before, own))

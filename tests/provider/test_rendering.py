@@ -42,7 +42,7 @@ def test_following_edits_is_rendering_anew(
         view, shared = view.settled(), len(view)
         anew = Rendering(transcript.head, model, framing, counter.item, counter.text)
         anew.follow(view, 0)
-        assert (following.tokens, following.hashes, following.items) == (anew.tokens, anew.hashes, list(view))
+        assert (following.tokens, following.prefixes.own, following.items) == (anew.tokens, anew.prefixes.own, list(view))
 
 
 def test_what_stands_two_items_behind_another_one_is_rendered_again() -> None:
@@ -64,4 +64,4 @@ def test_what_stands_two_items_behind_another_one_is_rendered_again() -> None:
     other = [note, *calls[1:], user.with_text("no")]
     followed, anew = rendered([*calls, user], other), rendered(other)
     assert rendered(calls).tokens[-1] - rendered(calls[:2]).tokens[-1] == anew.tokens[4] - anew.tokens[3] - 7
-    assert (followed.tokens, followed.hashes) == (anew.tokens, anew.hashes)
+    assert (followed.tokens, followed.prefixes.own) == (anew.tokens, anew.prefixes.own)
