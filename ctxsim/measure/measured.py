@@ -18,12 +18,11 @@ from ctxsim.provider import Provider
 from ctxsim.provider.rate_limit import smallest_quota
 from ctxsim.provider.rules import SummaryMode
 from ctxsim.references import Counts, References, all_kept, prepare
-from ctxsim.replay import Like, replay
+from ctxsim.replay import Common, KeptAll, replay
 from ctxsim.replay.tally import Sent
 from ctxsim.results.columns import CallRow, Event
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
-from ctxsim.view import Sizes
 
 KEEP_ALL = open_policy("keep-all")
 
@@ -58,7 +57,6 @@ class Basis:
         self.provider = provider
         self.counter = counter
         self.references = references or prepare(transcript)
-        self.sizes: dict[Estimator, Sizes] = {}
         self.tell: Callable[[int], object] = _nobody
         self._by_estimator: dict[Estimator, Measured] = {}
 
@@ -74,7 +72,15 @@ class Basis:
     @cached_property
     def keep_all(self) -> Measured:
         """Keep-all: a replay."""
-        return _measure(self, KEEP_ALL, self.provider, None)
+        measured = _measure(self, KEEP_ALL, self.provider, None)
+        self.common.kept_all = KeptAll(measured.sent, measured.demands)
+        self.common.walk = self.walk
+        return measured
+
+    @cached_property
+    def common(self) -> Common:
+        """What its replays share."""
+        return Common(self.transcript, self.provider, self.counter)
 
     def believed(self, estimator: Estimator) -> Measured:
         """Keep-all as another estimator sees it: a replay for each estimator."""
@@ -118,8 +124,7 @@ def measure(basis: Basis, spec: Spec, summaries: SummaryMode | None = None) -> M
 
 def _measure(basis: Basis, spec: Spec, provider: Provider, keep_all: Measured | None) -> Measured:
     transcript, counter = basis.transcript, basis.counter
-    like = Like(keep_all.sent, keep_all.demands, basis.sizes, basis.walk) if keep_all else None
-    replayed = replay(transcript, spec, provider, counter, basis.references, like)
+    replayed = replay(transcript, spec, provider, counter, basis.references, basis.common)
     losses = Losses(transcript, basis.references, spec.label, provider, counter, basis.kept)
     calls: list[CallRow] = []
     events: list[Event] = []

@@ -11,18 +11,20 @@ from ctxsim.estimators import Estimator
 from ctxsim.policies import Oracle, Overflow, Spec, Surroundings
 from ctxsim.policies.recorded import Recorded
 from ctxsim.provider import MockLLM, Provider, Verdict
+from ctxsim.provider.course import Leg, course
+from ctxsim.provider.rendering import Rendered
 from ctxsim.references import Ahead, References, prepare
 from ctxsim.replay.moments import Moments, Request
 from ctxsim.replay.tally import Sent
 from ctxsim.tokenizers.counter import Counter
-from ctxsim.transcript import Call, Item, Transcript, Usage
+from ctxsim.transcript import Item, Transcript, Usage
 from ctxsim.view import Sizes, View
 
 RETRIES = 10
 """Requests sent again after an overflow where no policy states its own number."""
 
 
-class Like(NamedTuple):
+class KeptAll(NamedTuple):
     """What keep-all sent of the same transcript to the same provider, and what the rate limit was asked for.
 
     Until a policy's first edit it sends the same, and is answered the same, without anybody being asked.
@@ -30,10 +32,31 @@ class Like(NamedTuple):
 
     sent: Sequence[Sent]
     demands: list[tuple[float, int]]
-    sizes: dict[Estimator, Sizes]
-    """What estimators have said of items, for all policies that decide by them."""
-    walk: Walk | None = None
-    """What oracles plan with."""
+
+
+class Common:
+    """What all replays of one transcript before one provider share; each makes what it is the first to need."""
+
+    def __init__(self, transcript: Transcript, provider: Provider, counter: Counter) -> None:
+        counter.learn_transcript(transcript)
+        self.legs = course(transcript, provider, counter)
+        self.rendered: Rendered = {}
+        """Items as the provider renders them."""
+        self._sizes: dict[Estimator, Sizes] = {}
+        self._views: dict[Estimator, list[View]] = {}
+        # Where the vendor leaves out reasoning, views are edited by it.
+        self._share_views = provider.reasoning != "current_turn"
+        self.kept_all: KeptAll | None = None
+        self.walk: Walk | None = None
+        """What oracles plan with."""
+
+    def sizes(self, estimator: Estimator) -> Sizes:
+        """Return what an estimator has said of items."""
+        return self._sizes.setdefault(estimator, Sizes(estimator.item))
+
+    def views(self, estimator: Estimator) -> list[View] | None:
+        """Return the views that nobody edited, as they grow, with the sizes of an estimator."""
+        return self._views.setdefault(estimator, []) if self._share_views else None
 
 
 class Replay:
@@ -46,25 +69,22 @@ class Replay:
         provider: Provider,
         counter: Counter,
         references: References | None,
-        like: Like | None,
+        common: Common,
     ) -> None:
         self.transcript = transcript
         self._provider = provider
-        self._counter = counter
         self._references = references
         sees = Surroundings(
             window=provider.window, head=transcript.head, estimator=spec.estimator, summarize=self._summarize
         )
-        sizes = like.sizes.setdefault(spec.estimator, Sizes(spec.estimator.item)) if like else None
-        self._moments = Moments(spec, sees, sizes)
-        self._llm = MockLLM(provider, counter, transcript.head)
-        self._like = like
+        self._moments = Moments(spec, sees, common.sizes(spec.estimator), common.views(spec.estimator))
+        self._llm = MockLLM(provider, counter, transcript.head, common.rendered)
+        self._legs = common.legs
+        self._like = common.kept_all
         """None from the first edit on."""
         for link in self._moments.links:
             if isinstance(link, Oracle):
-                link.foresee(
-                    plan(transcript, self._known, provider, counter, link.aim, link.stub, like.walk if like else None)
-                )
+                link.foresee(plan(transcript, self._known, provider, counter, link.aim, link.stub, common.walk))
             if isinstance(link, Recorded):
                 link.follow(transcript.compactions, transcript.cleared)
         self._number = 0
@@ -83,34 +103,28 @@ class Replay:
         return like.demands if like else self._llm.demands
 
     def __iter__(self) -> Iterator[Sent]:
-        joined, items = 0, self.transcript.items
-        for call in self.transcript.calls:
-            self._number += 1
-            self._join(items[joined : call.start])
-            yield self._call(call)
-            joined = call.end
+        for leg in self._legs:
+            self._number = leg.number
+            self._join(leg)
+            yield self._call(leg)
         # The policy's ways to ask and to speak lead back here: cut, or only the garbage collector frees a replay.
         self._moments.close()
 
-    def _join(self, items: Sequence[Item]) -> None:
-        """New items enter the view; whether reasoning goes out again, and until when, is the vendor's rule."""
-        resend = self._provider.reasoning
-        if resend == "never":
-            items = [item for item in items if item.kind != "reasoning"]
-        elif resend == "current_turn":
-            turns = [at for at, item in enumerate(items) if item.kind == "user"]
-            if turns:
-                self._moments.add(items[: turns[-1]])
-                self._moments.forget_reasoning()
-                items = items[turns[-1] :]
+    def _join(self, leg: Leg) -> None:
+        """What joins before a call enters the view."""
+        items = leg.joining
+        if leg.turn is not None:
+            self._moments.add(items[: leg.turn])
+            self._moments.forget_reasoning()
+            items = items[leg.turn :]
         self._moments.add(items)
 
-    def _call(self, call: Call) -> Sent:
+    def _call(self, leg: Leg) -> Sent:
         """Send one request and let its recorded response join the view."""
         moments, sees = self._moments, self._moments.sees
-        sees.head = call.head or self.transcript.head
+        sees.head = leg.head
         like = self._still()
-        known = like.sent[self._number - 1] if like else None
+        known = like.sent[leg.number - 1] if like else None
         if known is None:
             self._tell()
         sees.now_s = began_s = known.clock[0] if known else self._llm.now_s
@@ -119,29 +133,27 @@ class Replay:
             # What follows is the policy's own, or may become it.
             self._tell()
             known, self._like = None, None if moments.touched or asked.stop else self._like
-        response = self.transcript.items[call.start : call.end]
         if known:
             request, tokens, verdict, attempts = asked.view, known.tokens_sent, known.verdict, 1
-            output, bill, ended_s = known.tokens_output, known.bill, known.clock[1]
+            bill, ended_s = known.bill, known.clock[1]
         else:
             request, tokens, verdict, attempts = self._send(asked)
-            output = self._output_tokens(call, response)
-            bill, ended_s = self._llm.bill(output, self._new_from(self._number)), self._llm.now_s
-            self._told = self._number
-        self._answered = self._number
+            bill, ended_s = self._llm.bill(leg.tokens_output, leg.new_from), self._llm.now_s
+            self._told = leg.number
+        self._answered = leg.number
         sees.now_s = ended_s
         estimated = sees.estimate(request)
         changed_from, cause = moments.sent(request)
-        self._join(response)
+        moments.add(leg.answered)
         if verdict.status == "ok":
-            used = Usage(tokens, output, bill.split.read, bill.split.write)
-            moments.after_call(used.reported(self._provider.usage_factor), response)
+            used = Usage(tokens, leg.tokens_output, bill.split.read, bill.split.write)
+            moments.after_call(used.reported(self._provider.usage_factor), leg.response)
         return Sent(
-            self._number, call, request, changed_from, verdict, attempts, bill, tokens, estimated, output,
+            leg.number, leg.call, request, changed_from, verdict, attempts, bill, tokens, estimated, leg.tokens_output,
             moments.settle(), cause, (began_s, ended_s), not moments.touched,
         )  # fmt: skip
 
-    def _still(self) -> Like | None:
+    def _still(self) -> KeptAll | None:
         """Keep-all, as long as what is sent is what it sent: until the first edit."""
         if self._like is not None and self._moments.touched:
             self._tell()
@@ -152,23 +164,20 @@ class Replay:
         """Tell the provider, in order, what it missed: the calls that are over, and that this one has begun."""
         llm, missed = self._llm, self._like.sent[self._told : self._answered] if self._like else ()
         for sent in missed:
-            self._begin(sent.call, sent.recorded)
+            leg = self._begin(sent.call)
             llm.ask(sent.view, sent.changed_from)
             # Only a rate limit remembers what it was asked for.
             if self._provider.rate_limit is not None:
                 llm.judge(sent.view, sent.tokens_sent, sent.changed_from)
-            llm.bill(sent.tokens_output, self._new_from(sent.call))
+            llm.bill(leg.tokens_output, leg.new_from)
         self._told = self._answered
         if self._begun < self._number > self._answered:
-            self._begin(self._number, self.transcript.calls[self._number - 1])
+            self._begin(self._number)
 
-    def _begin(self, number: int, call: Call) -> None:
-        self._begun = number
-        self._llm.begin(self._scheduled_s(number, call), call.head or self.transcript.head, call.cold)
-
-    def _new_from(self, number: int) -> int:
-        """The place of the first item that the call before couldn't have sent."""
-        return self.transcript.calls[number - 2].start if number > 1 else 0
+    def _begin(self, number: int) -> Leg:
+        self._begun, leg = number, self._legs[number - 1]
+        self._llm.begin(leg.scheduled_s, leg.head, leg.call.cold)
+        return leg
 
     def _send(self, asked: Request) -> tuple[View, int, Verdict, int]:
         """Return the request as sent last, its tokens, the verdict on it, and how many were sent."""
@@ -220,19 +229,6 @@ class Replay:
     def _ahead(self) -> Ahead:
         return Ahead(self._known)
 
-    def _output_tokens(self, call: Call, response: Sequence[Item]) -> int:
-        """Recorded output where the reader trusts it, else counted."""
-        if call.usage is not None and call.usage.output_tokens is not None:
-            return call.usage.output_tokens
-        return sum(map(self._counter.item, response))
-
-    def _scheduled_s(self, number: int, call: Call) -> float:
-        """When the call began in the recording, in seconds since the first one; else by the provider's pace."""
-        first = self.transcript.calls[0].time_s
-        if call.time_s is not None and first is not None:
-            return max(0.0, call.time_s - first)
-        return (number - 1) * self._provider.pace_s
-
 
 def replay(
     transcript: Transcript,
@@ -240,12 +236,11 @@ def replay(
     provider: Provider,
     counter: Counter,
     references: References | None = None,
-    like: Like | None = None,
+    common: Common | None = None,
 ) -> Replay:
     """Replay a transcript through a policy, call by call. `references`, if prepared already, are for oracles.
 
-    `like`: what keep-all sent; until the policy's first edit nothing is rendered, cached or billed again.
-    Raises ContractError where the policy breaks its contract.
+    `common`: what other replays of it before this provider know; if keep-all's is among them, until the policy's first
+    edit nothing is rendered, cached or billed again. Raises ContractError where the policy breaks its contract.
     """
-    counter.learn_transcript(transcript)
-    return Replay(transcript, spec, provider, counter, references, like)
+    return Replay(transcript, spec, provider, counter, references, common or Common(transcript, provider, counter))

@@ -25,8 +25,16 @@ class Request(NamedTuple):
 class Moments:
     """The view, the chain of policies that edits it, and what they did since the last request."""
 
-    def __init__(self, spec: Spec, sees: Surroundings, sizes: Callable[[Item], int] | None = None) -> None:
-        """`sizes`: what the policy's estimator says of items, if somebody remembers it."""
+    def __init__(
+        self,
+        spec: Spec,
+        sees: Surroundings,
+        sizes: Callable[[Item], int] | None = None,
+        views: list[View] | None = None,
+    ) -> None:
+        """`sizes`: what the policy's estimator says of items, if somebody remembers it; `views`: those that nobody has
+        edited, as `add` makes them one after the other.
+        """
         self.sees = sees
         # What edits only the request, as a server does, comes after what edits the view.
         self.links = sorted(spec.create(), key=lambda link: link.ephemeral)
@@ -38,6 +46,8 @@ class Moments:
         self._deciding = [_has(link, "threshold") for link in self.links]
         self._following = [link for link in self.links if _has(link, "after_call")]
         self.view = View(sizes or spec.estimator.item)
+        self._views = views
+        self._added = 0
         self.tally = Tally()
         self._lasting = True
         """Whether the request that was asked for holds only edits that outlast it."""
@@ -72,7 +82,13 @@ class Moments:
             items = [
                 self._ingest(item, start + n) if item.kind == "tool_result" else item for n, item in enumerate(items)
             ]
-        self.view = self.view.grow(items)
+        if self._views is None or self.touched:
+            self.view = self.view.grow(items)
+            return
+        if self._added == len(self._views):
+            self._views.append(self.view.grow(items))
+        self.view = self._views[self._added]
+        self._added += 1
 
     def _ingest(self, item: Item, position: int) -> Item:
         for link in self._limiting:

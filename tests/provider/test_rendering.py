@@ -42,7 +42,11 @@ def test_following_edits_is_rendering_anew(
         view, shared = view.settled(), len(view)
         anew = Rendering(transcript.head, model, framing, counter.item, counter.text)
         anew.follow(view, 0)
-        assert (following.tokens, following.prefixes.own, following.items) == (anew.tokens, anew.prefixes.own, list(view))
+        assert (following.tokens, following.prefixes.own, following.items) == (
+            anew.tokens,
+            anew.prefixes.own,
+            list(view),
+        )
 
 
 def test_what_stands_two_items_behind_another_one_is_rendered_again() -> None:

@@ -17,7 +17,7 @@ from ctxsim.provider import Provider, RateLimit
 from ctxsim.provider.prices import Prices
 from ctxsim.provider.resolve import resolve
 from ctxsim.references import prepare
-from ctxsim.replay import Like, Replay, replay
+from ctxsim.replay import Common, KeptAll, Replay, replay
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
@@ -51,10 +51,11 @@ def test_rows_are_the_same_with_and_without_the_shortcut(
 def check(transcript: Transcript, provider: Provider, labels: Sequence[str]) -> None:
     counter, references = Counter(open_tokenizer(provider.tokenizer)), prepare(transcript)
     keep_all = replay(transcript, open_policy("keep-all"), provider, counter, references)
-    like = Like(list(keep_all), keep_all.demands, {})
+    common = Common(transcript, provider, counter)
+    common.kept_all = KeptAll(list(keep_all), keep_all.demands)
     for label in labels:
         slow = replay(transcript, open_policy(label), provider, counter, references)
-        fast = replay(transcript, open_policy(label), provider, counter, references, like)
+        fast = replay(transcript, open_policy(label), provider, counter, references, common)
         assert everything(fast) == everything(slow), label
 
 
