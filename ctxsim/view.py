@@ -92,17 +92,25 @@ def _same(left: Sequence[Item], right: Sequence[Item]) -> int:
 class Sizes:
     """What items measure, remembered by place: most of what any policy sends is as recorded."""
 
-    __slots__ = ("_known", "_measure")
+    __slots__ = ("_edited", "_known", "_measure")
 
     def __init__(self, measure: Callable[[Item], int]) -> None:
         self._measure = measure
         self._known: dict[int, tuple[Item, int]] = {}
+        """As an item came first, which is mostly as recorded; what policies make of it doesn't take its place."""
+        self._edited: dict[int, tuple[Item, int]] = {}
 
     def __call__(self, item: Item) -> int:
         """Return what an item measures."""
         found = self._known.get(item.place)
-        if found is None or found[0] is not item:
+        if found is not None and found[0] is item:
+            return found[1]
+        if found is None:
             found = self._known[item.place] = (item, self._measure(item))
+            return found[1]
+        found = self._edited.get(item.place)
+        if found is None or found[0] is not item:
+            found = self._edited[item.place] = (item, self._measure(item))
         return found[1]
 
 

@@ -131,7 +131,7 @@ class Losses:
         """By place, each result that was ever cut or removed."""
         self.missed: set[int] = set()
         """Those of them that held a strict need which was lost."""
-        self._needles = Needles(transcript)
+        self._needles = Needles(transcript) if transcript.needles else None
         self._compacted: list[int] = []
         self.needles: list[NeedleRow] = []
         self.again = references.asked_again
@@ -165,6 +165,8 @@ class Losses:
         return counts
 
     def _look_for_needles(self, sent: Sent) -> None:
+        if self._needles is None:
+            return
         for number, needle, kept in self._needles.call(sent.call, sent.view):
             first = self._needles.first_sent[number]
             self.needles.append(

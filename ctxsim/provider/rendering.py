@@ -37,7 +37,7 @@ def decoded(arguments: str) -> tuple[tuple[str, str], ...]:
 
 
 Rendered = dict[int, tuple[Item, Item | None, Item | None, int, int]]
-"""By place, an item as it was rendered last: it and the two before it, its own tokens and hash."""
+"""By place, an item as it was rendered: it and the two before it, its own tokens and hash."""
 
 
 class Rendering:
@@ -63,6 +63,8 @@ class Rendering:
         self._count = count
         self._text = text
         self._known: Rendered = {} if known is None else known
+        self._edited: Rendered = {}
+        """What came after another item of that place, which is mostly the recorded one."""
         self.head = head
         self.items: list[Item] = []
         self._left: list[Item] = []
@@ -169,9 +171,13 @@ class Rendering:
         self._grow(items[grown:])
 
     def _rendered(self, item: Item, last: Item | None, before: Item | None) -> tuple[int, int]:
-        known = self._known.get(item.place)
-        if known is None or known[0] is not item or known[1] is not last or known[2] is not before:
-            known = self._known[item.place] = (item, last, before, *self._render(item, last, before))
+        for memo in (self._known, self._edited):
+            known = memo.get(item.place)
+            if known is None:
+                break
+            if known[0] is item and known[1] is last and known[2] is before:
+                return known[3], known[4]
+        known = memo[item.place] = (item, last, before, *self._render(item, last, before))
         return known[3], known[4]
 
     def _render(self, item: Item, last: Item | None, before: Item | None) -> tuple[int, int]:

@@ -50,6 +50,9 @@ class Counter:
 
     def shared(self, before: str, now: str) -> int:
         """Tokens at the beginning of two texts that are the same; not remembered."""
+        if before[:1] != now[:1] and (before[:1] + now[:1]).isascii():
+            # No token has a part of both.
+            return 0
         pairs = zip(self.tokenizer.ids(before), self.tokenizer.ids(now), strict=False)
         return self._scaled(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
