@@ -60,18 +60,19 @@ class BreakpointCache:
         self._minimum = minimum
         self._strategy = strategy
         self._lifetime_s = lifetime_s
-        self._expires: dict[int, float] = {}
+        self._entries: dict[int, dict[int, float]] = {}
+        """By position and identity of a prefix, until when it is alive: a position without any is soon passed."""
         self.step = 1
 
     def forked(self) -> BreakpointCache:
         """Return a cache with the same entries that goes its own way from here."""
         fork = copy(self)
-        fork._expires = self._expires.copy()
+        fork._entries = {position: entries.copy() for position, entries in self._entries.items()}
         return fork
 
     def forget(self) -> None:
         """Lose every entry: providers do, now and then."""
-        self._expires.clear()
+        self._entries.clear()
 
     def holds(self, split: Split, total: int) -> int:
         """Tokens that a request with the same beginning could read: up to the last mark."""
@@ -88,29 +89,32 @@ class BreakpointCache:
         cached = max([read, *(rendering.tokens[mark] for mark in marks)])
         if commit:
             for position in [*marks, *([hit] if hit >= 0 else [])]:
-                self._expires[rendering.prefixes.identity(position)] = now_s + self._lifetime_s
+                entries = self._entries.setdefault(position, {})
+                entries[rendering.prefixes.identity(position)] = now_s + self._lifetime_s
         return Split(read, cached - read, rendering.total - cached)
 
     def _look_back(self, rendering: Rendering, mark: int, now_s: float) -> int:
         """Return the newest position within reach of a mark that is a live entry, or -1."""
+        items, entries, lookback = rendering.items, self._entries, self._rule.lookback
         steps = known = 0
-        position = mark
-        while position >= 0 and steps < self._rule.lookback and known < self._rule.readable:
-            expires = self._expires.get(rendering.prefixes.identity(position))
-            if expires is not None:
-                if expires >= now_s:
-                    return position
-                known += 1
-            steps += not (position - 1 > HEAD_POSITIONS and _same_run(rendering, position - 1))
-            position -= 1
+        for position in range(mark, -1, -1):
+            if position in entries:
+                expires = entries[position].get(rendering.prefixes.identity(position))
+                if expires is not None:
+                    if expires >= now_s:
+                        return position
+                    known += 1
+            # The item here, if it isn't the first, and the one behind it: both calls, or both results, are one step.
+            here = position - 1 - HEAD_POSITIONS
+            same_run = 0 < here < len(items) - 1 and items[here].kind == items[here + 1].kind in RUNS
+            steps += not same_run
+            if steps >= lookback or known >= self._rule.readable:
+                break
         return -1
 
 
-def _same_run(rendering: Rendering, position: int) -> bool:
-    """Whether the item at a position and the one after it are both calls or both results."""
-    items = rendering.items
-    here = position - HEAD_POSITIONS
-    return here + 1 < len(items) and items[here].kind == items[here + 1].kind and items[here].kind.startswith("tool")
+RUNS = ("tool_call", "tool_result")
+"""Of these, neighbours of one kind are one position to who looks back."""
 
 
 def marked_positions(rendering: Rendering, strategy: Breakpoints) -> list[int]:

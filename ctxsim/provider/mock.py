@@ -162,8 +162,10 @@ class MockLLM:
         """
         cause = self._cause()
         split, cost = self.charge(output_tokens)
-        readable = min(self._held, self.rendering.tokens_before(new_from))
-        rewritten = max(0, readable - readable % self._cache.step - split.read)
+        rewritten = 0
+        if split.read < self._held:
+            readable = min(self._held, self.rendering.tokens_before(new_from))
+            rewritten = max(0, readable - readable % self._cache.step - split.read)
         self._held = self._cache.holds(split, self.rendering.total)
         self._note_demand(split)
         return Bill(split, cost, rewritten, cause)

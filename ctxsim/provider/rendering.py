@@ -152,8 +152,11 @@ class Rendering:
         there = difference(self.items, items, min(changed_from, len(items)))
         start, grown = there.start, there.after + len(self.items) - there.before
         others = there.others(self.items, items)
-        # Two items behind another one stand behind others than before.
-        behind = {at + 1 for at in others}.union(at + 2 for at in others).union((there.after, there.after + 1))
+        # Two items behind one of another shape, or where more or fewer stand, stand behind others than before.
+        behind = {there.after, there.after + 1} if there.before != there.after else set[int]()
+        for at in others:
+            if there.before != there.after or not _same_shape(self.items[at], items[at]):
+                behind |= {at + 1, at + 2}
         self._change_from(HEAD_POSITIONS + start)
         self.items[start:] = items[start:grown]
         own = self.prefixes.own
@@ -175,7 +178,7 @@ class Rendering:
             known = memo.get(item.place)
             if known is None:
                 break
-            if known[0] is item and known[1] is last and known[2] is before:
+            if known[0] is item and _same_shape(known[1], last) and _same_shape(known[2], before):
                 return known[3], known[4]
         known = memo[item.place] = (item, last, before, *self._render(item, last, before))
         return known[3], known[4]
@@ -220,3 +223,10 @@ class Rendering:
     def tokens_before(self, order: int) -> int:
         """Tokens of the head and of all items whose place in the recording is before `order`."""
         return self.tokens[HEAD_POSITIONS - 1 + bisect_left(self.items, order, key=lambda item: item.order)]
+
+
+def _same_shape(this: Item | None, that: Item | None) -> bool:
+    """Whether what is rendered behind two items is the same: it goes by their message and kind alone."""
+    return this is that or (
+        this is not None and that is not None and this.message == that.message and this.kind == that.kind
+    )
