@@ -21,15 +21,16 @@ def call_row(
     sent: Sent, transcript: str, policy: str, tokens_full: int | None, counts: Counts, counter: Counter
 ) -> CallRow:
     """Return the row of one call. `tokens_full` is what keep-all sends; None for keep-all itself."""
-    split, cost = sent.bill.split, sent.bill.cost
-    summaries = sent.tally.summaries
+    bill, verdict, asked = sent.bill, sent.verdict, sent.tally.summaries
+    split, cost = bill.split, bill.cost
+    usage = sent.recorded.usage
     edited, dropped, removed = edits_of(sent, counter)
     return CallRow(
         transcript=transcript,
         policy=policy,
         call=sent.call,
-        status=sent.status,
-        reason=sent.reason,
+        status=verdict.status,
+        reason=verdict.reason,
         attempts=sent.attempts,
         tokens_full=sent.tokens_sent if tokens_full is None else tokens_full,
         tokens_sent=sent.tokens_sent,
@@ -39,25 +40,25 @@ def call_row(
         tokens_cache_read=split.read,
         tokens_cache_write=split.write,
         tokens_uncached=split.uncached,
-        tokens_rewritten=sent.bill.tokens_rewritten,
-        cache_break=sent.cache_break,
+        tokens_rewritten=bill.tokens_rewritten,
+        cache_break=sent.cache_break if bill.tokens_rewritten else "",
         tokens_output=sent.tokens_output,
-        cost_usd=_usd(sent.cost_usd),
+        cost_usd=_usd(sent.cost_usd if asked or cost is None else cost.total),
         cost_read_usd=_usd(cost.read) if cost else None,
         cost_write_usd=_usd(cost.write) if cost else None,
         cost_uncached_usd=_usd(cost.uncached) if cost else None,
         cost_output_usd=_usd(cost.output) if cost else None,
-        cost_summary_usd=_usd(sent.cost_summary_usd),
-        cost_recorded_usd=sent.recorded.usage.cost_usd if sent.recorded.usage else None,
+        cost_summary_usd=_usd(sent.cost_summary_usd) if cost else None,
+        cost_recorded_usd=usage.cost_usd if usage else None,
         http_429=sent.http_429,
         wait_s=round(sent.wait_s, 6),
         compactions=sent.compactions,
         items_edited=edited,
         items_dropped=dropped,
         tokens_removed=removed,
-        summary_calls=len(summaries),
-        tokens_summary_in=sum(one.tokens_in for one in summaries),
-        tokens_summary_out=sum(one.tokens_out for one in summaries),
+        summary_calls=len(asked),
+        tokens_summary_in=sum([one.tokens_in for one in asked]),
+        tokens_summary_out=sum([one.tokens_out for one in asked]),
         refs_needed_strict=counts.refs_needed_strict,
         refs_kept_strict=counts.refs_kept_strict,
         refs_needed_values=counts.refs_needed_values,
@@ -110,9 +111,15 @@ def edits_of(sent: Sent, counter: Counter) -> Edits:
     """Return what policies did to the view on the way to a request."""
     if not sent.tally.edits:
         return NO_EDITS
-    edits = [made.edit for made in sent.tally.edits]
-    edited, dropped = (sum(edit.action == action for edit in edits) for action in ("edited", "dropped"))
-    return Edits(edited, dropped, -sum(added(edit, counter) for edit in edits))
+    edited = dropped = joined = 0
+    for made in sent.tally.edits:
+        edit = made.edit
+        joined += added(edit, counter)
+        if edit.after is None:
+            dropped += 1
+        elif edit.before is not None:
+            edited += 1
+    return Edits(edited, dropped, -joined)
 
 
 NO_EDITS = Edits(0, 0, 0)
@@ -143,4 +150,4 @@ def shown(text: str) -> str:
 
 def _usd(value: float | None) -> float | None:
     """Dollars to a hundred-millionth of a cent, so that sums in another order print the same."""
-    return None if value is None else round(value, 10)
+    return round(value, 10) if value else value
