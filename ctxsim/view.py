@@ -114,6 +114,9 @@ class Sizes:
         return found[1]
 
 
+_order = attrgetter("order")
+
+
 class View(Sequence[Item]):
     """Items in recorded order; synthetic ones may stand anywhere.
 
@@ -172,47 +175,70 @@ class View(Sequence[Item]):
         Other messages (user texts, summaries) are groups of their own.
         """
         groups: list[list[Item]] = []
-        for message in self.messages():
-            answers = groups and message[0].kind == "tool_result"
-            if answers and any(item.kind == "tool_call" for item in groups[-1]):
-                groups[-1].extend(message)
-            else:
-                groups.append(message)
+        message, asks = None, False
+        for item in self:
+            if item.message != message or not groups:
+                message = item.message
+                if not (asks and item.kind == "tool_result"):
+                    groups.append([])
+                    asks = False
+            groups[-1].append(item)
+            asks = asks or item.kind == "tool_call"
         return groups
+
+    def exchange(self, position: int) -> list[Item]:
+        """Return the one of `exchanges` that the item at a position is in."""
+        items, at = self._items, position if position >= 0 else position + self._length
+        # All messages behind this one, up to the position, begin with a result.
+        start = at
+        while start > 0 and (items[start - 1].message == items[start].message or items[start].kind == "tool_result"):
+            start -= 1
+        end, asks = start + 1, items[start].kind == "tool_call"
+        while end < self._length:
+            item = items[end]
+            if item.message != items[end - 1].message and not (asks and item.kind == "tool_result"):
+                if end > at:
+                    break
+                start = end
+            asks = asks or item.kind == "tool_call"
+            end += 1
+        return items[start:end]
 
     def position(self, place: int) -> int:
         """Return where the item of that place stands. Raises ContractError if it isn't in the view."""
+        found = self._position(place)
+        if found is None:
+            raise ContractError(f"item {place} is not in the view: it was dropped, or has not been sent yet")
+        return found
+
+    def _position(self, place: int) -> int | None:
         if place < 0:
-            for position, item in enumerate(self):
-                if item.place == place:
-                    return position
-            raise ContractError(f"no item {place} in the view")
-        position = bisect_left(self._items, place, 0, self._length, key=lambda item: item.order)
+            return next((position for position, item in enumerate(self) if item.place == place), None)
+        position = bisect_left(self._items, place, 0, self._length, key=_order)
         while position < self._length and self._items[position].order == place:
             if self._items[position].place == place:
                 return position
             position += 1
-        raise ContractError(f"item {place} is not in the view: it was dropped, or has not been sent yet")
+        return None
 
     def find(self, place: int) -> Item | None:
         """Return the item of that place; None if it isn't in the view."""
-        try:
-            return self[self.position(place)]
-        except ContractError:
-            return None
+        position = self._position(place)
+        return None if position is None else self._items[position]
 
     def partners(self, places: Iterable[int]) -> set[int]:
         """Return these places together with the calls and results that they must stay with.
 
         A result goes with its call and a call with all other calls of its response, whose results go with them.
         """
-        wanted = set(places)
         found: set[int] = set()
-        for exchange in self.exchanges():
-            members = {item.place for item in exchange}
-            if members & wanted:
-                found |= members if any(item.kind == "tool_call" for item in exchange) else members & wanted
-        return found | wanted
+        for place in places:
+            position = None if place in found else self._position(place)
+            found.add(place)
+            exchange = self.exchange(position) if position is not None else []
+            if any(item.kind == "tool_call" for item in exchange):
+                found.update(item.place for item in exchange)
+        return found
 
     # editing
 
@@ -250,7 +276,7 @@ class View(Sequence[Item]):
             at=at,
             sources=tuple(sorted(sources)),
         )
-        position = bisect_left(self._items, at, 0, self._length, key=lambda item: item.order)
+        position = bisect_left(self._items, at, 0, self._length, key=_order)
         while position < self._length and self._items[position].order == at and self._items[position].synthetic:
             position += 1
         items = self._items[: self._length]

@@ -12,7 +12,7 @@ from strategies import transcripts
 
 from ctxsim.errors import ContractError
 from ctxsim.policies import Policy
-from ctxsim.transcript import Transcript
+from ctxsim.transcript import Item, Transcript
 from ctxsim.view import NEAR, View, difference
 
 
@@ -123,6 +123,26 @@ def test_exchanges_and_partners() -> None:
     assert [[item.place for item in group] for group in view.exchanges()] == [[0], [1, 2], [3, 4], [5]]
     assert view.partners([2]) == {1, 2}
     assert view.partners([0, 3]) == {0, 3, 4}
+
+
+@settings(max_examples=100)
+@given(transcripts(), st.data())
+def test_the_exchange_at_a_position_is_one_of_the_exchanges(transcript: Transcript, data: st.DataObject) -> None:
+    view = grown(transcript)
+    # Orphans, and results behind results whose call has gone.
+    view = view.drop(data.draw(st.sets(st.sampled_from([item.place for item in view]), max_size=4)), "r")
+    groups: list[list[Item]] = []
+    for message in view.messages():
+        if groups and message[0].kind == "tool_result" and any(item.kind == "tool_call" for item in groups[-1]):
+            groups[-1].extend(message)
+        else:
+            groups.append(message)
+    assert view.exchanges() == groups
+    for group in groups:
+        for item in group:
+            assert view.exchange(view.position(item.place)) == group
+            asks = any(other.kind == "tool_call" for other in group)
+            assert view.partners([item.place]) == ({one.place for one in group} if asks else {item.place})
 
 
 def test_inserts_at_the_end_leave_room_for_what_comes() -> None:

@@ -15,7 +15,7 @@ class DropAll(Policy):
     def before_call(self, view: View) -> View:
         if not view:
             return view
-        kept = {item.place for item in view.exchanges()[-1]}
+        kept = {item.place for item in view.exchange(-1)}
         first = next((item.message for item in view if item.kind == "user"), None)
         old = [item.place for item in view if item.place not in kept and item.message != first]
         return view.drop(old, "floor: everything but the task and the newest exchange")

@@ -26,5 +26,5 @@ class Retry(Policy):
         if not view:
             return None
         oldest = view.partners([view[0].place])
-        newest = {item.place for item in view.exchanges()[-1]}
+        newest = {item.place for item in view.exchange(-1)}
         return None if oldest & newest else view.drop(oldest, "the provider refused: window exceeded")

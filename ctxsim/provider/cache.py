@@ -192,7 +192,7 @@ class PrefixCache:
         read = tokens - tokens % self._rule.step
         read = read if read >= self._minimum else 0
         if commit:
-            self._remember(rendering, now_s)
+            self._remember(rendering.prefixes, now_s)
         if self._rule.paid_writes and rendering.total >= self._minimum:
             return Split(read, rendering.total - read, 0)
         return Split(read, 0, rendering.total - read)
@@ -202,16 +202,11 @@ class PrefixCache:
 
     def _common(self, rendering: Rendering, shared: int, now_s: float) -> int:
         """Number of leading positions that some live earlier request had too."""
-        common = self._answered(rendering, shared)
-        if self._branches:
-            for position in range(shared, common + 1):
-                common = max(common, self._along(rendering.prefixes, position, now_s))
-        return common
-
-    def _answered(self, rendering: Rendering, shared: int) -> int:
-        """The same, with the response to the last request where that is all in this one and the cache keeps answers."""
-        goes_on = self._responses and 0 < shared == rendering.prefixes.remembered
-        return shared + (response_length(rendering.items, shared - HEAD_POSITIONS) if goes_on else 0)
+        prefixes, common = rendering.prefixes, shared
+        # A response to the last request, where the cache keeps those: all of that request must be there.
+        if self._responses and 0 < shared == prefixes.remembered:
+            common += response_length(rendering.items, shared - HEAD_POSITIONS)
+        return max(common, self._along(prefixes, shared, now_s)) if self._branches else common
 
     def _along(self, prefixes: Prefixes, position: int, now_s: float) -> int:
         """How far branches that are alive go along with a request that has left the last one at a position."""
@@ -229,13 +224,11 @@ class PrefixCache:
             return 0
         return self._shared(left.text, rendering.items[index].text)
 
-    def _remember(self, rendering: Rendering, now_s: float) -> None:
+    def _remember(self, prefixes: Prefixes, now_s: float) -> None:
         """What this request has is no branch any more, and what it no longer has is one."""
-        prefixes = rendering.prefixes
         shared, lost = prefixes.shared, prefixes.lost
         if self._branches:
-            for position in range(shared, self._answered(rendering, shared) + 1):
-                self._join(prefixes, position)
+            self._join(prefixes, shared)
         if lost:
             self._branches[prefixes.identity(shared, lost[0])] = _Branch(lost, self._last_s)
         while self._branches and not self._alive(self._branches[oldest := next(iter(self._branches))].at_s, now_s):
@@ -243,7 +236,7 @@ class PrefixCache:
         self._last_s = now_s
 
     def _join(self, prefixes: Prefixes, position: int) -> None:
-        """Of branches that begin at a position only what this request doesn't have remains one."""
+        """Of branches along which this request goes only what it doesn't have remains."""
         while position < len(prefixes.own):
             branch = self._branches.pop(prefixes.identity(position), None)
             if branch is None:

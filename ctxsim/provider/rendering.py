@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import lru_cache
 from itertools import accumulate
+from operator import attrgetter
 
 from ctxsim.provider.prefixes import Prefixes, same_length
 from ctxsim.provider.vendor import Framing
@@ -222,7 +223,7 @@ class Rendering:
 
     def tokens_before(self, order: int) -> int:
         """Tokens of the head and of all items whose place in the recording is before `order`."""
-        return self.tokens[HEAD_POSITIONS - 1 + bisect_left(self.items, order, key=lambda item: item.order)]
+        return self.tokens[HEAD_POSITIONS - 1 + bisect_left(self.items, order, key=attrgetter("order"))]
 
 
 def _same_shape(this: Item | None, that: Item | None) -> bool:

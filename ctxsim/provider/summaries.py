@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from ctxsim.transcript import Item
 
@@ -16,19 +17,21 @@ EMPTY = "The earlier part of the conversation was summarized."
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 _LINK, _ADDRESS, _PATH = r"https?://\S+", r"[\w.+-]+@[\w-]+\.[\w.]+", r"(?:[\w.-]*/)+[\w.-]+"
-_REST = r"\b[\w-]*\d[\w-]{3,}\b|\b\w+[._]\w+\b"
-# Links and paths need a slash, addresses an at sign: most lines are searched for neither.
-_IDENTIFIERS = {
-    (False, False): re.compile(_REST),
-    (True, False): re.compile(f"{_ADDRESS}|{_REST}"),
-    (False, True): re.compile(f"{_LINK}|{_PATH}|{_REST}"),
-    (True, True): re.compile(f"{_LINK}|{_ADDRESS}|{_PATH}|{_REST}"),
-}
+_NUMBERED, _NAME = r"\b[\w-]*\d[\w-]{3,}\b", r"\b\w+[._]\w+\b"
+_DIGIT = re.compile(r"\d")
+
+
+@cache
+def _pattern(at: bool, slash: bool, digit: bool, dot: bool) -> re.Pattern[str]:
+    """What to search for in a text with these characters: most lines have none of them, and none of that."""
+    wanted = {_LINK: slash, _ADDRESS: at, _PATH: slash, _NUMBERED: digit, _NAME: dot}
+    return re.compile("|".join(part for part, possible in wanted.items() if possible))
 
 
 def identifiers(text: str) -> list[str]:
     """Return the links, addresses, paths, numbers and dotted names in a text, in order."""
-    return _IDENTIFIERS["@" in text, "/" in text].findall(text)
+    has = "@" in text, "/" in text, _DIGIT.search(text) is not None, "." in text or "_" in text
+    return _pattern(*has).findall(text) if any(has) else []
 
 
 def empty(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
