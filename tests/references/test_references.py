@@ -227,6 +227,15 @@ def test_quotations() -> None:
     assert [need.detector for need in counts.lost] == ["loose"]
 
 
+def test_what_was_edited_twice_for_one_request_is_back_for_the_next() -> None:
+    used = ("assistant", "order_12")
+    chatted = chat(TASK, ASK, ("tool_result", "order_12"), ASK, ("tool_result", ""), used, ("user", "and?"), used)
+    twice = sent(chatted, 3).rewrite({2: "cut"}, "r").rewrite({2: "gone"}, "r")
+    survival = Survival(prepare(chatted))
+    assert survival.call(3, [Made("before_call", edit, lasting=False) for edit in twice.edits]).refs_kept_strict == 0
+    assert survival.gone == set() and survival.changed == {}
+
+
 def test_a_summary_keeps_what_it_holds() -> None:
     chatted = chat(TASK, ASK, ("tool_result", "order_12 5678"), ASK, ("tool_result", ""), ("assistant", "order_12 5678"))  # fmt: skip # noqa: E501
     view = sent(chatted, 3).drop([1, 2], "r").insert("It was order 5678.", 1, "r", "summary", [1, 2])
