@@ -82,11 +82,11 @@ class BreakpointCache:
         """Return the request's tokens by class; with `commit` the cache remembers the request."""
         chosen = marked_positions(rendering, self._strategy)[-self._rule.max_breakpoints :]
         if self._rule.implicit:
-            chosen = sorted({*chosen, len(rendering.tokens) - 1})
-        marks = [mark for mark in chosen if rendering.tokens[mark] >= self._minimum]
+            chosen = sorted({*chosen, rendering.length - 1})
+        marks = [mark for mark in chosen if rendering.tokens_to(mark) >= self._minimum]
         hit = next((found for mark in reversed(marks) if (found := self._look_back(rendering, mark, now_s)) >= 0), -1)
-        read = rendering.tokens[hit] if hit >= 0 else 0
-        cached = max([read, *(rendering.tokens[mark] for mark in marks)])
+        read = rendering.tokens_to(hit) if hit >= 0 else 0
+        cached = max([read, *map(rendering.tokens_to, marks)])
         if commit:
             for position in [*marks, *([hit] if hit >= 0 else [])]:
                 entries = self._entries.setdefault(position, {})
@@ -123,7 +123,7 @@ def marked_positions(rendering: Rendering, strategy: Breakpoints) -> list[int]:
     `last-two-user`: system prompt and the last two user or tool messages (Cline, Roo, OpenHands). `system-tools-last`:
     tools, system prompt and the last message (Claude Code's SDK). `automatic`: the end of the request.
     """
-    last = len(rendering.tokens) - 1
+    last = rendering.length - 1
     match strategy:
         case "none":
             return []
@@ -186,7 +186,7 @@ class PrefixCache:
         """Return the request's tokens by class; with `commit` the cache remembers the request."""
         shared = rendering.prefixes.shared if self._alive(self._last_s, now_s) else 0
         common = self._common(rendering, shared, now_s)
-        tokens = rendering.tokens[common - 1] if common else 0
+        tokens = rendering.tokens_to(common - 1) if common else 0
         if self._rule.partial_items and common and common == shared:
             tokens += self._inside(rendering, shared)
         read = tokens - tokens % self._rule.step

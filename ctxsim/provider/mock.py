@@ -111,9 +111,11 @@ class MockLLM:
         self.head = head
         self.rendering.with_head(head)
 
-    def ask(self, view: Sequence[Item], changed_from: int) -> int:
-        """Take a request and return its tokens. Items before `changed_from` are those of the request before."""
-        return self.rendering.follow(view, changed_from)
+    def ask(self, view: Sequence[Item], changed_from: int, texts_at: Iterable[int] | None = None) -> int:
+        """Take a request and return its tokens. Items before `changed_from` are those of the request before; so are all
+        others up to its end, but for texts at the positions `texts_at`, if they are known.
+        """
+        return self.rendering.follow(view, changed_from, texts_at)
 
     def judge(self, view: Sequence[Item], tokens: int, reshaped_from: int) -> Verdict:
         """Return the verdict on the request asked last: pairs first, then the window, then the rate limit.

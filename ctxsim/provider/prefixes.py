@@ -7,39 +7,50 @@ from copy import copy
 from operator import eq
 
 BLOCK = 64
-"""Positions whose identities are made at once, and kept: an edit makes again those from its own block on."""
+"""Positions whose hash is made at once, and kept: an edit makes again that of its own block, or of those behind it."""
 
 
 class Prefixes:
     """The positions of a growing, edited request, each by a hash of its own; it remembers the request billed last."""
 
-    __slots__ = ("_blocks", "_lost", "known", "own")
+    __slots__ = ("_blocks", "_lost", "_other", "known", "own")
 
     def __init__(self, own: Iterable[int]) -> None:
         self.own = list(own)
-        self._blocks = [0]
-        """By number of whole blocks, the identity of all that is in them."""
+        self._blocks: list[int | None] = []
+        """By whole block, its hash, if it has been asked for."""
         self.known = 0
-        """Positions before this one are still those of the remembered request; from there on it is another."""
+        """Positions before this one are those of the remembered request, but for a few others."""
+        self._other: dict[int, int] = {}
+        """What that one had at them."""
         self._lost: list[int] = []
         """What that one had from there on."""
 
     def forked(self) -> Prefixes:
         """Return the same positions with the same memory, to go their own way."""
         fork = copy(self)
-        fork.own, fork._blocks = self.own[:], self._blocks[:]
+        fork.own, fork._blocks, fork._other = self.own[:], self._blocks[:], self._other.copy()
         return fork
+
+    def replace(self, position: int, own: int) -> None:
+        """Put something else at one position."""
+        if position < self.known:
+            self._other.setdefault(position, self.own[position])
+        self.own[position] = own
+        if position < len(self._blocks) * BLOCK:
+            self._blocks[position // BLOCK] = None
 
     def change_from(self, start: int) -> None:
         """Take note that from a position on something else is going to stand, before it does."""
         if start < self.known:
-            self._lost = self.own[start : self.known] + self._lost
+            self._lost = [*self._had(start, self.known), *self._lost]
+            self._other = {position: own for position, own in self._other.items() if position < start}
             self.known = start
-        del self._blocks[start // BLOCK + 1 :]
+        del self._blocks[start // BLOCK :]
 
     def remember(self) -> None:
         """This request is the one to compare the next with."""
-        self.known, self._lost = len(self.own), []
+        self.known, self._other, self._lost = len(self.own), {}, []
 
     @property
     def remembered(self) -> int:
@@ -49,21 +60,38 @@ class Prefixes:
     @property
     def shared(self) -> int:
         """How many leading positions this request has in common with the remembered one."""
+        others = [position for position, own in self._other.items() if self.own[position] != own]
+        if others:
+            return min(others)
         return self.known + (same_length(self.own[self.known :], self._lost) if self._lost else 0)
 
     @property
     def lost(self) -> list[int]:
         """What the remembered request had from the first position on that isn't shared."""
-        return self._lost[self.shared - self.known :]
+        shared = self.shared
+        return (
+            self._lost[shared - self.known :] if shared >= self.known else [*self._had(shared, self.known), *self._lost]
+        )
+
+    def _had(self, start: int, end: int) -> list[int]:
+        """What the remembered request had at some positions before `known`."""
+        had = self.own[start:end]
+        for position, own in self._other.items():
+            if start <= position < end:
+                had[position - start] = own
+        return had
 
     def identity(self, position: int, instead: int | None = None) -> int:
         """Return what stands for positions 0 up to this one, all of them; `instead`: if that stood at this one."""
-        blocks, whole = self._blocks, position // BLOCK
-        while len(blocks) <= whole:
-            start = (len(blocks) - 1) * BLOCK
-            blocks.append(hash((blocks[-1], *self.own[start : start + BLOCK])))
-        inside = self.own[whole * BLOCK : position]
-        return hash((blocks[whole], *inside, self.own[position] if instead is None else instead))
+        whole = position // BLOCK
+        blocks = self._blocks
+        blocks += [None] * (whole - len(blocks))
+        if None in blocks:
+            for number, block in enumerate(blocks):
+                if block is None:
+                    blocks[number] = hash(tuple(self.own[number * BLOCK : (number + 1) * BLOCK]))
+        own = self.own[position] if instead is None else instead
+        return hash((*blocks[:whole], *self.own[whole * BLOCK : position], own))
 
 
 def same_length(left: Sequence[int], right: Sequence[int]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import lru_cache
 from itertools import accumulate
@@ -44,8 +44,8 @@ Rendered = dict[int, tuple[Item, Item | None, Item | None, int, int]]
 class Rendering:
     """The last request. `follow` keeps what didn't change and renders the rest, so growth costs only the growth.
 
-    Position 0 is the tools, 1 the system prompt, 2 the first item. `tokens[n]` counts positions 0..n, framing included;
-    framing of a wire message is counted with its first item. `prefixes` tells which of them are those of the request
+    Position 0 is the tools, 1 the system prompt, 2 the first item. Framing of a wire message is counted with its first
+    item. `prefixes` tells which of them are those of the request
     billed last. `known`: what other requests of the same transcript have rendered under the same rules.
     """
 
@@ -70,9 +70,14 @@ class Rendering:
         self.items: list[Item] = []
         self._left: list[Item] = []
         """What the request billed last had from where the prefixes say that it is another."""
+        self._texts: dict[int, Item] = {}
+        """What it had at single positions before that."""
         self._tokens: list[int] = []
         """By item, its own."""
-        self.tokens = self._tokens_of_head()
+        self._upto = self._tokens_of_head()
+        """By position, the tokens up to it; behind an edit it ends, and goes on as far as somebody asks."""
+        self.total = self._upto[-1]
+        """Tokens of the whole request."""
         self.prefixes = Prefixes(self._hashes_of_head())
 
     def _tokens_of_head(self) -> list[int]:
@@ -91,8 +96,8 @@ class Rendering:
     def forked(self) -> Rendering:
         """Return a rendering of the same request that goes its own way from here; they know items together."""
         fork = copy(self)
-        fork.items, fork._tokens, fork.tokens = self.items[:], self._tokens[:], self.tokens[:]
-        fork.prefixes = self.prefixes.forked()
+        fork.items, fork._tokens, fork._upto = self.items[:], self._tokens[:], self._upto[:]
+        fork._texts, fork.prefixes = self._texts.copy(), self.prefixes.forked()
         return fork
 
     def with_head(self, head: Head) -> None:
@@ -103,51 +108,87 @@ class Rendering:
         own = self._hashes_of_head()
         self._change_from(same_length(self.prefixes.own, own))
         self.prefixes.own[:HEAD_POSITIONS] = own
-        self.tokens = self._tokens_of_head()
-        self.tokens += accumulate(self._tokens, initial=self.tokens.pop())
+        self._upto = self._tokens_of_head()
+        self.total = self._upto[-1] + sum(self._tokens)
 
     @property
-    def total(self) -> int:
-        """Tokens of the whole request."""
-        return self.tokens[-1]
+    def length(self) -> int:
+        """How many positions there are."""
+        return HEAD_POSITIONS + len(self.items)
+
+    @property
+    def tokens(self) -> Sequence[int]:
+        """By position, the tokens up to it, framing included."""
+        self.tokens_to(len(self.items) + HEAD_POSITIONS - 1, True)
+        return self._upto
+
+    def tokens_to(self, position: int, from_front: bool = False) -> int:
+        """Return the tokens up to a position, that one included; added up from the nearer side."""
+        upto = self._upto
+        if position >= len(upto):
+            behind = self._tokens[position + 1 - HEAD_POSITIONS :]
+            if not from_front and len(behind) < position - len(upto):
+                return self.total - sum(behind)
+            upto += accumulate(
+                self._tokens[len(upto) - HEAD_POSITIONS : position + 1 - HEAD_POSITIONS], initial=upto.pop()
+            )
+        return upto[position]
 
     def remember(self) -> None:
         """This request is billed: the next is compared with it."""
         self.prefixes.remember()
-        self._left = []
+        self._left, self._texts = [], {}
 
     def left_at(self, position: int) -> Item | None:
         """Return the item that the request billed last had at a position where this one is no longer the same."""
         at = position - max(HEAD_POSITIONS, self.prefixes.known)
-        return self._left[at] if 0 <= at < len(self._left) else None
+        return self._texts.get(position - HEAD_POSITIONS) if at < 0 else next(iter(self._left[at : at + 1]), None)
 
     def _change_from(self, position: int) -> None:
-        first = max(0, position - HEAD_POSITIONS)
-        known = self.prefixes.known - HEAD_POSITIONS
+        first, known = max(0, position - HEAD_POSITIONS), self.prefixes.known - HEAD_POSITIONS
         if first < known:
-            self._left = self.items[first:known] + self._left
+            left = self.items[first:known]
+            for at in [at for at in self._texts if at >= first]:
+                left[at - first] = self._texts.pop(at)
+            self._left = left + self._left
         self.prefixes.change_from(position)
 
-    def follow(self, items: Sequence[Item], changed_from: int) -> int:
+    def follow(self, items: Sequence[Item], changed_from: int, texts_at: Iterable[int] | None = None) -> int:
         """Become the rendering of these items, of which those before `changed_from` are the same; return its tokens.
 
-        Behind an edit only items that differ, by identity, or stand behind others are rendered again.
+        Behind an edit only items that differ, by identity, or stand behind others are rendered again. `texts_at`: the
+        only positions at which they may differ, and in their text alone, if that is known; more may stand at the end.
         """
-        if changed_from < len(self.items):
-            self._edit(items, changed_from)
-        else:
+        if changed_from >= len(self.items):
             self._grow(items[len(self.items) :])
+        elif texts_at is not None:
+            self._edit_texts(items, texts_at)
+        else:
+            self._edit(items, changed_from)
         return self.total
 
     def _grow(self, new: Sequence[Item]) -> None:
-        items, total = self.items, self.tokens[-1]
+        items = self.items
         for item in new:
             tokens, own = self._rendered(item, items[-1] if items else None, items[-2] if len(items) > 1 else None)
-            total += tokens
+            self.total += tokens
             items.append(item)
             self._tokens.append(tokens)
-            self.tokens.append(total)
             self.prefixes.own.append(own)
+
+    def _edit_texts(self, items: Sequence[Item], positions: Iterable[int]) -> None:
+        mine = self.items
+        for at in positions:
+            if at >= len(mine) or (item := items[at]) is mine[at]:
+                continue
+            tokens, own = self._rendered(item, mine[at - 1] if at else None, mine[at - 2] if at > 1 else None)
+            if HEAD_POSITIONS + at < self.prefixes.known:
+                self._texts.setdefault(at, mine[at])
+            self.total += tokens - self._tokens[at]
+            mine[at], self._tokens[at] = item, tokens
+            del self._upto[HEAD_POSITIONS + at :]
+            self.prefixes.replace(HEAD_POSITIONS + at, own)
+        self._grow(items[len(mine) :])
 
     def _edit(self, items: Sequence[Item], changed_from: int) -> None:
         there = difference(self.items, items, min(changed_from, len(items)))
@@ -170,8 +211,8 @@ class Rendering:
             self._tokens[at], own[HEAD_POSITIONS + at] = self._rendered(
                 mine[at], mine[at - 1] if at else None, mine[at - 2] if at > 1 else None
             )
-        del self.tokens[HEAD_POSITIONS + start :]
-        self.tokens += accumulate(self._tokens[start:], initial=self.tokens.pop())
+        del self._upto[HEAD_POSITIONS + start :]
+        self.total = self._upto[-1] + sum(self._tokens[len(self._upto) - HEAD_POSITIONS :])
         self._grow(items[grown:])
 
     def _rendered(self, item: Item, last: Item | None, before: Item | None) -> tuple[int, int]:
@@ -223,7 +264,7 @@ class Rendering:
 
     def tokens_before(self, order: int) -> int:
         """Tokens of the head and of all items whose place in the recording is before `order`."""
-        return self.tokens[HEAD_POSITIONS - 1 + bisect_left(self.items, order, key=attrgetter("order"))]
+        return self.tokens_to(HEAD_POSITIONS - 1 + bisect_left(self.items, order, key=attrgetter("order")))
 
 
 def _same_shape(this: Item | None, that: Item | None) -> bool:

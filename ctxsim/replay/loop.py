@@ -183,7 +183,7 @@ class Replay:
         """Return the request as sent last, its tokens, the verdict on it, and how many were sent."""
         moments, llm = self._moments, self._llm
         request = asked.view
-        tokens = llm.ask(request, moments.changed_from)
+        tokens = llm.ask(request, moments.changed_from, moments.texts_at)
         if asked.stop is not None:
             # Who gives up sends nothing: nothing is refused, waited for or taken from the bucket.
             llm.not_asked(moments.reshaped_from)
@@ -203,11 +203,12 @@ class Replay:
 
     def _shrink(self, view: View, tokens: int, message: str) -> tuple[View, int] | None:
         """After an overflow: the first policy's view that is really smaller, and its tokens; or None."""
-        for acted in self._moments.on_overflow(view, Overflow(message, self._provider.window)):
-            smaller = self._llm.ask(acted, self._moments.changed_from)
+        moments = self._moments
+        for acted in moments.on_overflow(view, Overflow(message, self._provider.window)):
+            smaller = self._llm.ask(acted, moments.changed_from, moments.texts_at)
             if smaller < tokens:
                 return acted, smaller
-            self._llm.ask(view, self._moments.changed_from)
+            self._llm.ask(view, moments.changed_from, moments.texts_at)
         return None
 
     def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:

@@ -55,6 +55,8 @@ class Moments:
         """Whether any policy has edited anything: until then every request is keep-all's."""
         self.changed_from = 0
         """From which position on the next request differs from the last one."""
+        self.texts_at: set[int] | None = set()
+        """The positions up to the last request's end at which it has other texts, if it has no other items."""
         self.reshaped_from = 0
         """From which on it has other items, not only other texts."""
         self.cause = ""
@@ -135,6 +137,7 @@ class Moments:
         """Yield each policy's answer to a refusal, as long as the last one was not taken: it is then as if not made."""
         for link in self.links:
             edits, known = len(self.tally.edits), (self.changed_from, self.reshaped_from, self.cause)
+            texts_at = None if self.texts_at is None else self.texts_at.copy()
             acted = self._act(link, "on_overflow", view, self._lasting, error)
             if isinstance(acted, Stop):
                 raise ContractError(f"{link.label}: on_overflow returns a view or None; only before_call may stop")
@@ -142,6 +145,7 @@ class Moments:
                 continue
             yield acted
             self.changed_from, self.reshaped_from, self.cause = known
+            self.texts_at = texts_at
             del self.tally.edits[edits:]
             self.tally.compactions -= 1
 
@@ -167,6 +171,7 @@ class Moments:
         stays = request is self.view
         self.changed_from = whole if stays else min(self.changed_from, whole)
         self.reshaped_from = whole if stays else min(self.reshaped_from, whole)
+        self.texts_at = set() if stays else self.texts_at
         return changed
 
     def close(self) -> None:
@@ -205,6 +210,10 @@ class Moments:
     def _changed(self, edits: Sequence[Edit]) -> None:
         reshaped = [edit.position for edit in edits if edit.before is None or edit.after is None]
         self.reshaped_from = min(self.reshaped_from, *reshaped) if reshaped else self.reshaped_from
+        if reshaped:
+            self.texts_at = None
+        elif self.texts_at is not None:
+            self.texts_at.update(edit.position for edit in edits)
         first = min(edits, key=lambda edit: edit.position)
         if first.position < self.changed_from:
             self.changed_from = first.position

@@ -27,13 +27,18 @@ def common(left: list[int], right: list[int]) -> int:
 
 
 @settings(max_examples=200)
-@given(st.lists(st.tuples(st.integers(0, 8), SHORT, st.booleans()), max_size=12))
-def test_what_is_shared_and_lost_is_told_of_the_remembered_request(steps: list[tuple[int, list[int], bool]]) -> None:
+@given(st.lists(st.tuples(st.integers(0, 8), SHORT, st.integers(0, 2), st.booleans()), max_size=12))
+def test_what_is_shared_and_lost_is_told_of_the_remembered_request(
+    steps: list[tuple[int, list[int], int, bool]],
+) -> None:
     prefixes, remembered = Prefixes([7, 8]), list[int]()
-    for start, tail, billed in steps:
-        start = min(start, len(prefixes.own))
-        prefixes.change_from(start)
-        prefixes.own[start:] = tail
+    for start, tail, own, billed in steps:
+        if start < len(prefixes.own) and len(tail) < 3:
+            prefixes.replace(start, own)
+        else:
+            start = min(start, len(prefixes.own))
+            prefixes.change_from(start)
+            prefixes.own[start:] = tail
         shared = common(prefixes.own, remembered)
         assert (prefixes.shared, prefixes.remembered, prefixes.lost) == (shared, len(remembered), remembered[shared:])
         if billed:
@@ -42,14 +47,17 @@ def test_what_is_shared_and_lost_is_told_of_the_remembered_request(steps: list[t
 
 
 @settings(max_examples=50)
-@given(st.integers(0, 3 * BLOCK), st.integers(0, 3 * BLOCK), st.integers(0, 3 * BLOCK))
-def test_an_identity_is_that_of_all_positions_up_to_it(length: int, changed: int, asked: int) -> None:
+@given(st.integers(0, 3 * BLOCK), st.integers(0, 3 * BLOCK), st.integers(0, 3 * BLOCK), st.booleans())
+def test_an_identity_is_that_of_all_positions_up_to_it(length: int, changed: int, asked: int, alone: bool) -> None:
     asked = min(asked, length)
     edited = Prefixes(range(length + 1))
     before = edited.identity(asked)
     changed = min(changed, length)
-    edited.change_from(changed)
-    edited.own[changed] = -1
+    if alone:
+        edited.replace(changed, -1)
+    else:
+        edited.change_from(changed)
+        edited.own[changed] = -1
     anew = Prefixes(edited.own)
     assert edited.identity(asked) == anew.identity(asked)
     assert (edited.identity(asked) == before) == (changed > asked)

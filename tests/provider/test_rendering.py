@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import transcripts
 
-from ctxsim.provider.rendering import Rendering
+from ctxsim.provider.rendering import HEAD_POSITIONS, Rendering
 from ctxsim.provider.vendor import load_vendor
 from ctxsim.tokenizers import open_tokenizer
 from ctxsim.tokenizers.counter import Counter
@@ -25,7 +25,7 @@ def test_following_edits_is_rendering_anew(
     counter = Counter(open_tokenizer("o200k_base"))
     framing = load_vendor(vendor).framing
     following = Rendering(transcript.head, model, framing, counter.item, counter.text)
-    view, shared = View(counter.item), 0
+    view, shared, billed = View(counter.item), 0, list[Item]()
     joining = list(transcript.items)
     while joining:
         for _ in range(data.draw(st.integers(1, len(joining)))):
@@ -38,15 +38,23 @@ def test_following_edits_is_rendering_anew(
                 view = view.insert("note", data.draw(st.integers(0, len(transcript.items))), "r", sources=chosen)
             case _:
                 view = view.rewrite(dict.fromkeys(chosen, data.draw(st.sampled_from(["new", "newer"]))), "r")
-        following.follow(view, min([shared, *(edit.position for edit in view.edits)]))
+        texts = all(edit.action == "edited" for edit in view.edits)
+        at = [edit.position for edit in view.edits] if texts and data.draw(st.booleans()) else None
+        following.follow(view, min([shared, *(edit.position for edit in view.edits)]), at)
+        if data.draw(st.booleans()):
+            following.remember()
+            billed = list(view)
+        some = data.draw(st.integers(0, following.length - 1))
+        part = following.tokens_to(some)
         view, shared = view.settled(), len(view)
         anew = Rendering(transcript.head, model, framing, counter.item, counter.text)
         anew.follow(view, 0)
-        assert (following.tokens, following.prefixes.own, following.items) == (
-            anew.tokens,
-            anew.prefixes.own,
-            list(view),
-        )
+        assert (part, following.total) == (anew.tokens[some], anew.total)
+        assert (following.tokens, following.prefixes.own) == (anew.tokens, anew.prefixes.own)
+        assert following.items == list(view)
+        left = following.prefixes.shared
+        if HEAD_POSITIONS <= left < following.prefixes.remembered:
+            assert following.left_at(left) is billed[left - HEAD_POSITIONS]
 
 
 def test_what_stands_two_items_behind_another_one_is_rendered_again() -> None:
@@ -69,3 +77,16 @@ def test_what_stands_two_items_behind_another_one_is_rendered_again() -> None:
     followed, anew = rendered([*calls, user], other), rendered(other)
     assert rendered(calls).tokens[-1] - rendered(calls[:2]).tokens[-1] == anew.tokens[4] - anew.tokens[3] - 7
     assert (followed.tokens, followed.prefixes.own) == (anew.tokens, anew.prefixes.own)
+
+
+def test_what_the_last_request_had_is_told_through_several_edits() -> None:
+    counter = Counter(open_tokenizer("o200k_base"))
+    first, second, third = (Item("user", place, place, f"text {place}") for place in range(3))
+    rendering = Rendering(Head(), "", load_vendor("none").framing, counter.item, counter.text)
+    rendering.follow([first, second, third], 0)
+    rendering.remember()
+    rendering.follow([first, other := second.with_text("other"), third], 1, [1])
+    assert (rendering.prefixes.shared, rendering.left_at(HEAD_POSITIONS + 1)) == (HEAD_POSITIONS + 1, second)
+    rendering.follow([first, Item("note", -1, -1, "note"), other, third], 1)
+    assert (rendering.prefixes.shared, rendering.left_at(HEAD_POSITIONS + 1)) == (HEAD_POSITIONS + 1, second)
+    assert rendering.left_at(HEAD_POSITIONS + 2) is third
