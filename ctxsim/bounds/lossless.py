@@ -9,9 +9,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ctxsim.bounds.requests import Step
 from ctxsim.bounds.schedule import Dead, KeepOrBreak, best_times
 from ctxsim.bounds.search import Search
-from ctxsim.bounds.walk import Step, Walk
+from ctxsim.bounds.walk import Walk
 from ctxsim.provider import Provider
 from ctxsim.provider.vendor import load_vendor
 from ctxsim.references import References, first_sent

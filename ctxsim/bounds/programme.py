@@ -61,7 +61,7 @@ class Programme:
             key = (goal.call, goal.sources)
             together[key] = together.get(key, 0.0) + goal.weight
         self._goals = [Goal(call, weight, sources) for (call, sources), weight in together.items()]
-        self._bases: dict[float, Any] = {}
+        self._solved: dict[float, tuple[dict[tuple[int, int], float], float, Any] | None] = {}
         self._prices = {(one.source, call): price for one in keepings for call, price in one.steps}
         self._few = math.prod(len(one.steps) + 1 for one in keepings) <= FEW
 
@@ -77,7 +77,7 @@ class Programme:
             price, _, kept = min(choice for choice in self._choices if choice[1] >= survival - SLACK)
             return Point(price, price, dict(kept))
         # Unsolved, nothing is proven, and everything kept is what is known to do.
-        taken, bound = self._relaxed(survival) or (dict.fromkeys(self._prices, 1.0), 0.0)
+        taken, bound, _ = self._relaxed(survival) or (dict.fromkeys(self._prices, 1.0), 0.0, None)
         chosen: dict[int, int] = {}
         for (source, call), share in taken.items():
             if share > SLACK:
@@ -97,26 +97,21 @@ class Programme:
             found.append((price, sum(goal.weight for goal in met), tuple(kept.items())))
         return found
 
-    def _relaxed(self, survival: float) -> tuple[dict[tuple[int, int], float], float] | None:
-        """Return the share of each step and the bound; None if the solver fails."""
-        # From the solution of the next level above, whatever was asked before: the same answer in any order.
-        start = min((level for level in LEVELS if level > survival), default=None)
-        basis = None if start is None else self._basis(start)
-        solver = self._solver
-        solver.clearSolver()
-        if basis is not None:
-            solver.setBasis(basis)
-        if not self._solve(survival):
-            return None
-        shares = solver.getSolution().col_value[: len(self._prices)]
-        return dict(zip(self._prices, shares, strict=True)), solver.getObjectiveValue() * self._scale
-
-    def _basis(self, level: float) -> Any:
-        """The solver's basis at one of the levels; None if it fails there."""
-        if level not in self._bases:
-            solved = self._relaxed(level)
-            self._bases[level] = self._solver.getBasis() if solved else None
-        return self._bases[level]
+    def _relaxed(self, survival: float) -> tuple[dict[tuple[int, int], float], float, Any] | None:
+        """Return the share of each step, the bound, and the solver's basis there; None if the solver fails."""
+        if survival not in self._solved:
+            # From the solution of the next level above, whatever was asked before: the same answer in any order.
+            start = next((level for level in LEVELS if level > survival), None)
+            above = None if start is None else self._relaxed(start)
+            solver = self._solver
+            solver.clearSolver()
+            if above is not None:
+                solver.setBasis(above[2])
+            self._solved[survival] = None
+            if self._solve(survival):
+                shares = dict(zip(self._prices, solver.getSolution().col_value, strict=False))
+                self._solved[survival] = shares, solver.getObjectiveValue() * self._scale, solver.getBasis()
+        return self._solved[survival]
 
     def _solve(self, survival: float) -> bool:
         from highspy import HighsModelStatus

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, combinations
 
+from ctxsim.bounds.requests import Step
 from ctxsim.bounds.schedule import Dead
-from ctxsim.bounds.walk import Step, Walk
+from ctxsim.bounds.walk import Walk
 from ctxsim.provider import Provider
 from ctxsim.provider.cache import Split
 from ctxsim.provider.prices import Prices, cost_of
@@ -51,7 +52,7 @@ class Search:
     def offer(self, times: Mapping[int, int]) -> None:
         """Walk a schedule to its end and take it if it is cheaper."""
         clearing = {place: call for place, call in times.items() if call <= self._calls}
-        self._take(clearing, [0.0, *accumulate(step.usd for step in self._walk.steps(clearing, self._stub))])
+        self._take(clearing, [0.0, *accumulate(self._walk.usd(clearing, self._stub))])
 
     def run(self) -> None:
         """Look for a cheaper schedule, within the limit."""
@@ -101,9 +102,9 @@ class Search:
     def _priced(self, times: Times) -> list[float]:
         """What is paid by each call, from 0, up to where the schedule can't be cheaper any more."""
         paid = [0.0]
-        for number, step in enumerate(self._walk.steps(times, self._stub), 1):
+        for number, usd in enumerate(self._walk.usd(times, self._stub), 1):
             self._left -= 1
-            paid.append(paid[-1] + step.usd)
+            paid.append(paid[-1] + usd)
             if paid[-1] + self._rest[number + 1] > self.usd - CHEAPER:
                 break
         return paid

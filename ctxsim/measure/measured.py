@@ -93,7 +93,7 @@ class Basis:
     @cached_property
     def walk(self) -> Walk:
         """Schedules of clearings before this provider."""
-        return Walk(self.transcript, self.provider, self.counter)
+        return Walk(self.transcript, self.provider, self.counter, self.common.rendered)
 
     @cached_property
     def kept(self) -> list[Counts]:
