@@ -111,17 +111,13 @@ def cache_prices(transcript: Transcript, provider: Provider, counter: Counter, k
     cheaper = frozenset(
         n for n in range(1, len(rates)) if readable[n] < readable[n - 1] or break_price[n] < break_price[n - 1]
     )
-    ends = before[1:].tolist()
-    runs = _runs(transcript).tolist()
-
-    def break_at(number: int, position: int, behind: float, dead: float) -> float:
+    runs = _runs(transcript)
+    reach = [0.0] * len(rates)
+    if rule.kind == "breakpoints":
         # No entry is found beyond the lookback: the request is written from its first item on.
-        far = rule.kind == "breakpoints" and runs[calls[number - 1].start - 1] - runs[position] > rule.lookback
-        after = readable[number] - (dead if far else ends[position] + behind)
-        paid: float = max(0.0, after) * break_price[number]
-        return paid
-
-    return KeepOrBreak(keep, cheaper, break_at)
+        last = np.concatenate(([0], runs))[[call.start for call in calls]]
+        reach[1:] = (last - float(rule.lookback)).tolist()
+    return KeepOrBreak(keep, cheaper, break_price, readable, reach, before[1:].tolist(), runs.tolist())
 
 
 def _runs(transcript: Transcript) -> npt.NDArray[np.int64]:

@@ -8,7 +8,7 @@ the cut is cleared with it for nothing. Source of the recurrence: docs/reference
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -30,16 +30,37 @@ class Dead(msgspec.Struct, frozen=True):
 
 
 class KeepOrBreak(msgspec.Struct, frozen=True):
-    """What keeping and breaking cost. `keep[c]`: one dead token sent with call c of 1..T; index 0 is unused.
+    """What keeping and breaking cost. Lists by call go from 1 to T; their index 0 is unused.
 
-    `break_at(c, position, behind, dead)`: an edit of the item at a position before call c, without the tokens `behind`
-    it that are dead by then and go too; `dead` are all such tokens, wherever they stand. Before a call of `cheaper` it
-    may cost less than before the call ahead of it, before others only if something has died in between.
+    `keep[c]`: one dead token sent with call c. An edit before call c makes it write at `break_usd[c]` a token what it
+    could read: the first `readable[c]` tokens, but for the `ends[p]` up to and with the item that is edited, at p. One
+    of a run before `reach[c]` is out of reach: then all is written. Before a call of `cheaper` an edit may cost less
+    than before the call ahead of it, before others only if something has died in between.
     """
 
     keep: Floats
     cheaper: frozenset[int]
-    break_at: Callable[[int, int, float, float], float]
+    break_usd: Sequence[float]
+    readable: Sequence[float]
+    reach: Sequence[float]
+    ends: Sequence[float]
+    runs: Sequence[int]
+
+    def break_at(self, call: int, position: int, behind: float, dead: float) -> float:
+        """Return what the edit of an item before a call costs, without the tokens `behind` it that are dead by then and
+        go too; `dead` are all such tokens, wherever they stand.
+        """
+        stays = dead if self.runs[position] < self.reach[call] else self.ends[position] + behind
+        return max(0.0, self.readable[call] - stays) * self.break_usd[call]
+
+    def breaks(self, calls: Sequence[int], positions: Sequence[int], behind: Floats, dead: Floats) -> Floats:
+        """Return the same for all of several calls, by row, and positions. `behind` is by both, `dead` by call."""
+        usd, readable, reach = (
+            np.array([each[call] for call in calls])[:, None] for each in (self.break_usd, self.readable, self.reach)
+        )
+        ends, runs = (np.array([each[position] for position in positions]) for each in (self.ends, self.runs))
+        found: Floats = np.maximum(0.0, readable - np.where(runs < reach, dead[:, None], ends + behind)) * usd
+        return found
 
 
 class Schedule(NamedTuple):
@@ -66,14 +87,12 @@ def best_times(items: Sequence[Dead], prices: KeepOrBreak, steps: int = EXACT_ST
     return _exact(useful, prices, moments) if exact else _all_dead(useful, prices, moments)
 
 
-def _breaks(items: Sequence[Dead], prices: KeepOrBreak, call: int) -> list[float]:
-    """What an edit of each item before a call costs. The items are in order of position."""
-    dead = sum(item.saved for item in items if item.dies <= call)
-    behind, found = dead, []
-    for item in items:
-        behind -= item.saved if item.dies <= call else 0
-        found.append(prices.break_at(call, item.position, behind, dead))
-    return found
+def _breaks(items: Sequence[Dead], prices: KeepOrBreak, calls: Sequence[int]) -> Floats:
+    """What an edit before each call costs, of each item. The items are in order of position."""
+    dies = np.array([item.dies for item in items])
+    dead = np.where(dies <= np.array(calls)[:, None], [float(item.saved) for item in items], 0.0)
+    upto = np.cumsum(dead, axis=1)
+    return prices.breaks(calls, [item.position for item in items], upto[:, -1:] - upto, upto[:, -1])
 
 
 def _upto(prices: KeepOrBreak) -> Floats:
@@ -88,33 +107,35 @@ def _exact(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) -> Sc
     """
     end = len(moments) - 1
     number = {moment: at for at, moment in enumerate(moments)}
+    deaths = [number[item.dies] for item in items]
     upto = _upto(prices)[np.array(moments[1:]) - 1]
-    broken = np.array([_breaks(items, prices, moment) for moment in moments[1:-1]])
+    broken = _breaks(items, prices, moments[1:-1])
     best: Any = np.zeros((end + 1, end + 1))
-    choices = []
-    for column, item in reversed(list(enumerate(items))):
-        first = number[item.dies]
-        waiting = np.zeros(end + 1)
-        waiting[first:] = item.saved * (upto[first - 1 :] - upto[first - 1])
+    cutting, behind = [], []
+    for column in range(len(items) - 1, -1, -1):
+        first = deaths[column]
+        waiting = items[column].saved * (upto[first - 1 :] - upto[first - 1])
+        # What it takes to edit the item at each moment from its death on, and to wait for that.
+        cut = broken[first - 1 :, column] + waiting[:-1]
         new = best.copy()
-        choice = np.zeros((end + 1, end + 1), dtype=np.int32)
-        rows = slice(0, first)
-        new[rows, first:] += waiting[first:]
-        choice[rows, first:] = np.arange(first, end + 1)
+        new[:first, first:] += waiting
+        ahead = best[:first, first:end] + cut
         for e in range(first, end):
-            paid = best[rows, e : e + 1] + (broken[e - 1, column] + waiting[e]) + best[e, e + 1 :]
-            part = new[rows, e + 1 :]
-            better = paid < part - 1e-12
-            part[better] = paid[better]
-            choice[rows, e + 1 :][better] = e
-        choices.append(choice)
+            part = new[:first, e + 1 :]
+            np.minimum(part, ahead[:, e - first, None] + best[e, e + 1 :], out=part)
+        cutting.append((waiting, cut))
+        behind.append(best)
         best = new
     times: dict[int, int] = {}
     intervals = [(0, end)]
-    for item, choice in zip(items, reversed(choices), strict=True):
-        at = next(k for k, (t0, t1) in enumerate(intervals) if t0 < number[item.dies] <= t1)
+    for item, first, (waiting, cut), rest in zip(items, deaths, reversed(cutting), reversed(behind), strict=True):
+        at = next(k for k, (t0, t1) in enumerate(intervals) if t0 < first <= t1)
         t0, t1 = intervals[at]
-        when = int(choice[t0, t1])
+        when, least = t1, float(rest[t0, t1] + waiting[t1 - first])
+        split = rest[t0, first:t1] + cut[: t1 - first] + rest[first:t1, t1]
+        for e, paid in enumerate(split.tolist(), first):
+            if paid < least - 1e-12:
+                when, least = e, paid
         times[item.position] = moments[when]
         if when != t1:
             intervals[at : at + 1] = [(t0, when), (when, t1)]
@@ -150,16 +171,19 @@ def _all_dead(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) ->
         dying.setdefault(item.dies, []).append(number)
     gone = np.zeros(nothing + 1)
     died = waited = total = 0.0
+    newest = 0
     came_from: dict[int, int] = {}
     earlier = [_Before(0, 0.0, 0.0, nothing)]
     for e in moments[1:]:
         price = upto[e - 1]
         for number in dying.get(e, ()):
             saved = items[number].saved
-            gone[number] += saved
+            gone[number] = saved
             died += saved
             waited += saved * price
-            behind = float(gone[number + 1 :].sum())
+            # Mostly they die in their order.
+            behind = float(gone[number + 1 :].sum()) if number < newest else 0.0
+            newest = max(newest, number)
             for a in earlier:
                 if a.cut < number:
                     a.behind += saved
@@ -171,7 +195,7 @@ def _all_dead(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) ->
             if waits < cheapest:
                 cheapest = waits
                 useful.append(a)
-            if a.cut < nothing and e < end:
+            if waits < total and a.cut < nothing and e < end:
                 waits += prices.break_at(e, items[a.cut].position, a.behind, died)
             if waits < total:
                 total, came_from[e] = waits, a.call
@@ -181,5 +205,6 @@ def _all_dead(items: list[Dead], prices: KeepOrBreak, moments: Sequence[int]) ->
         at = came_from[at]
         edits.append(at)
     edits.sort()
-    times = {item.position: edits[int(np.searchsorted(edits, item.dies))] for item in items}
+    at_edit = np.searchsorted(edits, [item.dies for item in items]).tolist()
+    times = {item.position: edits[number] for item, number in zip(items, at_edit, strict=True)}
     return Schedule(times, total)
