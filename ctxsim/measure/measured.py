@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
 from ctxsim.bounds import Family, Frontier, Walk, frontiers
 from ctxsim.estimators import Estimator
 from ctxsim.measure.losses import Losses
+from ctxsim.measure.recorded import against_recorded
 from ctxsim.measure.rows import call_row, event_rows, row_like
 from ctxsim.measure.totals import total
 from ctxsim.policies import Spec, open_policy
@@ -99,6 +101,16 @@ class Basis:
     def kept(self) -> list[Counts]:
         """By call, the reference counts of a view that nobody edited."""
         return all_kept(self.references)
+
+    @cached_property
+    def cost_usd(self) -> float | None:
+        """What keep-all costs; None if prices are unknown."""
+        return total(row.cost_usd for row in self.keep_all.calls)
+
+    @cached_property
+    def against_recorded(self) -> dict[str, Any]:
+        """What the summary says of keep-all and the recording, whatever the policy."""
+        return against_recorded(self.keep_all.calls, self.transcript, self.provider)
 
     @cached_property
     def smallest_quota(self) -> int:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 def total(values: Iterable[float | None]) -> float | None:
     """Return the sum, or None as soon as one is unknown."""
     found = list(values)
-    return None if any(value is None for value in found) else round(sum((value or 0.0 for value in found), 0.0), 10)
+    known = [value for value in found if value is not None]
+    return round(sum(known, 0.0), 10) if len(known) == len(found) else None
 
 
 def nearest_rank(ordered: Sequence[float], percent: int) -> float:

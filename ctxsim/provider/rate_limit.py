@@ -78,17 +78,18 @@ def smallest_quota(requests: Sequence[tuple[float, int]]) -> int:
     """
     if not requests:
         return 1
-    seconds = np.clip(np.nan_to_num(np.array([at_s for at_s, _ in requests])), 0, LATEST_S)
+    # What isn't a number is the beginning.
+    seconds = np.minimum(np.fmax(np.array([at_s for at_s, _ in requests], dtype=float), 0.0), LATEST_S)
     minutes = np.maximum.accumulate(seconds) / 60
     demands = np.array([demand for _, demand in requests], dtype=float)
     through = np.cumsum(demands)
     before = through - demands
     quota = float(demands.max())
     for _ in range(ROUNDS):
-        since = np.minimum.accumulate(before - quota * minutes)
-        taken = through - quota * minutes - since
-        last = int(np.argmax(taken))
-        first = int(np.argmin((before - quota * minutes)[: last + 1]))
+        gained = quota * minutes
+        level = before - gained
+        last = int(np.argmax(through - gained - np.minimum.accumulate(level)))
+        first = int(np.argmin(level[: last + 1]))
         better = float((through[last] - before[first]) / (1 + minutes[last] - minutes[first]))
         # Over pauses of weeks the differences above lose digits: what counts is whether the quota still rises.
         if not better > quota * (1 + 1e-12):
