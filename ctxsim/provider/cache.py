@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -28,10 +27,6 @@ class NoCache:
     """Every token is uncached."""
 
     step = 1
-
-    def forked(self) -> NoCache:
-        """Return itself: there is nothing to part."""
-        return self
 
     def forget(self) -> None:
         """Nothing is remembered anyway."""
@@ -63,12 +58,6 @@ class BreakpointCache:
         self._entries: dict[int, dict[int, float]] = {}
         """By position and identity of a prefix, until when it is alive: a position without any is soon passed."""
         self.step = 1
-
-    def forked(self) -> BreakpointCache:
-        """Return a cache with the same entries that goes its own way from here."""
-        fork = copy(self)
-        fork._entries = {position: entries.copy() for position, entries in self._entries.items()}
-        return fork
 
     def forget(self) -> None:
         """Lose every entry: providers do, now and then."""
@@ -167,12 +156,6 @@ class PrefixCache:
         self._branches: dict[int, _Branch] = {}
         """By the identity of its first position, the oldest first; none of them is in the last request."""
         self.step = rule.step
-
-    def forked(self) -> PrefixCache:
-        """Return a cache of the same requests that goes its own way from here."""
-        fork = copy(self)
-        fork._branches = self._branches.copy()
-        return fork
 
     def forget(self) -> None:
         """Lose every request: providers do, now and then."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import copy
 from typing import Literal
 
 import msgspec
@@ -79,15 +78,6 @@ class MockLLM:
         self._delay_s = 0.0
         self._cold = False
         self.now_s = 0.0
-
-    def forked(self) -> MockLLM:
-        """Return the provider as it is now, for a conversation that goes on in another way.
-
-        Without a rate limit, and never to be judged: buckets and pairs stay what they were.
-        """
-        fork = copy(self)
-        fork._cache, fork.rendering, fork.demands = self._cache.forked(), self.rendering.forked(), self.demands[:]
-        return fork
 
     def render(self, items: Sequence[Item]) -> Rendering:
         """Return these items as a request, framing included."""
