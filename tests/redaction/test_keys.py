@@ -50,6 +50,22 @@ def test_keys_of_every_form_are_found_whole_and_by_their_issuer(around: str) -> 
     assert [around.format(PEM)[one.start : one.end] for one in found] == [PEM]
 
 
+beginnings = st.sampled_from([
+    *(example(prefix, form.issuer, form.character) for form in FORMS for prefix in form.prefixes),
+    PEM, PEM[:100], PEM[-99:], TOKEN[:9] + "… (cut)",
+])  # fmt: skip
+pieces = st.sampled_from(["", " ", "n", "\\n", "\\", "-", ".", "é", "\ud83d", "🙂", "sk-", "\n", "x"])
+
+
+@given(
+    st.lists(st.lists(pieces | st.tuples(pieces, beginnings, pieces).map("".join), max_size=3).map("".join), max_size=3)
+)
+def test_keys_of_all_texts_are_those_of_each(texts: list[str]) -> None:
+    secrets = Secrets(texts)
+    assert secrets._whose == {text[start:end]: issuer for text in texts for issuer, start, end in likely_keys(text)}
+    assert Secrets(["", PEM]).issuers == {PRIVATE_KEY: 1}
+
+
 @pytest.mark.parametrize("text", [
     "a task-management-system-for-everyone-and-all", "risk-" + "a" * 50, "3f786850e387550fdab836ed7e6dc881de23001b",
     "9b5ad71b-2ce5-4302-811f-9c61530b329a", "sk-learn", "hf_hub_download_and_more_than_thirty_characters",
