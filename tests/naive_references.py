@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ctxsim.references import loose, strict
+from plain_references import identifiers, quotations, runs
+
+from ctxsim.references import strict
 from ctxsim.references.canonical import canonical, content, fold
 from ctxsim.references.needs import OUTPUT_KINDS, Detector, Need
 from ctxsim.references.survival import Counts, counted
@@ -51,8 +53,8 @@ def _used(transcript: Transcript, number: int) -> list[tuple[Detector, str]]:
     call = transcript.calls[number - 1]
     outputs = [content(item) for item in transcript.items[call.start : call.end] if item.kind in OUTPUT_KINDS]
     found: list[tuple[Detector, str]] = []
-    found += [("strict", atom) for atom in sorted({atom for text in outputs for atom in strict.atoms(text)})]
-    found += [("loose", atom) for atom in sorted({atom for text in outputs for atom in loose.atoms(text)})]
+    found += [("strict", atom) for atom in sorted({atom for text in outputs for atom in identifiers(text)})]
+    found += [("loose", atom) for atom in sorted({atom for text in outputs for atom in quotations(fold(text))})]
     return found
 
 
@@ -65,7 +67,7 @@ def _counting(items: Iterable[Item]) -> list[Item]:
 
 
 def _whole(text: str) -> Whole:
-    return strict.tokens(text), {" ".join(window) for window in loose.windows(text)}
+    return strict.tokens(text), set(runs(text))
 
 
 def _holds(view: Sequence[Whole], need: Need) -> bool:

@@ -16,8 +16,11 @@ from ctxsim.transcript import Item
 VERSION = "canonical-1"
 
 _BACKSLASHES = re.compile(r"\\(?:\\|u005c)+", re.IGNORECASE)
-_UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
-_SIMPLE = (("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t"), ("\\b", "\b"), ("\\f", "\f"), ('\\"', '"'), ("\\'", "'"), ("\\/", "/"))  # fmt: skip # noqa: E501
+_FOREIGN = re.compile(r"[^\x00-\x7f\w]+")
+_FOREIGN_SPACE = re.compile(r"[^\x00-\x7f\S]+")
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
+_ESCAPE = re.compile(r"""\\(?:[nrtbf"'/]|u[0-9a-fA-F]{4})""")
+_MEANING = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\b": "\b", r"\f": "\f"}
 
 
 def resolve(text: str) -> str:
@@ -28,19 +31,31 @@ def resolve(text: str) -> str:
             text = _BACKSLASHES.sub(r"\\", text)
         while "\\\\" in text:
             text = text.replace("\\\\", "\\")
-        for escape, character in _SIMPLE:
-            text = text.replace(escape, character)
-        if "\\u" in text:
-            text = _UNICODE.sub(lambda match: chr(int(match[1], 16)), text)
+        text = _ESCAPE.sub(_unescaped, text)
     if text.isascii():
         return text
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return unicodedata.normalize("NFC", joined)
 
 
+def _unescaped(escape: re.Match[str]) -> str:
+    found = escape[0]
+    return chr(int(found[2:], 16)) if found[1] == "u" else _MEANING.get(found, found[1])
+
+
 def fold(text: str) -> str:
     """Return a resolved text case-folded, in NFC."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
+
+
+def plain(text: str) -> str:
+    """Return a text whose characters that are neither ASCII nor a word's are control characters, one for a run."""
+    return text if text.isascii() else _FOREIGN.sub("\x02", text)
+
+
+def spaced(text: str) -> str:
+    """Return a text whose white space is all ASCII: a space for a run of other."""
+    return text if text.isascii() else _FOREIGN_SPACE.sub(" ", text)
 
 
 def canonical(text: str) -> str:
@@ -54,7 +69,7 @@ def decoded(arguments: str) -> Any:
     Raises ValueError if the text isn't JSON.
     """
     try:
-        return json.loads(arguments, parse_int=str, parse_float=str)
+        return _DECODER.decode(arguments)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -12,8 +11,6 @@ Depth = Literal["head", "middle", "tail"]
 
 EDGE_CHARS = 500
 """How much of a text is its head, and its tail: what agents commonly retain."""
-
-_GAP = re.compile(r"\W*")
 
 
 def depth_in(need: Need, text: str) -> Depth:
@@ -41,21 +38,36 @@ def _word(character: str) -> bool:
 
 def _loose(text: str, atom: str) -> tuple[int, int]:
     """The first place where the words of a quotation follow one another; else the first place of its first word."""
-    wanted = atom.split(" ")
-    at = first = text.find(wanted[0])
+    words = atom.split(" ")
+    # Looked for by the longest, which is in the fewest places.
+    chosen = max(range(len(words)), key=lambda number: len(words[number]))
+    at = text.find(words[chosen])
     while at >= 0:
-        end = _followed(text, at, wanted)
-        if end is not None:
-            return at, end
-        at = text.find(wanted[0], at + 1)
-    return max(0, first), max(0, first)
+        start = _led_to(text, at, words[:chosen])
+        end = None if start is None else _followed(text, at, words[chosen:])
+        if start is not None and end is not None:
+            return start, end
+        at = text.find(words[chosen], at + 1)
+    first = max(0, text.find(words[0]))
+    return first, first
+
+
+def _led_to(text: str, at: int, words: Sequence[str]) -> int | None:
+    """Where words that follow one another up to a place begin, nothing but other characters between them."""
+    for word in reversed(words):
+        while at and not _word(text[at - 1]):
+            at -= 1
+        if not text.endswith(word, 0, at):
+            return None
+        at -= len(word)
+    return at
 
 
 def _followed(text: str, at: int, words: Sequence[str]) -> int | None:
     """Where words that follow one another from a place on end, nothing but other characters between them."""
     for word in words:
-        gap = _GAP.match(text, at)
-        at = gap.end() if gap else at
+        while at < len(text) and not _word(text[at]):
+            at += 1
         if not text.startswith(word, at):
             return None
         at += len(word)

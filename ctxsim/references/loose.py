@@ -1,76 +1,217 @@
 """Loose detector: quotations. An atom is five consecutive words on one line.
 
 At least three of the five have three letters and lie outside paths, URLs and e-mail addresses. Source of the rule:
-docs/references.md, definition, 3.
+docs/references.md, definition, 3. Words are looked for as numbers, in columns.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Sequence, Set
+from itertools import count, repeat
 
-from ctxsim.references.canonical import fold
+import numpy as np
+from numpy.typing import NDArray
 
 VERSION = "loose-1"
 
 WORDS = 5
 TELLING = 3
 """How many of the words must have three letters and lie outside paths and addresses."""
+LETTERS = 3
 
-_LINE_END = "\x02"
-_KEPT = b"\nabcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_" + bytes(range(128, 256))
+Places = NDArray[np.int64]
+Codes = NDArray[np.uint64]
+
+_KEPT = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_" + bytes(range(128, 256))
 _TABLE = bytes(byte if byte in _KEPT else 32 for byte in range(256))
-_FOREIGN = re.compile(r"[^\x00-\x7f\w]+")
-_ADDRESS = re.compile(r"\w/+\w|\w@\w|://")
-_LETTERS = re.compile(r"(?:[\d_]*[^\W\d_]){3}")
+_FEW = 8
+"""Bytes of a word that is its own number."""
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(_FEW + 1)], np.uint64)
+_MANY = np.uint64(0xFF << 56)
+"""What numbers of longer words have and no word has: a byte that isn't in UTF-8."""
+
+_LETTER = np.array([chr(byte).isalpha() if byte < 128 else byte >= 0xC0 for byte in range(256)])
+"""By byte, whether a letter begins with it; digits of other scripts are taken out before."""
+_WHITE = np.array([chr(byte).isspace() and byte < 128 for byte in range(256)])
+_OTHER_DIGITS = re.compile(r"[^\x00-\x7f\D]+")
+_SPACE, _SLASH, _AT, _COLON, _LINE_END = b" /@:\n"
+
+_FACTOR = 0x9E3779B97F4A7C15
+"""What hashes are made by: any odd number will do."""
+_SPARSE = 16
+"""How many times as many hashes as atoms are told apart before an atom is looked up."""
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text in order; one that is no word stands for each end of a line."""
-    if not text.isascii():
-        text = _FOREIGN.sub(" ", text)
-    return text.encode().translate(_TABLE).decode().replace("\n", f" {_LINE_END} ").split()
+class _Numbers(dict[bytes, int]):
+    """Numbers of words of more than eight bytes, from 1; a new one gets the next."""
+
+    def __missing__(self, word: bytes) -> int:
+        number = self[word] = len(self) + 1
+        return number
 
 
-def windows(text: str) -> Iterator[tuple[str, ...]]:
-    """Return all runs of five consecutive words; those with an end of line in them equal no atom."""
-    found = words(text)
-    return zip(found, found[1:], found[2:], found[3:], found[4:], strict=False)
+class Words:
+    """The words of plain texts in order: where each stands in the texts' bytes, and its number."""
+
+    def __init__(self, texts: Sequence[str], numbers: _Numbers, new: bool) -> None:
+        """Number them; what isn't among `numbers` gets one if `new`, else all such words have the same."""
+        parts = [text.encode() for text in texts]
+        # A line end on either side, and eight bytes to read behind the last word.
+        self._bytes = b"\n".join([b"", *parts, bytes(_FEW)])
+        self._behind = np.cumsum([len(part) + 1 for part in parts], dtype=np.int64)
+        self._line_ends = np.flatnonzero(self._data == _LINE_END)
+        kept = self._bytes.translate(_TABLE)
+        self._inside = np.frombuffer(kept, np.uint8) != _SPACE
+        bounds = np.flatnonzero(self._inside[1:] != self._inside[:-1]) + 1
+        self._starts, self._ends = bounds[::2], bounds[1::2]
+        sizes = self._ends - self._starts
+        eights = np.ndarray(len(kept) - _FEW + 1, "<u8", kept, strides=1)
+        self._codes = eights[self._starts] & _MASKS[np.minimum(sizes, _FEW)]
+        long = np.flatnonzero(sizes > _FEW)
+        if long.size:
+            places = zip(self._starts[long].tolist(), self._ends[long].tolist(), strict=True)
+            words = [kept[start:end] for start, end in places]
+            found = [numbers[word] for word in words] if new else list(map(numbers.get, words, repeat(0)))
+            self._codes[long] = np.array(found, np.uint64) | _MANY
+        self.count = len(self._codes)
+
+    @property
+    def _data(self) -> NDArray[np.uint8]:
+        return np.frombuffer(self._bytes, np.uint8)
+
+    def texts(self, runs: Places) -> Places:
+        """Return the numbers of the texts that some runs of words stand in."""
+        return np.searchsorted(self._behind, self._starts[runs], side="right")
+
+    def on_one_line(self, runs: Places) -> NDArray[np.bool_]:
+        """Return of runs of five words, given by the first, whether no line ends in them."""
+        line = np.searchsorted(self._line_ends, self._starts[runs])
+        found: NDArray[np.bool_] = self._line_ends[line] > self._starts[runs + WORDS - 1]
+        return found
+
+    def by_text(self, texts: Places, numbers: Places) -> list[set[int]]:
+        """Return, for each text, the numbers that are beside its own."""
+        found: list[set[int]] = [set() for _ in self._behind]
+        for text, number in zip(texts.tolist(), numbers.tolist(), strict=True):
+            found[text].add(number)
+        return found
+
+    def run(self, run: int) -> str:
+        """Return the words of a run of five, parted by one space."""
+        text = self._bytes[self._starts[run] : self._ends[run + WORDS - 1]]
+        return b" ".join(text.translate(_TABLE).split()).decode()
+
+    def rows(self, runs: Places) -> Codes:
+        """Return the numbers of the words of runs: a row of all first ones, one of all second ones, and so on."""
+        return np.stack([self._codes[runs + word] for word in range(WORDS)])
+
+    def hashes(self, factor: int) -> Codes:
+        """Return a hash of each run of five words there is, in order."""
+        found = np.zeros(max(0, self.count - WORDS + 1), np.uint64)
+        for word in range(WORDS):
+            found *= np.uint64(factor)
+            found += self._codes[word : word + len(found)]
+        return found
+
+    def telling(self) -> NDArray[np.bool_]:
+        """Return of each word whether it has three letters and lies outside paths and addresses."""
+        text = self._bytes
+        if not text.isascii():
+            text = _OTHER_DIGITS.sub(lambda digits: "0" * len(digits[0].encode()), text.decode()).encode()
+        letters = np.cumsum(_LETTER[np.frombuffer(text, np.uint8)], dtype=np.int32)
+        found: NDArray[np.bool_] = letters[self._ends - 1] - letters[self._starts - 1] >= LETTERS
+        addresses = self._addresses()
+        if addresses.size:
+            white = np.flatnonzero(_WHITE[self._data])
+            behind = np.searchsorted(white, addresses)
+            first, after = (np.searchsorted(self._starts, white[at]) for at in (behind - 1, behind))
+            size = len(found) + 1
+            found &= (np.bincount(first, minlength=size) - np.bincount(after, minlength=size)).cumsum()[:-1] == 0
+        return found
+
+    def _addresses(self) -> Places:
+        r"""A place inside each `\w/+\w`, `\w@\w` and `://`."""
+        data, inside = self._data, self._inside
+        signs = np.flatnonzero((data == _SLASH) | (data == _AT))
+        slash = data[signs] == _SLASH
+        first = signs[~slash | (data[signs - 1] != _SLASH)]
+        last = signs[~slash | (data[signs + 1] != _SLASH)]
+        found: Places = first[inside[first - 1] & inside[last + 1] | (data[first - 1] == _COLON) & (last > first)]
+        return found
 
 
-def atoms(text: str) -> set[str]:
-    """Return the atoms of a resolved text, case-folded, words parted by one space."""
-    found: set[str] = set()
-    for line in fold(text).split("\n"):
-        inside, telling = _telling(line)
-        for start in range(len(inside) - WORDS + 1):
-            if sum(telling[start : start + WORDS]) >= TELLING:
-                found.add(" ".join(inside[start : start + WORDS]))
-    return found
-
-
-def _telling(line: str) -> tuple[list[str], list[bool]]:
-    """Return the words of a line, and of each whether it has three letters and lies outside paths and addresses."""
-    # Most lines have neither, and are looked at in one go.
-    if "/" not in line and "@" not in line:
-        inside = words(line)
-        return inside, [_LETTERS.match(word) is not None for word in inside]
-    inside, telling = [], []
-    for part in line.split():
-        plain = _ADDRESS.search(part) is None
-        for word in words(part):
-            inside.append(word)
-            telling.append(plain and _LETTERS.match(word) is not None)
-    return inside, telling
+def _different(hashes: Codes) -> tuple[Codes, Places, Places]:
+    """Return the different ones in order, where each is first, and of each one which of the different ones it is."""
+    # numpy's own function loads a part of numpy that nothing else needs.
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    new = np.ones(len(hashes), np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    same = np.empty(len(hashes), np.int64)
+    same[order] = np.cumsum(new) - 1
+    return ordered[new], order[new], same
 
 
 class Quotations:
-    """Atoms to look for in texts."""
+    """Atoms to look for in texts. An atom's number is the place of its first word among those it was found in."""
 
-    def __init__(self, atoms: Set[str]) -> None:
-        self._atoms = {tuple(atom.split(" ")): atom for atom in atoms}
+    def __init__(self, numbers: _Numbers, words: Words, runs: Places) -> None:
+        self._numbers, self._words = numbers, words
+        rows = words.rows(runs)
+        for factor in count(_FACTOR, 2):
+            hashes = words.hashes(factor)[runs]
+            self._hashes, first, same = _different(hashes)
+            self._rows = rows[:, first]
+            # Where different ones have the same hash another hash is taken: nothing rests on it.
+            if np.array_equal(self._rows[:, same], rows):
+                break
+        self._factor = factor
+        self._atoms = runs[first]
+        self._said = words.texts(runs), self._atoms[same]
+        bits = (len(first) * _SPARSE).bit_length()
+        self._shift = np.uint64(64 - bits)
+        self._possible = np.zeros(1 << bits, np.bool_)
+        self._possible[self._hashes >> self._shift] = True
 
-    def held(self, text: str) -> set[str]:
-        """Return those that a canonical text holds whole."""
-        atoms = self._atoms
-        return {atoms[window] for window in filter(atoms.__contains__, windows(text))} if atoms else set()
+    @classmethod
+    def in_texts(cls, texts: Sequence[str]) -> Quotations:
+        """Return the atoms of plain texts, case-folded, their white space ASCII."""
+        numbers = _Numbers()
+        words = Words(texts, numbers, new=True)
+        telling = np.concatenate([[0], np.cumsum(words.telling())])
+        runs = np.flatnonzero(telling[WORDS:] - telling[:-WORDS] >= TELLING)
+        return cls(numbers, words, runs[words.on_one_line(runs)])
+
+    @classmethod
+    def of(cls, atoms: Sequence[str]) -> Quotations:
+        """Return these atoms."""
+        numbers = _Numbers()
+        return cls(numbers, Words(atoms, numbers, new=True), np.arange(len(atoms)) * WORDS)
+
+    def only(self, numbers: Iterable[int]) -> Quotations:
+        """Return some of them, their numbers the same."""
+        return Quotations(self._numbers, self._words, np.array(sorted(numbers), np.int64))
+
+    def atom(self, number: int) -> str:
+        """Return an atom: its words, parted by one space."""
+        return self._words.run(number)
+
+    def said(self, numbers: Set[int]) -> list[set[int]]:
+        """Return, for each of the texts that the atoms were found in, which of some of them it has."""
+        texts, atoms = self._said
+        among = np.zeros(self._words.count, np.bool_)
+        among[list(numbers)] = True
+        return self._words.by_text(texts[among[atoms]], atoms[among[atoms]])
+
+    def held(self, texts: Sequence[str]) -> list[set[int]]:
+        """Return, for each of some plain texts, case-folded, the numbers of those that it holds whole."""
+        if not self._hashes.size:
+            return [set() for _ in texts]
+        words = Words(texts, self._numbers, new=False)
+        hashes = words.hashes(self._factor)
+        runs = np.flatnonzero(self._possible[hashes >> self._shift])
+        at = np.minimum(np.searchsorted(self._hashes, hashes[runs]), len(self._hashes) - 1)
+        equal = (words.rows(runs) == self._rows[:, at]).all(axis=0) & words.on_one_line(runs)
+        runs = runs[equal]
+        return words.by_text(words.texts(runs), self._atoms[at[equal]])

@@ -6,17 +6,19 @@ docs/references.md, definition, 4, 5 and 7.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain
 from typing import Literal
 from zlib import crc32
 
 import msgspec
+import numpy as np
 
 from ctxsim.references import loose, strict
-from ctxsim.references.canonical import canonical, content, fold
+from ctxsim.references.canonical import canonical, content, fold, plain, spaced
 from ctxsim.references.reissue import asked_again
 from ctxsim.transcript import Head, Item, Transcript
 
@@ -60,8 +62,6 @@ class Vocabulary:
 
     def __init__(self, keys: Iterable[Key]) -> None:
         self._keys = frozenset(keys)
-        self._strict = {atom for detector, atom in self._keys if detector == "strict"}
-        self._loose = loose.Quotations({atom for detector, atom in self._keys if detector == "loose"})
         self._known: dict[tuple[bool, str], set[Key]] = {}
 
     def __eq__(self, other: object) -> bool:
@@ -70,11 +70,20 @@ class Vocabulary:
     def __hash__(self) -> int:
         return hash(self._keys)
 
-    def held(self, text: str, tokens: set[str] | None = None) -> set[Key]:
-        """Return those that a canonical text holds whole; its strict tokens need not be found twice."""
-        inside = strict.held(text, self._strict) if tokens is None else tokens & self._strict
-        found: set[Key] = {("strict", atom) for atom in inside}
-        found.update(("loose", atom) for atom in self._loose.held(text))
+    @cached_property
+    def _names(self) -> strict.Wanted:
+        return strict.Wanted({atom for detector, atom in self._keys if detector == "strict"}.__contains__)
+
+    @cached_property
+    def _quotations(self) -> loose.Quotations:
+        return loose.Quotations.of([atom for detector, atom in self._keys if detector == "loose"])
+
+    def held(self, text: str) -> set[Key]:
+        """Return those that a canonical text holds whole."""
+        text = plain(text)
+        found: set[Key] = {("strict", atom) for atom in self._names.among(strict.spelled(text))}
+        (quoted,) = self._quotations.held([text])
+        found.update(("loose", self._quotations.atom(number)) for number in quoted)
         return found
 
     def held_by(self, item: Item) -> set[Key]:
@@ -123,38 +132,6 @@ class References(msgspec.Struct, frozen=True):
         )
 
 
-class _Seen:
-    """Where an atom was before the current call."""
-
-    __slots__ = ("barred", "holders", "own", "results")
-
-    def __init__(self) -> None:
-        self.results: list[int] = []
-        self.holders: list[int] = []
-        self.own = False
-        self.barred = False
-        """Whether head or user text holds it."""
-
-    def add(self, item: Item) -> None:
-        if item.kind in OUTPUT_KINDS:
-            self.own = True
-            self.holders.append(item.place)
-        elif item.kind == "tool_result":
-            self.results.append(item.place)
-            self.holders.append(item.place)
-        else:
-            self.barred = True
-
-
-def used(items: Iterable[Item]) -> list[Key]:
-    """Return the atoms of a response: of its text and arguments, not its reasoning; sorted, identifiers first."""
-    texts = [content(item) for item in items if item.kind in OUTPUT_KINDS]
-    return [
-        *(("strict", atom) for atom in sorted(set().union(*map(strict.atoms, texts)))),
-        *(("loose", atom) for atom in sorted(set().union(*map(loose.atoms, texts)))),
-    ]
-
-
 def word_hash(word: str) -> int:
     """Return a 32-bit hash that is the same in every process."""
     return crc32(word.encode())
@@ -173,81 +150,143 @@ def prepare(transcript: Transcript) -> References:
     return _Preparation(transcript).run()
 
 
+BATCH = 1 << 18
+"""Characters that are looked into at a time: of more, what is in the works wouldn't stay near the processor."""
+
+Atom = str | int
+"""An identifier, or the number of a quotation."""
+
+
 class _Preparation:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._sent = first_sent(transcript)
-        used_by_call = [used(transcript.items[call.start : call.end]) for call in transcript.calls]
-        everything = Vocabulary(chain.from_iterable(used_by_call))
-        tokens: set[str] = set()
-        self._results: dict[int, set[Key]] = {}
-        """By place, what each result holds of what any call used."""
-        for item in transcript.items:
-            if item.kind == "tool_result":
-                text = fold(content(item))
-                inside = strict.tokens(text)
-                tokens |= inside
-                self._results[item.place] = everything.held(text, inside)
-        self._words = array("I", sorted({word_hash(token) for token in tokens if len(token) >= SHORTEST_ATOM}))
+        items = transcript.items
+        outputs = [item.place for item in items if item.kind in OUTPUT_KINDS]
+        self._contents = {place: content(items[place]) for place in outputs}
+        texts = [plain(spaced(fold(text))) for text in self._contents.values()]
+        words = list(map(strict.spelled, texts))
+        named = strict.Wanted(strict.is_atom)
+        names = [
+            named.among(inside) | strict.camels(text)
+            for inside, text in zip(words, self._contents.values(), strict=True)
+        ]
+        self._names = strict.Wanted(set[str]().union(*names).__contains__)
+        self._quotations = loose.Quotations.in_texts(texts)
+        self._results: defaultdict[Atom, list[int]] = defaultdict(list)
+        """By atom that any call used, the places of the results that hold it, oldest first."""
+        for place, atoms in self._holding(item for item in items if item.kind == "tool_result"):
+            for atom in atoms:
+                self._results[atom].append(place)
+        self._words = _hashes(self._names.tokens)
         # Most of what agents write is in no result: it is needed by nobody, and looked for no further.
-        found = set().union(*self._results.values())
-        self._vocabulary = Vocabulary(found)
-        self._used = [[key for key in keys if key in found] for keys in used_by_call]
-        self._seen = {key: _Seen() for key in found}
+        numbers = {atom for atom in self._results if isinstance(atom, int)}
+        said = self._quotations.said(numbers)
+        self._quotations = self._quotations.only(numbers)
+        self._used = {
+            place: ([name for name in inside if name in self._results], quoted)
+            for place, inside, quoted in zip(outputs, names, said, strict=True)
+        }
+        last = transcript.calls[-1].start if transcript.calls else 0
+        self._own: dict[Atom, int] = {}
+        """By atom, the first place where the agent wrote it."""
+        self._holders = {
+            atom: [place for place in places if place < last]
+            for atom, places in self._results.items()
+            if isinstance(atom, str)
+        }
+        """By identifier, the places of results and of what the agent wrote that hold it, oldest first."""
+        for place, inside, (_, quoted) in zip(outputs, words, self._with_quotations(texts), strict=True):
+            for atom in self._names.among(inside) | quoted:
+                self._own.setdefault(atom, place)
+                if place < last and atom in self._holders:
+                    self._holders[atom].append(place)
+        for places in self._holders.values():
+            places.sort()
+        self._barred: dict[Atom, int] = {}
+        """By atom, the place from behind which on head or user text holds it."""
+        others = ("reasoning", "tool_result", *OUTPUT_KINDS)
+        for place, atoms in self._holding(item for item in items if item.kind not in others):
+            for atom in atoms:
+                self._barred.setdefault(atom, place)
+        self._heads: set[str] = set()
+        self._text = {number: self._quotations.atom(number) for number in numbers}
+
+    def _with_quotations(self, texts: Iterable[str]) -> Iterator[tuple[str, set[int]]]:
+        """Return each of some plain texts and the quotations that it holds."""
+        batch: list[str] = []
+        size = 0
+        for text in texts:
+            batch.append(text)
+            size += len(text)
+            if size >= BATCH:
+                yield from zip(batch, self._quotations.held(batch), strict=True)
+                batch, size = [], 0
+        yield from zip(batch, self._quotations.held(batch), strict=True)
+
+    def _holding(self, items: Iterable[Item]) -> Iterator[tuple[int, set[Atom]]]:
+        """Return the place of each of some items and the atoms that it holds."""
+        chosen = list(items)
+        texts = self._with_quotations(plain(fold(content(item))) for item in chosen)
+        for item, (text, quoted) in zip(chosen, texts, strict=True):
+            yield item.place, self._names.among(strict.spelled(text)) | quoted
 
     def run(self) -> References:
         """Return the references; to be called once."""
-        items, needs, carried = self._transcript.items, [], []
+        transcript = self._transcript
+        needs: list[tuple[Need, ...]] = []
+        carried: list[tuple[Carried, ...]] = []
         head: Head | None = None
-        joined = 0
-        for number, call in enumerate(self._transcript.calls, 1):
-            sent = call.head or self._transcript.head
+        for number, call in enumerate(transcript.calls, 1):
+            sent = call.head or transcript.head
             if sent is not head:
-                self._bar(sent)
+                self._bar(sent, call.start - 1)
                 head = sent
-            for item in items[joined : call.start]:
-                self._join(item)
-            joined = call.start
-            needs.append(tuple(self._needs(number)))
-            carried.append(tuple(self._carried(number)))
-        atoms = {one.atom for call_carried in carried for one in call_carried}
-        holders = {atom: tuple(self._seen["strict", atom].holders) for atom in sorted(atoms)}
+            responses = [self._used[place] for place in range(call.start, call.end) if place in self._used]
+            names = sorted(set[str]().union(*(names for names, _ in responses)))
+            quoted = sorted(set[int]().union(*(quoted for _, quoted in responses)), key=self._text.__getitem__)
+            needs.append((*self._needs(number, call.start, names), *self._needs(number, call.start, quoted)))
+            carried.append(tuple(self._carried(number, call.start, names)))
+        held = sorted({one.atom for one in chain.from_iterable(carried)})
         return References(
             tuple(needs),
             tuple(carried),
-            holders,
-            tuple(item.text for item in items),
-            self._words.tobytes(),
-            Vocabulary({need.key for need in chain.from_iterable(needs)} | {("strict", atom) for atom in atoms}),
-            asked_again(self._transcript),
+            {atom: tuple(self._holders[atom]) for atom in held},
+            tuple(item.text for item in transcript.items),
+            self._words,
+            Vocabulary({need.key for need in chain.from_iterable(needs)} | {("strict", atom) for atom in held}),
+            asked_again(transcript, self._contents),
         )
 
-    def _bar(self, head: Head) -> None:
-        for text in head.texts:
-            for key in self._vocabulary.held(canonical(text)):
-                self._seen[key].barred = True
+    def _bar(self, head: Head, place: int) -> None:
+        new = set(head.texts) - self._heads
+        self._heads |= new
+        for text, quoted in self._with_quotations(plain(canonical(text)) for text in new):
+            for atom in self._names.among(strict.spelled(text)) | quoted:
+                self._barred[atom] = min(place, self._barred.get(atom, place))
 
-    def _join(self, item: Item) -> None:
-        if item.kind == "reasoning":
-            return
-        held = self._results.get(item.place)
-        for key in self._vocabulary.held(fold(content(item))) if held is None else held:
-            self._seen[key].add(item)
+    def _needs(self, number: int, start: int, atoms: Iterable[Atom]) -> Iterator[Need]:
+        for atom in atoms:
+            results = self._results[atom]
+            stop = bisect_left(results, start)
+            if stop and self._barred.get(atom, start) >= start and self._own.get(atom, start) >= start:
+                sources, age = tuple(results[:stop]), number - self._sent[results[stop - 1]]
+                if isinstance(atom, str):
+                    yield Need(atom, "strict", strict.is_value(atom), sources, age)
+                else:
+                    yield Need(self._text[atom], "loose", False, sources, age)
 
-    def _needs(self, number: int) -> Iterable[Need]:
-        for key in self._used[number - 1]:
-            seen = self._seen[key]
-            if seen.results and not seen.own and not seen.barred:
-                detector, atom = key
-                value = detector == "strict" and strict.is_value(atom)
-                yield Need(atom, detector, value, tuple(seen.results), number - self._sent[seen.results[-1]])
-
-    def _carried(self, number: int) -> Iterable[Carried]:
-        for key in self._used[number - 1]:
-            seen = self._seen[key]
-            if key[0] == "strict" and seen.results and not seen.barred:
-                age = number - self._sent[seen.holders[-1]]
+    def _carried(self, number: int, start: int, atoms: Iterable[str]) -> Iterator[Carried]:
+        for atom in atoms:
+            if self._results[atom][0] < start and self._barred.get(atom, start) >= start:
+                holders = self._holders[atom]
+                # What joins later stands behind in the list that all calls share.
+                stop = bisect_left(holders, start)
+                age = number - self._sent[holders[stop - 1]]
                 if age >= 1:
-                    # What joins later stands behind in the list that all calls share.
-                    stop = bisect_left(seen.holders, self._transcript.calls[number - 1].start)
-                    yield Carried(key[1], stop, age)
+                    yield Carried(atom, stop, age)
+
+
+def _hashes(tokens: Iterable[str]) -> bytes:
+    found = set(map(word_hash, filter(lambda token: len(token) >= SHORTEST_ATOM, tokens)))
+    return np.sort(np.fromiter(found, np.uint32, len(found))).tobytes()

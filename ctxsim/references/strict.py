@@ -8,10 +8,11 @@ name of at least 6. All but the names are *values*. Source of the rule: docs/ref
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Callable, Set
 from functools import lru_cache
+from itertools import compress, filterfalse
 
-from ctxsim.references.canonical import fold
+from ctxsim.references.canonical import fold, plain
 
 VERSION = "strict-1"
 
@@ -19,7 +20,6 @@ _EDGE = "!#$%*+-./:?@^~"
 _SEPARATORS = bytes(range(33)) + b"\"'`()[]{}<>,;|=&\\:\x7f"
 # A colon parts `file.py:12` and `key:value` but not `https://`, whose colon byte 1 stands for meanwhile.
 _TABLE = bytes.maketrans(_SEPARATORS + b"\x01", b" " * len(_SEPARATORS) + b":")
-_FOREIGN = re.compile(r"[^\x00-\x7f\w]+")
 
 _VALUE = re.compile(
     r"""[a-z][a-z0-9+.-]*://.+                              # URL
@@ -31,15 +31,18 @@ _VALUE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NAME = re.compile(r"(?=.{6})(?:[^\W\d][\w-]*(?:\.[\w-]+)+|(?=\w+\Z)\w*[^\W_]_+[^\W_]\w*)")
+_HUMP = re.compile("[a-z][A-Z]")
 _CAMEL = re.compile(r"(?=.{6})(?=[A-Za-z0-9_]+\Z)[A-Za-z0-9_]*[a-z][A-Z][A-Za-z0-9_]*")
+
+
+def spelled(text: str) -> set[str]:
+    """Return the different tokens of a plain text, with the punctuation at their edges."""
+    return set(text.encode().replace(b"://", b"\x01//").translate(_TABLE).decode().split())
 
 
 def tokens(text: str) -> set[str]:
     """Return the different tokens of a resolved text, edge punctuation stripped; their case is the text's."""
-    if not text.isascii():
-        text = _FOREIGN.sub(" ", text)
-    words = text.encode().replace(b"://", b"\x01//").translate(_TABLE).decode().split()
-    return {word.strip(_EDGE) for word in set(words)}
+    return {word.strip(_EDGE) for word in spelled(plain(text))}
 
 
 @lru_cache(maxsize=1 << 16)
@@ -47,17 +50,44 @@ def _is_atom(token: str) -> bool:
     return _VALUE.fullmatch(token) is not None or _NAME.fullmatch(token) is not None
 
 
+def is_atom(token: str) -> bool:
+    """Whether a token, case-folded, is an atom. That a name was a camel's only its case told: not among these."""
+    return not token.isalpha() and _is_atom(token)
+
+
+def camels(text: str) -> set[str]:
+    """Return the camel names of a resolved text, case-folded."""
+    if not _HUMP.search(text):
+        return set()
+    words = filterfalse(str.islower, spelled(plain(text)))
+    return {fold(token) for token in (word.strip(_EDGE) for word in words) if _CAMEL.fullmatch(token)}
+
+
 def atoms(text: str) -> set[str]:
     """Return the atoms of a resolved text, case-folded. Case is looked at only to tell a camel name."""
-    written = tokens(text)
-    # What case folding does to other letters can part a text differently.
-    folded = set(map(str.lower, written)) if text.isascii() else tokens(fold(text))
-    return set(filter(_is_atom, folded)).union(fold(token) for token in written if _CAMEL.fullmatch(token))
+    # What case folding does to letters other than ASCII can part a text differently.
+    return set(filter(is_atom, tokens(fold(text)))) | camels(text)
 
 
-def held(text: str, vocabulary: Set[str]) -> set[str]:
-    """Return the atoms of the vocabulary that a canonical text holds whole."""
-    return tokens(text) & vocabulary if vocabulary else set()
+class Wanted:
+    """Tokens to look for in texts. How the texts spell them is learnt once for all texts."""
+
+    def __init__(self, wanted: Callable[[str], bool]) -> None:
+        self._wanted = wanted
+        self._met: set[str] = set()
+        self._spelled: set[str] = set()
+        """Wanted ones as they are spelled."""
+        self.tokens: list[str] = []
+        """All tokens so far, some more than once."""
+
+    def among(self, words: Set[str]) -> set[str]:
+        """Return the wanted ones of some words of a text as it spells them."""
+        new = list(words - self._met)
+        stripped = [word.strip(_EDGE) for word in new]
+        self._met.update(new)
+        self._spelled.update(compress(new, map(self._wanted, stripped)))
+        self.tokens += stripped
+        return {word.strip(_EDGE) for word in words & self._spelled}
 
 
 def is_value(atom: str) -> bool:
