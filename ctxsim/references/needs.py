@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import Literal
 from zlib import crc32
 
@@ -184,7 +185,7 @@ class _Preparation:
         said = self._quotations.said(numbers)
         self._quotations = self._quotations.only(numbers)
         self._used = {
-            place: ([name for name in inside if name in self._results], quoted)
+            place: (inside & self._results.keys(), quoted)
             for place, inside, quoted in zip(outputs, names, said, strict=True)
         }
         last = transcript.calls[-1].start if transcript.calls else 0
@@ -210,7 +211,6 @@ class _Preparation:
             for atom in atoms:
                 self._barred.setdefault(atom, place)
         self._heads: set[str] = set()
-        self._text = {number: self._quotations.atom(number) for number in numbers}
 
     def _with_quotations(self, texts: Iterable[str]) -> Iterator[tuple[str, set[int]]]:
         """Return each of some plain texts and the quotations that it holds."""
@@ -243,8 +243,8 @@ class _Preparation:
                 self._bar(sent, call.start - 1)
                 head = sent
             responses = [self._used[place] for place in range(call.start, call.end) if place in self._used]
-            names = sorted(set[str]().union(*(names for names, _ in responses)))
-            quoted = sorted(set[int]().union(*(quoted for _, quoted in responses)), key=self._text.__getitem__)
+            names = set[str]().union(*(names for names, _ in responses))
+            quoted = set[int]().union(*(quoted for _, quoted in responses))
             needs.append((*self._needs(number, call.start, names), *self._needs(number, call.start, quoted)))
             carried.append(tuple(self._carried(number, call.start, names)))
         held = sorted({one.atom for one in chain.from_iterable(carried)})
@@ -265,18 +265,22 @@ class _Preparation:
             for atom in self._names.among(strict.spelled(text)) | quoted:
                 self._barred[atom] = min(place, self._barred.get(atom, place))
 
-    def _needs(self, number: int, start: int, atoms: Iterable[Atom]) -> Iterator[Need]:
+    def _needs(self, number: int, start: int, atoms: Iterable[Atom]) -> list[Need]:
+        found = []
         for atom in atoms:
-            results = self._results[atom]
-            stop = bisect_left(results, start)
-            if stop and self._barred.get(atom, start) >= start and self._own.get(atom, start) >= start:
-                sources, age = tuple(results[:stop]), number - self._sent[results[stop - 1]]
+            places = self._results[atom]
+            # The agent had not written it, and neither head nor user text had held it.
+            if places[0] < start and self._barred.get(atom, start) >= start and self._own.get(atom, start) >= start:
+                sources = tuple(places[: bisect_left(places, start)])
+                age = number - self._sent[sources[-1]]
                 if isinstance(atom, str):
-                    yield Need(atom, "strict", strict.is_value(atom), sources, age)
+                    found.append(Need(atom, "strict", strict.is_value(atom), sources, age))
                 else:
-                    yield Need(self._text[atom], "loose", False, sources, age)
+                    found.append(Need(self._quotations.atom(atom), "loose", False, sources, age))
+        return sorted(found, key=attrgetter("atom"))
 
-    def _carried(self, number: int, start: int, atoms: Iterable[str]) -> Iterator[Carried]:
+    def _carried(self, number: int, start: int, atoms: Iterable[str]) -> list[Carried]:
+        found = []
         for atom in atoms:
             if self._results[atom][0] < start and self._barred.get(atom, start) >= start:
                 holders = self._holders[atom]
@@ -284,9 +288,11 @@ class _Preparation:
                 stop = bisect_left(holders, start)
                 age = number - self._sent[holders[stop - 1]]
                 if age >= 1:
-                    yield Carried(atom, stop, age)
+                    found.append(Carried(atom, stop, age))
+        return sorted(found, key=attrgetter("atom"))
 
 
 def _hashes(tokens: Iterable[str]) -> bytes:
-    found = set(map(word_hash, filter(lambda token: len(token) >= SHORTEST_ATOM, tokens)))
-    return np.sort(np.fromiter(found, np.uint32, len(found))).tobytes()
+    """What `word_hash` gives for each long enough, in order; encoded all at once."""
+    words = " ".join([token for token in tokens if len(token) >= SHORTEST_ATOM]).encode().split()
+    return np.sort(np.fromiter(set(map(crc32, words)), np.uint32)).tobytes()
