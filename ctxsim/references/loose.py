@@ -25,6 +25,9 @@ Codes = NDArray[np.uint64]
 
 _KEPT = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_" + bytes(range(128, 256))
 _TABLE = bytes(byte if byte in _KEPT else 32 for byte in range(256))
+_TABLE_OF_LINES = bytes(10 if byte == 10 else _TABLE[byte] for byte in range(256))
+_BETWEEN_LINES = " \x02 "
+"""One that is no word stands between lines."""
 _FEW = 8
 """Bytes of a word that is its own number."""
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_FEW + 1)], np.uint64)
@@ -183,12 +186,6 @@ class Quotations:
         runs = np.flatnonzero(telling[WORDS:] - telling[:-WORDS] >= TELLING)
         return cls(numbers, words, runs[words.on_one_line(runs)])
 
-    @classmethod
-    def of(cls, atoms: Sequence[str]) -> Quotations:
-        """Return these atoms."""
-        numbers = _Numbers()
-        return cls(numbers, Words(atoms, numbers, new=True), np.arange(len(atoms)) * WORDS)
-
     def only(self, numbers: Iterable[int]) -> Quotations:
         """Return some of them, their numbers the same."""
         return Quotations(self._numbers, self._words, np.array(sorted(numbers), np.int64))
@@ -215,3 +212,18 @@ class Quotations:
         equal = (words.rows(runs) == self._rows[:, at]).all(axis=0) & words.on_one_line(runs)
         runs = runs[equal]
         return words.by_text(words.texts(runs), self._atoms[at[equal]])
+
+
+class Sought:
+    """Atoms to look for in one text at a time: for a few words, columns take longer to make than to look through."""
+
+    def __init__(self, atoms: Iterable[str]) -> None:
+        self._atoms = {tuple(atom.split(" ")): atom for atom in atoms}
+
+    def held(self, text: str) -> set[str]:
+        """Return those that a plain text, case-folded, holds whole."""
+        if not self._atoms:
+            return set()
+        words = text.encode().translate(_TABLE_OF_LINES).decode().replace("\n", _BETWEEN_LINES).split()
+        runs = zip(*(words[word:] for word in range(WORDS)), strict=False)
+        return {self._atoms[run] for run in filter(self._atoms.__contains__, runs)}

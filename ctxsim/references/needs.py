@@ -76,15 +76,14 @@ class Vocabulary:
         return strict.Wanted({atom for detector, atom in self._keys if detector == "strict"}.__contains__)
 
     @cached_property
-    def _quotations(self) -> loose.Quotations:
-        return loose.Quotations.of([atom for detector, atom in self._keys if detector == "loose"])
+    def _quotations(self) -> loose.Sought:
+        return loose.Sought(atom for detector, atom in self._keys if detector == "loose")
 
     def held(self, text: str) -> set[Key]:
         """Return those that a canonical text holds whole."""
         text = plain(text)
         found: set[Key] = {("strict", atom) for atom in self._names.among(strict.spelled(text))}
-        (quoted,) = self._quotations.held([text])
-        found.update(("loose", self._quotations.atom(number)) for number in quoted)
+        found.update(("loose", atom) for atom in self._quotations.held(text))
         return found
 
     def held_by(self, item: Item) -> set[Key]:

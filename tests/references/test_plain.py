@@ -48,16 +48,16 @@ def test_identifiers_are_found_whatever_was_looked_into_before(found: list[str])
 
 
 def said_and_held(said: list[str], others: list[str]) -> tuple[list[set[str]], list[set[str]], list[set[str]]]:
-    """The quotations of some texts, and which of them others hold, looked for by numbers and by name."""
+    """The quotations of some texts, and which of them others hold, looked for all at once and one by one."""
     found = loose.Quotations.in_texts([plain(spaced(text)) for text in said])
     numbers = set(range(0)).union(*found.held([plain(text) for text in said]))
     every = {number: found.atom(number) for number in numbers}
-    named = loose.Quotations.of(sorted(every.values()))
+    sought = loose.Sought(every.values())
     folded = [plain(text) for text in others]
     return (
         [{every[number] for number in text} for text in found.said(numbers)],
         [{every[number] for number in text} for text in found.only(numbers).held(folded)],
-        [{named.atom(number) for number in text} for text in named.held(folded)],
+        list(map(sought.held, folded)),
     )
 
 

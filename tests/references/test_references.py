@@ -117,8 +117,8 @@ def test_loose_atoms_are_five_words_on_one_line() -> None:
     assert quotations("it is on an elephant") == set()
     assert quotations("see /one/two/three/four now") == set()
     assert quotations("see a/b now and then") == {"see a b now and", "a b now and then"}
-    wanted = loose.Quotations.of([QUOTE])
-    assert wanted.held(["", "over\nthe quick brown fox jumps", "the quick brown\nfox jumps"]) == [set(), {0}, set()]
+    assert loose.Sought([QUOTE]).held("over\nthe quick brown fox jumps") == {QUOTE}
+    assert loose.Sought([QUOTE]).held("the quick brown\nfox jumps") == set()
 
 
 @pytest.mark.parametrize(
