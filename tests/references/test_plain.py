@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plain_references import depth, identifiers, quotations, repeats, resolved, runs
 from samples import TASK, chat
@@ -35,6 +35,7 @@ def test_escapes(text: str) -> None:
     assert resolve(text) == resolved(text)
 
 
+@settings(max_examples=50)
 @given(st.lists(texts, max_size=4))
 def test_identifiers_are_found_whatever_was_looked_into_before(found: list[str]) -> None:
     canonical = [fold(resolve(text)) for text in found]
@@ -61,6 +62,7 @@ def said_and_held(said: list[str], others: list[str]) -> tuple[list[set[str]], l
     )
 
 
+@settings(max_examples=50)
 @pytest.mark.parametrize("factor", [loose._FACTOR, 1])
 @given(said=st.lists(texts, max_size=4), others=st.lists(texts, max_size=4))
 @example(said=["one two six ten men", "men ten six two one"], others=["men ten six two one", "two one six ten men"])
