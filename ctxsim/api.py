@@ -147,7 +147,7 @@ class Measurement:
     @cached_property
     def needs(self) -> pandas.DataFrame:
         """One row per reference that a call needed, under any policy."""
-        return frame("needs", self._tables.needs)
+        return self._tables.needs.to_pandas()
 
     @cached_property
     def summary(self) -> pandas.Series:
@@ -160,7 +160,7 @@ class Measurement:
         """Return the picture of input tokens per call, under this policy and under keep-all."""
         from ctxsim.report.plots import growth_figure, limits
 
-        rows = frame("calls", self._tables.calls)
+        rows = self._tables.calls.to_pandas()
         shown = tuple(dict.fromkeys(rows.policy))
         rules = msgspec.to_builtins(self.provider)
         return growth_figure(
@@ -168,7 +168,7 @@ class Measurement:
         )
 
     def _of_policy(self, table: str) -> pandas.DataFrame:
-        rows = frame(table, getattr(self._tables, table))
+        rows = getattr(self._tables, table).to_pandas()
         return rows[rows.policy == self.policy].reset_index(drop=True)
 
     def __repr__(self) -> str:

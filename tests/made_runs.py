@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxsim.results import Run, RunInfo, Tables, read_run
+from ctxsim.results import Run, RunInfo, read_run
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
+from ctxsim.results.frames import tables_of
 from ctxsim.results.writer import RunWriter
 
 Table = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -21,7 +22,7 @@ def made_run(folder: Path, rows: Table, bounds: Sequence[str] = ("keep-all",)) -
     Unless said otherwise a transcript has 10 calls, is its own session, and all of what it needed is kept.
     """
     keep_all = [dict(row) for row in rows["keep-all"]]
-    tables = Tables()
+    summary = []
     for label, given in rows.items():
         for n, (row, whole) in enumerate(zip(given, keep_all, strict=True)):
             cost, base = row.get("cost_usd"), whole.get("cost_usd")
@@ -33,7 +34,7 @@ def made_run(folder: Path, rows: Table, bounds: Sequence[str] = ("keep-all",)) -
                 "cost_vs_keep_all": cost / base if cost is not None and base else None, "size": "counted",
                 **row,
             }  # fmt: skip
-            tables.summary.append(SummaryRow(**(_nothing() | values)))
+            summary.append(SummaryRow(**(_nothing() | values)))
     info = RunInfo(
         name="made", title="Made by hand", ctxsim="0", tokenizers={}, policies=tuple(rows), shown={},
         bounds=tuple(bounds), limits={}, providers=({},), inputs=(), detectors=(),
@@ -41,7 +42,7 @@ def made_run(folder: Path, rows: Table, bounds: Sequence[str] = ("keep-all",)) -
     with RunFolder(folder) as held:
         held.begin()
         with RunWriter(held) as writer:
-            writer.write(tables)
+            writer.write(tables_of({}), summary)
             writer.finish(info)
         held.clear()
     return read_run(folder)

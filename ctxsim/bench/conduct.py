@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -33,7 +33,7 @@ from ctxsim.provider.resolve import resolve
 from ctxsim.readers import sources as sources_of
 from ctxsim.references import DETECTORS, word_hash
 from ctxsim.results import InputInfo, RunInfo
-from ctxsim.results.columns import NeedRow, SummaryRow
+from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
 from ctxsim.results.writer import RunWriter
 from ctxsim.synthesis import Scenario
@@ -125,9 +125,8 @@ def bench(
                     progress(rows.info, len(work.names))
                 else:
                     rows = rows if setting.text else numbers.rows(rows)
-                    rows.tables.summary.extend(beside.summary(rows))
                     replayed += len(rows.summaries)
-                    writer.write(rows.tables)
+                    writer.write(rows.tables, beside.summary(rows))
             if stopped():
                 workers.stop()
                 break
@@ -238,10 +237,15 @@ class _Beside:
             for summary in rows.summaries
         ]
 
-    def _chance(self, needs: Sequence[NeedRow]) -> float | None:
+    def _chance(self, needs: Any) -> float | None:
         """Share of a transcript's strict needs that results of a foreign transcript hold too."""
-        atoms = {need.atom for need in needs if need.detector == "strict"}
-        if not atoms or not self._foreign[0]:
+        if not needs.num_rows or not self._foreign[0]:
+            return None
+        import pyarrow.compute
+
+        strict = pyarrow.compute.equal(needs.column("detector"), "strict")
+        atoms = needs.column("atom").filter(strict).unique().to_pylist()
+        if not atoms:
             return None
         foreign = frozenset(memoryview(self._foreign[1]).cast("I"))
         return round(sum(word_hash(atom) in foreign for atom in atoms) / len(atoms), 6)

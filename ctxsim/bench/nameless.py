@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -14,6 +15,7 @@ from ctxsim.bench.rows import Rows
 from ctxsim.provider import Provider
 from ctxsim.provider.models import all_models
 from ctxsim.results import InputInfo, Tables
+from ctxsim.results.frames import mapped
 
 _replace = msgspec.structs.replace
 
@@ -26,33 +28,42 @@ def without_text(rows: Rows, model: str) -> Rows:
 
     `model` is what the recording calls its model: kept only where the list of models has it.
     """
-    tools: dict[str, str] = {"": ""}
-    for item in rows.tables.items:
-        tools.setdefault(item.tool, f"tool {len(tools)}")
     tables = rows.tables
+    tools = {"": ""}
+    for tool in tables.items.column("tool").unique().to_pylist():
+        tools.setdefault(tool, f"tool {len(tools)}")
+    numbered = tools.__getitem__
     tables = _replace(
         tables,
-        calls=[
-            _replace(
-                call,
-                reason="" if call.status == "stopped" else call.reason,
-                cache_break=call.cache_break if call.cache_break in _BREAKS else "edit",
-            )
-            for call in tables.calls
-        ],
-        items=[_replace(item, text="", tool=tools[item.tool]) for item in tables.items],
-        events=[_replace(event, text="", reason="") for event in tables.events],
-        needs=[_replace(need, atom="", tool=tools[need.tool]) for need in tables.needs],
-        losses=[_replace(loss, tool=tools[loss.tool]) for loss in tables.losses],
+        calls=_unsaid(tables.calls),
+        items=mapped(tables.items, text=_nothing, tool=numbered),
+        events=mapped(tables.events, text=_nothing, reason=_nothing),
+        needs=mapped(tables.needs, atom=_nothing, tool=numbered),
+        losses=mapped(tables.losses, tool=numbered),
     )
     quiet = _replace(rows, provider=_provider(rows.provider, model), words=b"", tables=tables)
     return _called(quiet, _hashed(rows.transcript), rows.parent and _hashed(rows.parent))
 
 
+def _nothing(text: str) -> str:
+    return ""
+
+
+def _unsaid(calls: Any) -> Any:
+    """Calls without what policies say: why they stopped, and of what they edited."""
+    import pyarrow.compute
+
+    columns = dict(zip(calls.schema.names, calls.columns, strict=True))
+    columns["reason"] = pyarrow.compute.if_else(
+        pyarrow.compute.equal(columns["status"], "stopped"), "", columns["reason"]
+    )
+    quiet = pyarrow.RecordBatch.from_arrays(list(columns.values()), schema=calls.schema)
+    return mapped(quiet, cache_break=lambda said: said if said in _BREAKS else "edit")
+
+
 def _called(rows: Rows, name: str, parent: str | None) -> Rows:
     tables = {
-        table: [_replace(row, transcript=name) for row in getattr(rows.tables, table)]
-        for table in Tables.__struct_fields__
+        table: mapped(getattr(rows.tables, table), transcript=lambda _: name) for table in Tables.__struct_fields__
     }
     return _replace(rows, transcript=name, parent=parent, tables=Tables(**tables))
 

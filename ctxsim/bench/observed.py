@@ -12,16 +12,17 @@ import msgspec
 
 from ctxsim import __version__
 from ctxsim.bench.conduct import LONG_LABEL
-from ctxsim.bench.task import rows_of
+from ctxsim.bench.shares import tables_together
+from ctxsim.bench.task import rows_of, rows_under
 from ctxsim.measure import Basis, measure, summarize
-from ctxsim.measure.losses import loss_rows
 from ctxsim.policies import open_policies
 from ctxsim.provider import Provider
 from ctxsim.references import DETECTORS, prepare
 from ctxsim.results import InputInfo, RunInfo, Tables
-from ctxsim.results.columns import CallRow, Event, SummaryRow
+from ctxsim.results.columns import CallRow, Event, NeedRow, SummaryRow
 from ctxsim.results.files import replacing
 from ctxsim.results.folder import RunFolder
+from ctxsim.results.frames import tables_of
 from ctxsim.results.writer import RunWriter
 from ctxsim.serve.log import Entry
 from ctxsim.serve.observed import Observation
@@ -49,13 +50,12 @@ def write_observed(
     specs = list(open_policies(policies))
     failed: list[str] = []
     rows = rows_of(AsSent(transcript, provider), specs, failed)
-    tables, summaries = rows.tables, rows.summaries
+    tables, summaries = [rows.tables], rows.summaries
     for observation, _ in observations:
-        summaries.append(_measured(observation, transcript, provider, tables))
+        observed, summary = _measured(observation, transcript, provider, rows.tables.needs)
+        tables.append(observed)
+        summaries.append(summary)
     name = transcript.name
-    tables.summary.extend(
-        SummaryRow(transcript=name, root=name, provider=0, chance_rate=None, **summary) for summary in summaries
-    )
     labels = tuple(observation.label for observation, _ in observations)
     digest = hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
     notes = tuple(f"{one.label}: {note}" for one, _ in observations for note in one.notes)
@@ -75,7 +75,10 @@ def write_observed(
     with RunFolder(out.absolute()) as folder:
         folder.begin()
         with RunWriter(folder) as writer:
-            writer.write(tables)
+            writer.write(
+                tables_together(tables),
+                [SummaryRow(transcript=name, root=name, provider=0, chance_rate=None, **one) for one in summaries],
+            )
             writer.finish(info)
         folder.clear()
         with replacing(out / "requests.csv") as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
@@ -87,22 +90,21 @@ def write_observed(
     return info
 
 
-def _measured(observation: Observation, played: Transcript, provider: Provider, tables: Tables) -> dict[str, Any]:
-    """Add an agent's rows to the tables, and return its summary's columns.
+def _measured(
+    observation: Observation, played: Transcript, provider: Provider, needs: Any
+) -> tuple[Tables, dict[str, Any]]:
+    """Return the tables of what an agent did, and its summary's columns, given what the played conversation needed.
 
-    What it needed is what the played conversation needed: its own calls only read files.
+    That is what the agent needed: its own calls only read files.
     """
     spec = observation.spec()
     basis = Basis(observation.transcript, provider, provider.counter(), _needs(played, observation.transcript))
     measured = measure(basis, spec)
     calls = [_as_observed(row, measured.events, observation) for row in measured.calls]
     measured = msgspec.structs.replace(measured, calls=calls)
-    tables.calls.extend(calls)
-    tables.events.extend(measured.events)
-    tables.losses.extend(loss_rows(spec.label, measured.losses.lost, tables.needs))
-    tables.needles.extend(measured.losses.needles)
+    rows = rows_under(spec.label, measured, [NeedRow(**need) for need in needs.to_pylist()])
     # The summaries that it got are part of what was observed: others can't be put in their place.
-    return {**summarize(basis, measured), "survival_low": None, "survival_high": None}
+    return tables_of(rows), {**summarize(basis, measured), "survival_low": None, "survival_high": None}
 
 
 def _needs(played: Transcript, own: Transcript) -> Any:

@@ -1,7 +1,8 @@
 """Finished tasks on disk: what was done is kept, whatever happens to the process, and a run can go on from there.
 
 Each task's rows are one file that ends in its own checksum, written under a temporary name and renamed; the run's
-tables are made from them in order. A part that isn't whole, or whose source has changed, is as if it weren't there.
+tables are made from them in order. Tables lie in them as Arrow has them in memory. A part that isn't whole, or whose
+source has changed, is as if it weren't there.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
 from ctxsim.bench.rows import Done, Rows
 from ctxsim.errors import InputError
+from ctxsim.results import TABLES, Tables
 from ctxsim.results.files import replacing
 from ctxsim.results.folder import MARKER, WORK, RunFolder, remove
+from ctxsim.results.frames import arrow_schema
 
 FOLDER = WORK
 MADE_WITH = "setting"
@@ -123,11 +126,15 @@ def write_part(path: Path, rows: Iterable[Rows | Done]) -> None:
     digest = hashlib.sha256()
     with replacing(path) as temporary, temporary.open("wb") as file:
         for one in rows:
-            data = msgspec.msgpack.encode(one)
-            piece = len(data).to_bytes(_LENGTH_BYTES, "big") + data
-            digest.update(piece)
-            file.write(piece)
+            data = msgspec.msgpack.encode(one, enc_hook=_serialized)
+            for piece in (len(data).to_bytes(_LENGTH_BYTES, "big"), data):
+                digest.update(piece)
+                file.write(piece)
         file.write(digest.digest())
+
+
+def _serialized(batch: Any) -> memoryview:
+    return memoryview(batch.serialize())
 
 
 def read_part(path: Path) -> Iterator[Rows | Done]:
@@ -135,7 +142,20 @@ def read_part(path: Path) -> Iterator[Rows | Done]:
     decoder: msgspec.msgpack.Decoder[Rows | Done] = msgspec.msgpack.Decoder(Rows | Done)
     with path.open("rb") as file:
         for data in _pieces(file, path.stat().st_size):
-            yield decoder.decode(data)
+            one = decoder.decode(data)
+            yield msgspec.structs.replace(one, tables=_tables(one.tables)) if isinstance(one, Rows) else one
+
+
+def _tables(serialized: Tables) -> Tables:
+    """Each table keeps the bytes that it was read from, and those of no other."""
+    import pyarrow
+
+    return Tables(
+        *(
+            pyarrow.ipc.read_record_batch(data, arrow_schema(TABLES[name][0]))
+            for name, data in msgspec.structs.asdict(serialized).items()
+        )
+    )
 
 
 def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:

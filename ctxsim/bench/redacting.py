@@ -7,25 +7,20 @@ import msgspec
 from ctxsim.bench.rows import Rows
 from ctxsim.redaction import Secrets, marked
 from ctxsim.results import InputInfo
+from ctxsim.results.frames import mapped
 
 _replace = msgspec.structs.replace
 
 
 def without_secrets(rows: Rows, secrets: Secrets) -> Rows:
     """Return a transcript's rows with its likely keys redacted: in texts, atoms, reasons of edits and calls."""
-    tables = rows.tables
+    tables, redact = rows.tables, secrets.marked
     tables = _replace(
         tables,
-        calls=[
-            _replace(call, reason=secrets.marked(call.reason), cache_break=secrets.marked(call.cache_break))
-            for call in tables.calls
-        ],
-        items=[_replace(item, text=secrets.marked(item.text)) for item in tables.items],
-        events=[
-            _replace(event, text=secrets.marked(event.text), reason=secrets.marked(event.reason))
-            for event in tables.events
-        ],
-        needs=[_replace(need, atom=secrets.marked_atom(need.atom)) for need in tables.needs],
+        calls=mapped(tables.calls, reason=redact, cache_break=redact),
+        items=mapped(tables.items, text=redact),
+        events=mapped(tables.events, text=redact, reason=redact),
+        needs=mapped(tables.needs, atom=secrets.marked_atom),
     )
     return _replace(rows, tables=tables)
 

@@ -10,6 +10,7 @@ import msgspec
 
 from ctxsim.bench.rows import Done, Rows
 from ctxsim.results import Tables
+from ctxsim.results.frames import joined
 
 One = TypeVar("One")
 
@@ -56,15 +57,17 @@ def together(parts: Sequence[Iterator[Rows | Done]]) -> Iterator[Rows | Done]:
 
 
 def _rows(ones: Sequence[Rows]) -> Rows:
-    first = ones[0]
+    summaries = list(chain.from_iterable(one.summaries for one in ones))
+    return msgspec.structs.replace(ones[0], tables=tables_together([one.tables for one in ones]), summaries=summaries)
+
+
+def tables_together(ones: Sequence[Tables]) -> Tables:
+    """Return the tables of one transcript under some policies and under others as those under all of them."""
     tables = {
-        name: getattr(first.tables, name)
-        if name in OF_ALL
-        else list(chain.from_iterable(getattr(one.tables, name) for one in ones))
+        name: getattr(ones[0], name) if name in OF_ALL else joined([getattr(one, name) for one in ones])
         for name in Tables.__struct_fields__
     }
-    summaries = list(chain.from_iterable(one.summaries for one in ones))
-    return msgspec.structs.replace(first, tables=Tables(**tables), summaries=summaries)
+    return Tables(**tables)
 
 
 def _done(ones: Sequence[Done]) -> Done:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -17,7 +17,7 @@ from ctxsim.bench.redacting import info_without_secrets, without_secrets
 from ctxsim.bench.rows import Done, Rows
 from ctxsim.bench.shares import Share
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
-from ctxsim.measure import frontier_rows, measure, summarize
+from ctxsim.measure import Measured, frontier_rows, measure, summarize
 from ctxsim.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.policies import Spec, open_policies
 from ctxsim.provider.models import Entry
@@ -25,7 +25,9 @@ from ctxsim.provider.resolve import resolve
 from ctxsim.readers import SUFFIXES, read_source
 from ctxsim.readers.source import Source, written_beside
 from ctxsim.redaction import Secrets
-from ctxsim.results import InputInfo, Tables
+from ctxsim.results import InputInfo
+from ctxsim.results.columns import NeedRow
+from ctxsim.results.frames import tables_of
 from ctxsim.studies.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.synthesis import Scenario, synthesize
 from ctxsim.transcript import Head, Transcript
@@ -138,11 +140,11 @@ def rows_of(
 ) -> Rows:
     """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`."""
     basis, transcript, provider = one.basis(), one.transcript, one.provider
-    tables = Tables(
-        needs=need_rows(transcript, basis.references),
-        items=item_rows(transcript, basis.references, basis.counter),
-        frontier=frontier_rows(basis),
-    )
+    needs = need_rows(transcript, basis.references)
+    gathered: defaultdict[str, list[Any]] = defaultdict(list)
+    gathered["needs"] += needs
+    gathered["items"] += item_rows(transcript, basis.references, basis.counter)
+    gathered["frontier"] += frontier_rows(basis)
     summaries = []
     calls = len(transcript.calls)
     for number, spec in enumerate(specs):
@@ -153,12 +155,20 @@ def rows_of(
             with basis.telling(lambda done: tell(before + done, len(specs) * calls)):  # noqa: B023
                 measured = measure(basis, spec)
             summary = summarize(basis, measured)
-            tables.calls.extend(measured.calls)
-            tables.events.extend(measured.events)
-            tables.losses.extend(loss_rows(spec.label, measured.losses.lost, tables.needs))
-            tables.needles.extend(measured.losses.needles)
+            for table, rows in rows_under(spec.label, measured, needs).items():
+                gathered[table] += rows
             summaries.append(summary)
-    return Rows(transcript.name, transcript.parent, provider, basis.references.words, tables, summaries)
+    return Rows(transcript.name, transcript.parent, provider, basis.references.words, tables_of(gathered), summaries)
+
+
+def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:
+    """Return one transcript's rows under one policy by table, given what its calls needed."""
+    return {
+        "calls": measured.calls,
+        "events": measured.events,
+        "losses": loss_rows(policy, measured.losses.lost, needs),
+        "needles": measured.losses.needles,
+    }
 
 
 def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = _nobody) -> Iterator[Rows | Done]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import chain
 from typing import Any
 
 import msgspec
 
-from ctxsim.results.run import TABLES
+from ctxsim.results.packed import code_of, packed
+from ctxsim.results.run import TABLES, Tables
 
 if typing.TYPE_CHECKING:
     import pandas
 
 
+@cache
 def arrow_schema(row: type[msgspec.Struct]) -> Any:
     """Return the Arrow schema of a row type; a column is nullable if it may be None."""
     import pyarrow
@@ -28,14 +32,58 @@ def arrow_schema(row: type[msgspec.Struct]) -> Any:
     return pyarrow.schema(fields)
 
 
-def arrow_table(rows: Sequence[msgspec.Struct], schema: Any) -> Any:
-    """Return rows as an Arrow table of their schema."""
+def arrow_batch(row: type[msgspec.Struct], rows: Sequence[msgspec.Struct]) -> Any:
+    """Return rows of one type as an Arrow record batch of their schema."""
     import pyarrow
 
-    values = list(zip(*map(msgspec.structs.astuple, rows), strict=True)) or [()] * len(schema.names)
-    return pyarrow.table(dict(zip(schema.names, map(list, values), strict=True)), schema=schema)
+    cells = list(chain.from_iterable(map(msgspec.structs.astuple, rows)))
+    kinds = _kinds(row)
+    columns = [packed(cells[at :: len(kinds)], *kind) for at, kind in enumerate(kinds)]
+    return pyarrow.RecordBatch.from_arrays(columns, schema=arrow_schema(row))
+
+
+@cache
+def _kinds(row: type[msgspec.Struct]) -> list[tuple[Any, str]]:
+    return [(field.type, code_of(field.type)) for field in arrow_schema(row)]
+
+
+def tables_of(rows: Mapping[str, Sequence[msgspec.Struct]]) -> Tables:
+    """Return one transcript's rows by table as its tables; one that isn't named is empty."""
+    return Tables(**{name: arrow_batch(TABLES[name][0], rows.get(name, ())) for name in Tables.__struct_fields__})
+
+
+def mapped(batch: Any, **functions: Callable[[str], str]) -> Any:
+    """Return a record batch with functions applied to the texts of the columns they are named after.
+
+    A function sees each different text of a column once.
+    """
+    import pyarrow
+
+    columns = [
+        _mapped(column, functions.get(name)) for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pyarrow.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _mapped(column: Any, function: Callable[[str], str] | None) -> Any:
+    if function is None:
+        return column
+    encoded = column.dictionary_encode()
+    before = encoded.dictionary.to_pylist()
+    after = list(map(function, before))
+    return column if before == after else packed(after, column.type, "s").take(encoded.indices)
+
+
+def joined(batches: Sequence[Any]) -> Any:
+    """Return record batches of one schema as one, their rows in order."""
+    import pyarrow
+
+    if len(batches) == 1:
+        return batches[0]
+    columns = [pyarrow.concat_arrays(pieces) for pieces in zip(*(batch.columns for batch in batches), strict=True)]
+    return pyarrow.RecordBatch.from_arrays(columns, schema=batches[0].schema)
 
 
 def frame(table: str, rows: Sequence[msgspec.Struct]) -> pandas.DataFrame:
     """Return rows of one of the tables as a frame, as if read back from its file."""
-    return arrow_table(rows, arrow_schema(TABLES[table][0])).to_pandas()
+    return arrow_batch(TABLES[table][0], rows).to_pandas()

@@ -52,17 +52,19 @@ TABLES: dict[str, tuple[type[msgspec.Struct], bool]] = {
 """Each table's row, and whether it is written as CSV too."""
 
 
-class Tables(msgspec.Struct):
-    """The rows of one transcript under all policies, by table."""
+class Tables(msgspec.Struct, frozen=True):
+    """What one transcript gives under all policies, by table, but for the summary: Arrow record batches.
 
-    calls: list[CallRow] = []
-    events: list[Event] = []
-    items: list[ItemRow] = []
-    needs: list[NeedRow] = []
-    losses: list[LossRow] = []
-    frontier: list[FrontierRow] = []
-    needles: list[NeedleRow] = []
-    summary: list[SummaryRow] = []
+    Their types are not named here: whoever only reads a run's description need not wait for Arrow.
+    """
+
+    calls: Any
+    events: Any
+    items: Any
+    needs: Any
+    losses: Any
+    frontier: Any
+    needles: Any
 
 
 class InputInfo(msgspec.Struct, frozen=True):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from ctxsim.results.csv_text import csv_header, csv_text
 from ctxsim.results.files import replacing
-from ctxsim.results.frames import arrow_schema, arrow_table
+from ctxsim.results.frames import arrow_batch
 
 
 def write_table(folder: Path, name: str, row: type[msgspec.Struct], rows: Sequence[msgspec.Struct]) -> list[Path]:
@@ -18,10 +18,10 @@ def write_table(folder: Path, name: str, row: type[msgspec.Struct], rows: Sequen
 
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / f"{name}.csv", folder / f"{name}.parquet"]
-    with replacing(written[0]) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(row.__struct_fields__)
-        writer.writerows(map(msgspec.structs.astuple, rows))
+    batch = arrow_batch(row, rows)
+    with replacing(written[0]) as temporary, temporary.open("wb") as stream:
+        stream.write(csv_header(row))
+        stream.write(csv_text(batch))
     with replacing(written[1]) as temporary:
-        pyarrow.parquet.write_table(arrow_table(rows, arrow_schema(row)), temporary, compression="zstd")
+        pyarrow.parquet.write_table(pyarrow.Table.from_batches([batch]), temporary, compression="zstd")
     return written

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from ctxsim.results.columns import SummaryRow
+from ctxsim.results.csv_text import csv_header, csv_text
 from ctxsim.results.files import sync
 from ctxsim.results.folder import RunFolder, remove
-from ctxsim.results.frames import arrow_schema, arrow_table
+from ctxsim.results.frames import arrow_batch, arrow_schema, joined
 from ctxsim.results.run import TABLES, RunInfo, Tables, columns
 
 ROW_GROUP = 10_000
@@ -22,37 +24,17 @@ PART_ROWS = 1_000_000
 """Rows of one Parquet file, about: whole row groups."""
 
 
-NAMED_BY_OTHERS = ("transcript", "root", "reason")
-"""Columns with words of recordings and policies."""
-
-
-def harmless(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: with an apostrophe before what would begin one.
-
-    Source: https://owasp.org/www-community/attacks/CSV_Injection. Parquet files have the cell as it is.
-    """
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
-
-
 class _Csv:
     """One growing CSV file, among unfinished work until `rename`."""
 
     def __init__(self, out: RunFolder, name: str, row: type[msgspec.Struct]) -> None:
         self._path = out.folder / f"{name}.csv"
         self._temporary = out.work / self._path.name
-        self._file = self._temporary.open("w", encoding="utf-8", newline="")
-        self._csv = csv.writer(self._file, lineterminator="\n")
-        self._csv.writerow(row.__struct_fields__)
-        self._named = [at for at, name in enumerate(row.__struct_fields__) if name in NAMED_BY_OTHERS]
+        self._file = self._temporary.open("wb")
+        self._file.write(csv_header(row))
 
-    def write(self, rows: Sequence[msgspec.Struct]) -> None:
-        self._csv.writerows(map(self._cells, rows))
-
-    def _cells(self, row: msgspec.Struct) -> Sequence[object]:
-        cells = list(msgspec.structs.astuple(row))
-        for at in self._named:
-            cells[at] = harmless(cells[at])
-        return cells
+    def write(self, batch: Any) -> None:
+        self._file.write(csv_text(batch))
 
     def abandon(self) -> None:
         with suppress(OSError):
@@ -74,7 +56,6 @@ class _Parquet:
         self._path = out.folder / f"{name}.parquet"
         self._temporary = out.work / self._path.name
         self._schema = arrow_schema(row)
-        self._waiting: list[msgspec.Struct] = []
         remove(self._temporary)
         self._temporary.mkdir()
         self._files: list[Path] = []
@@ -87,19 +68,12 @@ class _Parquet:
         self._rows = 0
         self._writer = pyarrow.parquet.ParquetWriter(self._files[-1], self._schema, compression="zstd")
 
-    def write(self, rows: Sequence[msgspec.Struct]) -> None:
-        self._waiting += rows
-        if len(self._waiting) >= ROW_GROUP:
-            self._write_group()
-
-    def _write_group(self) -> None:
-        """Parquet wants many rows at once."""
+    def write(self, batch: Any) -> None:
         if self._rows >= PART_ROWS:
             self._writer.close()
             self._next_file()
-        rows, self._waiting = self._waiting, []
-        self._writer.write_table(arrow_table(rows, self._schema))
-        self._rows += len(rows)
+        self._writer.write_batch(batch)
+        self._rows += batch.num_rows
 
     def abandon(self) -> None:
         with suppress(OSError):
@@ -109,8 +83,6 @@ class _Parquet:
         remove(self._temporary)
 
     def close(self) -> None:
-        if self._waiting:
-            self._write_group()
         self._writer.close()
         for file in (*self._files, self._temporary):
             sync(file)
@@ -125,38 +97,72 @@ class _Parquet:
             self._temporary.replace(self._path)
 
 
+class _Table:
+    """One table: rows that wait until they are many, since Parquet wants many at once, and its files."""
+
+    def __init__(self, out: RunFolder, name: str, row: type[msgspec.Struct], csv_too: bool) -> None:
+        self.files: list[_Csv | _Parquet] = [form(out, name, row) for form in ((_Parquet, _Csv)[: 1 + csv_too])]
+        self._waiting: list[Any] = []
+        self._rows = 0
+
+    def write(self, batch: Any) -> None:
+        if batch.num_rows:
+            self._waiting.append(batch)
+            self._rows += batch.num_rows
+        if self._rows >= ROW_GROUP:
+            self.write_group()
+
+    def write_group(self) -> None:
+        if not self._waiting:
+            return
+        batch = joined(self._waiting)
+        self._waiting, self._rows = [], 0
+        for file in self.files:
+            file.write(batch)
+
+
 class RunWriter:
-    """Writes a run's tables as rows come; `finish` gives the files their names, `run.json` last."""
+    """Writes a run's tables as they come; `finish` gives the files their names, `run.json` last."""
 
     def __init__(self, out: RunFolder) -> None:
         self._out = out
         self._info = out.work / "run.json"
-        self._tables: dict[str, list[_Csv | _Parquet]] = {}
+        self._tables: dict[str, _Table] = {}
+        self._summary: list[SummaryRow] = []
+        """A few of each transcript: they wait as rows."""
+
+    @property
+    def _files(self) -> list[_Csv | _Parquet]:
+        return list(chain.from_iterable(table.files for table in self._tables.values()))
 
     def __enter__(self) -> RunWriter:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None and self._tables:
-            for file in chain.from_iterable(self._tables.values()):
+            for file in self._files:
                 file.abandon()
             self._info.unlink(missing_ok=True)
 
     def _open(self) -> None:
         """Make the files when the first row comes: a bench that fails before that leaves nothing behind."""
-        if self._tables:
-            return
-        for name, (row, csv_too) in TABLES.items():
-            files = self._tables[name] = []
-            for form in (_Parquet, _Csv) if csv_too else (_Parquet,):
-                files.append(form(self._out, name, row))
+        if not self._tables:
+            for name, (row, csv_too) in TABLES.items():
+                self._tables[name] = _Table(self._out, name, row, csv_too)
 
-    def write(self, tables: Tables) -> None:
-        """Append the rows of one transcript under all policies."""
+    def write(self, tables: Tables, summary: Sequence[SummaryRow]) -> None:
+        """Append one transcript under all policies."""
         self._open()
-        for name, files in self._tables.items():
-            for file in files:
-                file.write(getattr(tables, name))
+        for name in Tables.__struct_fields__:
+            self._tables[name].write(getattr(tables, name))
+        self._summary += summary
+        if len(self._summary) >= ROW_GROUP:
+            self._write_summary()
+
+    def _write_summary(self) -> None:
+        rows, self._summary = self._summary, []
+        self._tables["summary"].write(arrow_batch(SummaryRow, rows))
+        self._tables["summary"].write_group()
 
     def finish(self, info: RunInfo) -> None:
         """Complete the run: first everything is on the disk itself, then names change, `run.json` last.
@@ -165,7 +171,10 @@ class RunWriter:
         never tables of two runs.
         """
         self._open()
-        files = list(chain.from_iterable(self._tables.values()))
+        self._write_summary()
+        for table in self._tables.values():
+            table.write_group()
+        files = self._files
         for file in files:
             file.close()
         described = {name: columns(row) for name, (row, _) in TABLES.items()}

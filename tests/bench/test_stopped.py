@@ -19,7 +19,9 @@ from ctxsim.bench.rows import Done, Rows
 from ctxsim.bench.task import Setting
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.provider import Provider
-from ctxsim.results import InputInfo, Tables, read_run
+from ctxsim.results import InputInfo, read_run
+from ctxsim.results.columns import NeedRow
+from ctxsim.results.frames import tables_of
 
 
 @pytest.mark.slow
@@ -137,9 +139,10 @@ def test_a_full_disk_loses_nothing_that_was_done(logs: Path, tmp_path: Path, mon
 
 
 def test_parts_hold_rows_whole(tmp_path: Path) -> None:
+    needs = [NeedRow("a", call, "strict", "value", 2, "head", "shell", 3, 1, f"atom é {call}") for call in (4, 5)]
     rows = [
-        Rows("a", None, Provider(), b"abc", Tables(), [{"calls": 1, "survival": None}]),
-        Rows("é", "a", Provider(), b"", Tables(), []),
+        Rows("a", None, Provider(), b"abc", tables_of({"needs": needs}), [{"calls": 1, "survival": None}]),
+        Rows("é", "a", Provider(), b"", tables_of({}), []),
         Done(InputInfo("a.json", "", 2, 3)),
     ]
     write_part(tmp_path / "0", rows)

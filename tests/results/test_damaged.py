@@ -13,8 +13,8 @@ from command_line import ctxsim
 from samples import ASK, TASK, chat
 
 from ctxsim.report.sheet import in_backticks
+from ctxsim.results.csv_text import harmless
 from ctxsim.results.run import TABLES
-from ctxsim.results.writer import harmless
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,77 @@
+"""Tables as text of CSV, made column by column: the cells are those that Python's own writer would make."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from ctxsim.results.frames import mapped
+from ctxsim.results.packed import packed
+
+NAMED_BY_OTHERS = ("transcript", "root", "reason")
+"""Columns with words of recordings and policies."""
+
+_QUOTED = re.compile(r'[",\r\n]')
+
+
+def harmless(cell: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula: with an apostrophe before what would begin one.
+
+    Source: https://owasp.org/www-community/attacks/CSV_Injection. Parquet files have the cell as it is.
+    """
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+
+def csv_header(row: type[msgspec.Struct]) -> bytes:
+    """Return the names of a table's columns as the first line of its file."""
+    return ",".join(row.__struct_fields__).encode() + b"\n"
+
+
+def csv_text(batch: Any) -> bytes | memoryview:
+    """Return the lines of a record batch, without a header.
+
+    None is an empty cell, words of others are harmless, and only what must be is in quotes.
+    """
+    if not batch.num_rows:
+        return b""
+    import pyarrow.compute
+
+    texts = {field.name: _quoted for field in batch.schema if pyarrow.types.is_string(field.type)}
+    texts |= {name: _quoted_harmless for name in NAMED_BY_OTHERS if name in texts}
+    *cells, last = map(_cells, mapped(batch, **texts).columns)
+    last = pyarrow.compute.binary_join_element_wise(last, "", "\n", null_handling="replace")
+    lines = pyarrow.compute.binary_join_element_wise(*cells, last, ",", null_handling="replace")
+    return memoryview(lines.buffers()[-1])[: pyarrow.compute.sum(pyarrow.compute.binary_length(lines)).as_py()]
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell
+
+
+def _quoted_harmless(cell: str) -> str:
+    return _quoted(harmless(cell))
+
+
+def _cells(column: Any) -> Any:
+    import pyarrow.compute
+
+    if pyarrow.types.is_boolean(column.type):
+        return pyarrow.compute.if_else(column, "True", "False")
+    cells = column.cast(pyarrow.string())
+    return _as_python(column, cells) if pyarrow.types.is_floating(column.type) else cells
+
+
+def _as_python(numbers: Any, cells: Any) -> Any:
+    """Return cells of floats in Python's form. Both write the least digits that tell a number from all others, but
+    whole, large and tiny numbers in other forms.
+    """
+    from pyarrow import compute
+
+    size = compute.abs(numbers)
+    other = compute.or_(compute.equal(compute.floor(size), size), compute.less(size, 1e-4))
+    other = compute.or_(other, compute.greater_equal(size, 1e10))
+    found = numbers.filter(other).dictionary_encode()
+    spelled = packed(list(map(repr, found.dictionary.to_pylist())), cells.type, "s").take(found.indices)
+    return compute.replace_with_mask(cells, other, spelled)
