@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ctxsim.report.figure import new_figure, save
-from ctxsim.report.style import COLORS, compact, direct_label, plain_axes, spread
+from ctxsim.report.style import COLORS, compact, direct_labels, plain_axes
 
 Request = tuple[int, tuple[int, ...]]
 
@@ -31,17 +31,16 @@ def _per_call(labels: Sequence[str], run: Sequence[Request], tokenizer: str, pat
     figure, axes = new_figure(10.5, 6)
     calls = range(1, len(run) + 1)
     axes.plot(calls, [tokens for tokens, _ in run], color="black", linewidth=2.4)
-    ends = [(f"counted ({tokenizer})", float(run[-1][0]), "black")]
+    ends = [(f"counted ({tokenizer})", len(run), float(run[-1][0]), "black")]
     for number, label in enumerate(labels):
         color = COLORS[number % len(COLORS)]
         values = [estimates[number] for _, estimates in run]
         axes.plot(calls, values, color=color, linewidth=1.1, linestyle="-" if number < len(COLORS) else "--")
-        ends.append((label, float(values[-1]), color))
-    top = max(end[1] for end in ends) * 1.05 or 1.0
+        ends.append((label, len(run), float(values[-1]), color))
+    top = max(end[2] for end in ends) * 1.05 or 1.0
     axes.set_ylim(0, top)
     axes.set_xlim(1, max(2, len(run)))
-    for (text, value, color), height in zip(ends, spread([end[1] for end in ends], top * 0.042), strict=True):
-        direct_label(axes, text, (len(run), value), height / top, color)
+    direct_labels(axes, ends, top * 0.042)
     axes.yaxis.set_major_formatter(lambda value, _: compact(value))
     axes.set_xlabel("call of the largest transcript")
     axes.set_ylabel("tokens of the request")

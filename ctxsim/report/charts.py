@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 
 from ctxsim.report.advice import usd
@@ -14,7 +15,7 @@ from ctxsim.report.losses import survival_by_age
 from ctxsim.report.picture import Picture
 from ctxsim.report.plots import estimates, growth, shown_transcript, which
 from ctxsim.report.rounds import curves, in_rounds
-from ctxsim.report.style import compact, direct_label, plain_axes, spread, wrap_label
+from ctxsim.report.style import compact, direct_labels, plain_axes, wrap_label
 from ctxsim.report.sweep_plots import sweep_charts
 from ctxsim.report.tradeoff_plots import tradeoff
 
@@ -87,12 +88,10 @@ def by_age(one: Picture, path: Path) -> Path:
         width = 3.0 if label == one.chosen else 1.6 if label in one.colors else 1.0
         axes.plot(range(len(groups)), kept, "--o" if one.bound(label) else "-o", color=color, linewidth=width, ms=4,
                   zorder=3 if label in one.colors else 2)  # fmt: skip
-        ends.append((one.marked(label), kept[-1], color))
-    heights = spread([end[1] for end in ends], 4.6, -4, 104)
-    for (text, value, color), height in zip(ends, heights, strict=True):
-        direct_label(axes, text, (len(groups) - 1, value), (height + 5) / 111, color)
+        ends.append((one.marked(label), len(groups) - 1, kept[-1], color))
     axes.set_xticks(range(len(groups)), groups)
     axes.set_ylim(-5, 106)
+    direct_labels(axes, ends, 4.6, -4, 104)
     axes.set_xlabel("age: calls since the source was first sent (n needs)")
     axes.set_ylabel("kept, % (counted)")
     label = one.chosen or one.labels[-1]
@@ -113,20 +112,23 @@ def cache(one: Picture, path: Path) -> Path:
     columns = 3
     rows = -(-len(labels) // columns)
     figure, panels = new_figure(12, 0.8 + 2.1 * rows, columns, rows)
-    top = float((calls.tokens_cache_read + calls.tokens_cache_write + calls.tokens_uncached).max()) * 1.05
+    highest = float((calls.tokens_cache_read + calls.tokens_cache_write + calls.tokens_uncached).max()) * 1.05
     flat = list(panels.flat) if hasattr(panels, "flat") else [panels]
     for label, axes in zip(labels, flat, strict=False):
         part = calls[calls.policy == label].sort_values("call")
-        bottom = 0 * part.tokens_sent
+        edges = np.append(part.call, part.call.iloc[-1] + 1) - 0.5
+        bottom = np.zeros(len(part))
         for name, column, color in (
             ("read from the cache", "tokens_cache_read", CLASSES[0][1]),
             ("written", "tokens_cache_write", CLASSES[1][1]),
             ("uncached", "tokens_uncached", CLASSES[2][1]),
         ):
-            axes.bar(part.call, part[column], bottom=bottom, color=color, width=1.0, label=name)
-            bottom = bottom + part[column]
+            # One shape and not a bar for each call.
+            top = bottom + part[column].to_numpy()
+            axes.stairs(top, edges, baseline=bottom, fill=True, color=color, snap=True, label=name)
+            bottom = top
         axes.set_title(one.marked(label), fontsize=9)
-        axes.set_ylim(0, top)
+        axes.set_ylim(0, highest)
         axes.yaxis.set_major_formatter(lambda value, _: compact(value))
         axes.tick_params(labelsize=8)
         plain_axes(axes)

@@ -18,11 +18,10 @@ from ctxsim.report.style import (
     Label,
     colors_of,
     compact,
-    direct_label,
+    direct_labels,
     middle_cut,
     plain_axes,
     short,
-    spread,
     thinned,
 )
 from ctxsim.report.tradeoff_plots import tradeoffs
@@ -132,31 +131,33 @@ def _growth(
     figure: Figure
     figure, axes = new_figure()
     last = calls.call.max()
+    of = dict(iter(calls.sort_values("call", kind="stable").groupby("policy")))
     ends: list[Label] = []
     # What is drawn last lies above the others.
     for label in sorted(policies, key=lambda label: (label in colors, label == chosen)):
-        rows = calls[calls.policy == label].sort_values("call")
-        if not len(rows):  # it could not be replayed
+        if label not in of:  # it could not be replayed
             continue
+        number, sent, status = (of[label][name].to_numpy() for name in ("call", "tokens_sent", "status"))
         bound = label in bounds
         color = COLORS[colors[label]] if label in colors else OTHER_COLOR
         width = 3.0 if label == chosen else 1.8 if label in colors else 1.0
-        failed = rows[rows.status != "ok"].call
-        first = failed.iloc[0] if len(failed) else last + 1
+        failed = np.flatnonzero(status != "ok")
         style = {
             "color": color, "linewidth": width, "linestyle": "--" if bound else "-",
             "marker": "o" if last <= 20 else None, "markersize": 3.5, "zorder": 3 if label in colors else 2,
         }  # fmt: skip
-        before, after = rows[rows.call <= first], rows[rows.call >= first]
-        axes.plot(before.call, before.tokens_sent, **style)
-        axes.plot(after.call, after.tokens_sent, **{**style, "alpha": 0.3, "linewidth": 1})
-        axes.plot(after.call[:1], after.tokens_sent[:1], "x", color=LIMIT_COLOR, ms=8, markeredgewidth=2, zorder=5)
-        note = f"  × call {first}" if len(failed) else ""
+        first = failed[0] if len(failed) else len(number)
+        axes.plot(number[: first + 1], sent[: first + 1], **style)
+        note = ""
+        if len(failed):
+            axes.plot(number[first:], sent[first:], **{**style, "alpha": 0.3, "linewidth": 1})
+            axes.plot(number[first], sent[first], "x", color=LIMIT_COLOR, ms=8, markeredgewidth=2, zorder=5)
+            note = f"  × call {number[first]}"
         ends.append(
             (
                 f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{BOUND if bound else ''}{note}",
                 last,
-                float(rows.tokens_sent.iloc[-1]),
+                float(sent[-1]),
                 color,
             )
         )
@@ -171,10 +172,7 @@ def _growth(
     axes.set_ylim(0, top)
     axes.set_xlim(1 - 0.02 * last, last)
     ends, unnamed = thinned(ends, MOST_NAMES)
-    for (text, _, value, color), height in zip(
-        ends, spread([end[2] for end in ends], top * 0.042, 0.02 * top, 0.985 * top), strict=True
-    ):
-        direct_label(axes, text, (last, value), height / top, color)
+    direct_labels(axes, ends, top * 0.042, 0.02 * top, 0.985 * top)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:,.0f}K")
     axes.set_xlabel("call")
     axes.set_ylabel("input tokens sent (counted)")

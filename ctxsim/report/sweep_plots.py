@@ -13,7 +13,7 @@ from ctxsim.report.figure import LETTERS_PER_INCH, entitle, new_figure, save
 from ctxsim.report.picture import Picture
 from ctxsim.report.pooled import Share
 from ctxsim.report.settings import Grid, grids
-from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, direct_label, plain_axes, short_number, spread
+from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, direct_labels, plain_axes, short_number
 from ctxsim.report.tradeoff_plots import draw_frontiers
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ def fronts_figure(one: Picture, flat: Sequence[Grid]) -> Figure:
     axes.set_xlim(0, axes.get_xlim()[1] * 1.02)
     step = max(1, -(-len(named) // MOST_NAMES))
     shown = [name for n, name in enumerate(named) if n % step == 0 or name[0].startswith("▶")]
-    for (text, x, y, color), height in zip(shown, spread([one[2] for one in shown], 3.9, -3, 104), strict=True):
-        direct_label(axes, text, (x, y), (height + 4) / 110, color)
+    direct_labels(axes, shown, 3.9, -3, 104)
     axes.set_xlabel(f"{_amount_name(one)}, % of keep-all's, all transcripts together")
     axes.set_ylabel("kept, % of what later calls used of old results (counted)")
     varied = " and ".join(f"{grid.varied[0]} of {grid.name}" for grid in drawn)

@@ -8,7 +8,7 @@ from typing import Any
 from ctxsim.report.figure import entitle, new_figure, save
 from ctxsim.report.picture import Picture
 from ctxsim.report.settings import family
-from ctxsim.report.style import LIMIT_COLOR, Label, direct_label, plain_axes, spread, thinned
+from ctxsim.report.style import LIMIT_COLOR, Label, direct_labels, plain_axes, thinned
 from ctxsim.report.tradeoff import Point, by_family, dominated, frontiers, joined, points
 
 DIRECT_LABELS = 24
@@ -53,9 +53,7 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     axes.set_ylim(-4, top)
     axes.set_xlim(0, right)
     labels, unnamed = thinned(labels, MOST_NAMES)
-    placed = spread([y for _, _, y, _ in labels], 3.9, -3, 104)
-    for (text, x, y, color), height in zip(labels, placed, strict=True):
-        direct_label(axes, text, (x, y), (height + 4) / (top + 4), color)
+    direct_labels(axes, labels, 3.9, -3, 104)
     axes.set_xlabel(f"{_amount(dollars)}, % of keep-all's, all transcripts together")
     axes.set_ylabel("kept, % of what later calls used of old results (counted)")
     entitle(figure, _finding(one, dollars), f"{one.run.info.title}, {one.many}; {_legend(one, found)}{unnamed}")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from invented import write_logs
 from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from project import ROOT
 
 from ctxsim.bench import bench
@@ -104,6 +107,27 @@ def test_pictures_of_a_calibration(drawn: dict[str, str], tmp_path: Path) -> Non
     assert "Bash (2)" in drawn["one"] and "search (1)" in drawn["one"] and "tiny" not in drawn["one"]
     calibration_plots.plot_matrix({"json": [2.5, 3.0], "prose": [4.25, 4.5]}, ["a_base", "b_base"], tmp_path / "m.png")
     assert {"2.50", "3.00", "4.25", "4.50", "json", "prose", "a_base", "b_base"} <= set(drawn["m"].splitlines())
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_a_figure_is_drawn_once_as_matplotlib_draws_it(
+    form: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    draws: list[Axes] = []
+    monkeypatch.setattr(Axes, "draw", lambda self, renderer, draw=Axes.draw: draws.append(self) or draw(self, renderer))
+
+    def saved(draw: Callable[..., None] | None) -> bytes:
+        one, axes = figure.new_figure()
+        axes.plot([1, 2], [300_000, 4])
+        axes.set_ylabel("long numbers take room")
+        figure.entitle(one, "A finding", "what it is of")
+        if draw:
+            monkeypatch.setattr(type(one), "draw", draw)
+        return figure.save(one, tmp_path / f"a.{form}").read_bytes()
+
+    assert saved(None) == saved(Figure.draw)
+    # Left to itself, matplotlib draws it once more beforehand, for its layout.
+    assert len(draws) == 1 + 2
 
 
 def test_a_figure_that_cannot_be_saved_leaves_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ctxsim.report.style import COLORS, DARK_COLORS, OTHER_COLOR, colors_of, middle_cut, short
+from ctxsim.report.figure import new_figure
+from ctxsim.report.style import COLORS, DARK_COLORS, OTHER_COLOR, colors_of, direct_labels, middle_cut, short
 
 # Machado, Oliveira and Fernandes (2009): what red-blind and green-blind eyes see of linear RGB.
 EYES = {
@@ -63,3 +64,18 @@ def test_long_names_lose_their_middle() -> None:
     cut = short("json-aware+round-summary+token-approx-budget+head-tail:lines=3,bytes=4")
     assert len(cut) == 40 and cut.startswith("json-aware") and cut.endswith("3/4") and "…" in cut
     assert middle_cut("abcdefgh", 5) == "ab…gh"
+
+
+def test_names_beside_lines_are_apart_and_joined_to_their_points() -> None:
+    figure, axes = new_figure()
+    axes.set_xscale("log")
+    axes.plot([1, 10, 1000], [0, 90, 91])
+    points = [("high", 1000.0, 90.0, "#000000"), ("higher", 10.0, 91.0, "#111111"), ("low", 1.0, 0.0, "#222222")]
+    direct_labels(axes, points, gap=20)
+    figure.draw_without_rendering()
+    heights = axes.transLimits.inverted().transform([text.get_position() for text in axes.texts])[:, 1]
+    # 90 and 91 are 1 apart instead of 20: each gives way by half of what is missing, 19 / 2.
+    assert heights.tolist() == pytest.approx([80.5, 100.5, 0])
+    [joins] = axes.collections
+    in_data = (joins.get_transform() - axes.transData).transform([line[-1] for line in joins.get_segments()])
+    assert in_data.tolist() == [pytest.approx(point[1:3]) for point in points]
