@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Generic, TypeVar
@@ -45,14 +45,22 @@ class Registry(Generic[T]):
         self._abstract = (base, *abstract)
 
     @cached_property
+    def _installed(self) -> EntryPoints:
+        return entry_points(group=self._package)
+
+    @cached_property
+    def _modules(self) -> list[str]:
+        package = importlib.import_module(self._package)
+        return [module.name for module in pkgutil.walk_packages(package.__path__, f"{self._package}.")]
+
+    @cached_property
     def _found(self) -> tuple[dict[str, type[T]], dict[str, str]]:
         classes: dict[str, type[T]] = {}
         broken: dict[str, str] = {}
-        package = importlib.import_module(self._package)
-        for module in pkgutil.walk_packages(package.__path__, f"{self._package}."):
-            for cls in self._defined_in(importlib.import_module(module.name)):
+        for module in self._modules:
+            for cls in self._defined_in(importlib.import_module(module)):
                 self._add(cls, classes, broken)
-        for point in entry_points(group=self._package):
+        for point in self._installed:
             try:
                 self._add(self._load(point), classes, broken)
             except LabelError as error:
@@ -116,11 +124,24 @@ class Registry(Generic[T]):
 
     def named(self, name: str) -> type[T]:
         """Return the class of a name. Raises UnknownName, or LabelError with what is wrong with an installed one."""
+        if (alone := self._in_its_file(name)) is not None:
+            return alone
         if name in self.broken:
             raise LabelError(self.broken[name])
         if name not in self.classes:
             raise unknown(self.kind, name, [*self.classes, *self.forms])
         return self.classes[name]
+
+    def _in_its_file(self, name: str) -> type[T] | None:
+        """The built-in class of a name whose file is called like it: to open it no other file is imported.
+
+        None if there is none, and where another class may have the name: installed ones, those of this process.
+        """
+        if "_found" in vars(self) or self._installed:
+            return None
+        files = [module for module in self._modules if module.rpartition(".")[2].replace("_", "-") == name]
+        held = [cls for file in files for cls in self._defined_in(importlib.import_module(file))]
+        return next((cls for cls in held if _name(cls) == name), None)
 
     def _from_file(self, path: str, class_name: str) -> type[T]:
         module = load_file(self.kind, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -42,6 +43,25 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[Polic
     yield Registry("policy", "ctxsim.policies", Policy, (Oracle,))
     for name in ("good_package", "twin_package"):
         sys.modules.pop(name, None)
+
+
+def test_a_name_opens_what_the_list_has_under_it() -> None:
+    """Whether its file is called like it or not, and before the list is made or after."""
+    made = Registry("policy", "ctxsim.policies", Policy, (Oracle,))
+    for name, cls in made.classes.items():
+        assert Registry("policy", "ctxsim.policies", Policy, (Oracle,)).named(name) is cls is made.named(name)
+
+
+def test_a_built_in_policy_is_opened_without_importing_the_others() -> None:
+    code = (
+        "import sys\n"
+        "from ctxsim.policies import open_policy\n"
+        "open_policy('head-tail+mask:keep=3')\n"
+        "some = {f'ctxsim.policies.{name}' for name in ('head_tail', 'fifo', 'agents.pi')} | {'asyncio'}\n"
+        "print(sorted(some & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "['ctxsim.policies.head_tail']\n", done.stdout + done.stderr
 
 
 def test_an_installed_class_is_found_beside_the_built_in_ones(installed: Registry[Policy]) -> None:

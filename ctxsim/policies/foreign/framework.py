@@ -6,12 +6,10 @@ label asks for it.
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import importlib
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -114,6 +112,10 @@ class Call:
 
 def finished(coroutine: Coroutine[Any, Any, T]) -> T:
     """Return what a coroutine returns, wherever this is called from: a notebook has a loop of its own."""
+    # Not before a framework is used: these two take longer to import than all of this folder.
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
