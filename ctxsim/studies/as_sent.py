@@ -17,7 +17,7 @@ from ctxsim.provider.resolve import resolve
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
 from ctxsim.replay import replay
 from ctxsim.studies.charged import prices_that_held
-from ctxsim.studies.usage import Request, Size, fit_size, head_is_whole, requests
+from ctxsim.studies.usage import Request, Size, fit_size, head_is_whole, recorded_calls, requests
 from ctxsim.tokenizers.counter import Counter
 from ctxsim.tokenizers.models import tokenizer_of
 from ctxsim.transcript import UNLOGGED, Compaction, Head, Item, Media, Transcript
@@ -182,16 +182,21 @@ MISSED, EXPECTED = 0.02, 0.5
 
 def _with_misses(transcript: Transcript, provider: Provider, counter: Counter) -> Transcript:
     """Return the transcript with its cold calls: nobody's cache would have held anything then, whatever he sent."""
-    recorded = [call.usage is not None and bool(call.usage.cache_read_tokens) for call in transcript.calls]
-    if provider.cache == "none" or not any(recorded):
+    read = [call.usage.cache_read_tokens if call.usage else None for call in transcript.calls]
+    # The first call finds no cache, and behind the last one that read nothing there is nothing to look for.
+    missed = {
+        number
+        for number, tokens, _ in recorded_calls(transcript)
+        if number > 1 and (cached := read[number - 1]) is not None and cached < MISSED * tokens
+    }
+    if provider.cache == "none" or not any(read) or not missed:
         return transcript
-    cold = set()
-    for sent in replay(transcript, open_policy("keep-all"), provider, counter):
-        usage = sent.recorded.usage
-        if usage is None or usage.cache_read_tokens is None or not sent.tokens_recorded:
-            continue
-        if usage.cache_read_tokens < MISSED * usage.input_tokens and sent.bill.split.read > EXPECTED * sent.tokens_sent:
-            cold.add(sent.call)
+    until = msgspec.structs.replace(transcript, calls=transcript.calls[: max(missed)])
+    cold = {
+        sent.call
+        for sent in replay(until, open_policy("keep-all"), provider, counter)
+        if sent.call in missed and sent.bill.split.read > EXPECTED * sent.tokens_sent
+    }
     if not cold:
         return transcript
     calls = tuple(msgspec.structs.replace(call, cold=number in cold) for number, call in enumerate(transcript.calls, 1))

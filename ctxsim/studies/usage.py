@@ -11,21 +11,22 @@ is larger and stays so. All of it is *fitted*, and named so wherever it is shown
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from itertools import accumulate, groupby
+from typing import Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.estimators import Estimator
 from ctxsim.measure.totals import nearest_rank
-from ctxsim.policies import Spec, open_policy
-from ctxsim.provider import Provider
-from ctxsim.replay import replay
+from ctxsim.provider import MockLLM, Provider
+from ctxsim.provider.rendering import HEAD_POSITIONS
+from ctxsim.provider.vendor import Resend
 from ctxsim.tokenizers.counter import Counter
-from ctxsim.transcript import Item, Transcript
+from ctxsim.transcript import Call, Head, Item, Transcript
+from ctxsim.view import Sizes
 
 Array = npt.NDArray[np.float64]
 
@@ -78,20 +79,6 @@ class Size(msgspec.Struct, frozen=True):
     p95_error: float | None = None
 
 
-@dataclass(frozen=True)
-class _Texts(Estimator):
-    """The tokenizer's own count of texts, so that a replay sums them up as it goes; media are the vendor's to count."""
-
-    name: ClassVar[str] = "texts"
-    counter: Counter
-
-    def text(self, text: str) -> int:
-        return self.counter.text(text)
-
-    def item(self, item: Item) -> int:
-        return sum(map(self.text, item.texts))
-
-
 def head_is_whole(transcript: Transcript) -> bool:
     """Return whether the source holds the head with its tools."""
     asks = any(item.kind == "tool_call" for item in transcript.items)
@@ -99,21 +86,52 @@ def head_is_whole(transcript: Transcript) -> bool:
 
 
 def requests(transcript: Transcript, provider: Provider, known: Counter | None = None) -> list[Request]:
-    """Return the calls of a transcript that have recorded usage of the same request, by keep-all under no limit.
+    """Return the calls of a transcript that have recorded usage of the same request, each with all that came before it
+    and goes out by the provider's rule on reasoning.
 
     `known` has counted texts already.
     """
-    plain = msgspec.structs.replace(
-        provider, window=1 << 60, rate_limit=None, tokens_factor=1.0, prices=None, cache="none"
-    )
+    plain = msgspec.structs.replace(provider, rate_limit=None, tokens_factor=1.0, prices=None, cache="none")
     counter = plain.counter(known)
-    spec = Spec("keep-all", open_policy("keep-all").links, _Texts(counter))
+    counter.learn_transcript(transcript)
+    text_of = Sizes(lambda item: sum(map(counter.text, item.texts)))
+    llm = MockLLM(plain, counter, transcript.head)
     found = []
-    for sent in replay(transcript, spec, plain, counter):
-        if recorded := sent.tokens_recorded:
-            text = sent.tokens_estimated - transcript.head.hidden
-            found.append(Request(sent.call, text, sent.tokens_sent - sent.tokens_estimated, recorded))
+    for history, head, calls in _histories(transcript, plain.reasoning):
+        llm.begin(0.0, head)
+        llm.ask(history, 0)
+        texts = list(accumulate(map(text_of, history), initial=counter.head(head) - transcript.head.hidden))
+        places = [item.place for item in history]
+        for number, call, recorded in calls:
+            sent = bisect_left(places, call.start)
+            tokens = llm.rendering.tokens[HEAD_POSITIONS - 1 + sent]
+            found.append(Request(number, texts[sent], tokens - texts[sent] - transcript.head.hidden, recorded))
     return found
+
+
+def _histories(
+    transcript: Transcript, resend: Resend
+) -> Iterator[tuple[list[Item], Head, list[tuple[int, Call, int]]]]:
+    """Yield histories that only grow, with a head and the calls that send a beginning of one: number, call, usage.
+
+    Reasoning that isn't sent again ends a history: for good, or once a user says something more.
+    """
+    items = transcript.items
+    places = [item.place for item in items if item.kind == "reasoning"] if resend != "all" else []
+    turns = [item.place for item in items if item.kind == "user"] if places and resend == "current_turn" else []
+
+    def forgotten(call: Call) -> int:
+        """Up to which place reasoning has gone from a call's request: that of the last one that has."""
+        turn = bisect_left(turns, call.start)
+        before = len(items) if resend == "never" else turns[turn - 1] if turn else 0
+        gone = bisect_left(places, before)
+        return places[gone - 1] + 1 if gone else 0
+
+    numbered = ((number, transcript.calls[number - 1], tokens) for number, tokens, _ in recorded_calls(transcript))
+    for (gone, head), calls in groupby(numbered, lambda one: (forgotten(one[1]), one[1].head or transcript.head)):
+        asked = list(calls)
+        kept = [item for item in items[:gone] if item.kind != "reasoning"]
+        yield [*kept, *items[gone : asked[-1][1].start]], head, asked
 
 
 class Whole(msgspec.Struct, frozen=True):

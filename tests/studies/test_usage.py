@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar, get_args
+
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import conversation
+from strategies import transcripts
 
+from ctxsim.estimators import Estimator
+from ctxsim.policies import Spec, open_policy
+from ctxsim.provider import Provider
+from ctxsim.provider.vendor import Resend
 from ctxsim.readers.assembly.segments import segments
-from ctxsim.studies.usage import Grown, Request, Size, Step, Whole, comparisons, fit_size, growth
-from ctxsim.transcript import Compaction, Head, Transcript, Usage
+from ctxsim.replay import replay
+from ctxsim.studies.usage import Grown, Request, Size, Step, Whole, comparisons, fit_size, growth, requests
+from ctxsim.tokenizers.counter import Counter
+from ctxsim.transcript import Compaction, Head, Item, Transcript, Usage
 
 
 def recording(head: float, factor: float, texts: list[int], steps: dict[int, int] | None = None) -> list[Request]:
@@ -110,3 +120,42 @@ def test_after_a_compaction_growth_begins_anew() -> None:
     at = transcript.calls[1].end
     cut = segments(msgspec.structs.replace(transcript, compactions=(Compaction(3, at, "", ("summary",)),)))
     assert [list(comparisons(one)) for one in cut] == [[Grown(2, 8_000, 1)], [Grown(2, 1_000, 1)]]
+
+
+@dataclass(frozen=True)
+class Texts(Estimator):
+    """The tokenizer's count of texts, so that a replay adds them up as it goes."""
+
+    name: ClassVar[str] = "texts"
+    counter: Counter
+
+    def text(self, text: str) -> int:
+        return self.counter.text(text)
+
+    def item(self, item: Item) -> int:
+        return sum(map(self.text, item.texts))
+
+
+def replayed(transcript: Transcript, provider: Provider) -> list[Request]:
+    """The requests of a recording, by sending each of them."""
+    spec = Spec("keep-all", open_policy("keep-all").links, Texts(provider.counter()))
+    sent = replay(transcript, spec, provider, provider.counter())
+    known = [(one, one.tokens_estimated - transcript.head.hidden, one.tokens_recorded) for one in sent]
+    return [Request(one.call, text, one.tokens_sent - one.tokens_estimated, told) for one, text, told in known if told]
+
+
+@settings(max_examples=50)
+@given(
+    transcripts(),
+    st.sampled_from(get_args(Resend)),
+    st.sampled_from(["none", "openai", "anthropic", "deepseek"]),
+    st.lists(st.sampled_from([None, Head("other"), Head("third", ("{}",), hidden=7)]), min_size=8, max_size=8),
+)
+def test_requests_are_told_without_sending_them(
+    transcript: Transcript, resend: Resend, framing: str, heads: list[Head | None]
+) -> None:
+    calls = tuple(msgspec.structs.replace(call, head=head) for call, head in zip(transcript.calls, heads, strict=False))
+    head = msgspec.structs.replace(transcript.head, hidden=11)
+    recorded = msgspec.structs.replace(transcript, calls=calls, head=head)
+    provider = Provider(window=1 << 40, framing=framing, reasoning=resend)
+    assert requests(recorded, provider) == replayed(recorded, provider)
