@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
+import zlib
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -17,6 +20,7 @@ from samples import run
 from ctxsim.errors import InputError
 from ctxsim.readers import read
 from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.source import Source
 from ctxsim.transcript import NO_RESULT, Transcript, problems
 
 OPENAI: list[dict[str, Any]] = [
@@ -268,3 +272,15 @@ def test_half_an_emoji_in_arguments(form: str, tmp_path: Path) -> None:
     assert transcript.items[1].text == '{"c":"echo \ufffd"}' and transcript.items[2].text == "ok \ufffd"
     converted = ctxsim("transcripts", "convert", str(file), "-o", "out.jsonl", cwd=tmp_path)
     assert converted.returncode == 0, converted.stderr
+
+
+def test_all_that_a_torn_gzip_file_holds_is_read_before_the_error(tmp_path: Path) -> None:
+    dice = random.Random(1)
+    lines = [json.dumps({"a": dice.getrandbits(400)}).encode() for _ in range(3_000)]
+    torn = gzip.compress(b"\n".join(lines))[:-20_000]
+    (tmp_path / "torn.jsonl.gz").write_bytes(torn)
+    held = zlib.decompressobj(wbits=31).decompress(torn).split(b"\n")[:-1]
+    found = Source("torn", tmp_path / "torn.jsonl.gz").lines()
+    assert [line for _, line in islice(found, len(held))] == held == lines[: len(held)] and len(held) > 2_000
+    with pytest.raises(InputError, match="torn: cannot be read: Compressed file ended"):
+        next(found)

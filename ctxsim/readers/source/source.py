@@ -20,6 +20,9 @@ from ctxsim.readers.source.archive import member_bytes
 from ctxsim.readers.source.limits import most_bytes, read_all, too_large
 from ctxsim.readers.source.values import json_values
 
+DECOMPRESSED_AT_ONCE = 1 << 18
+"""Bytes. Lines are then found in memory, and not by a call of Python's gzip for each."""
+
 
 class Record(msgspec.Struct, frozen=True):
     """One JSON value of a JSONL file and the line that it stands in, counted from 1."""
@@ -64,7 +67,7 @@ class Source:
         suffix = self.path.suffix
         try:
             if suffix == ".gz":
-                return cast(BinaryIO, gzip.open(self.path))
+                return cast(BinaryIO, io.BufferedReader(_Decompressed(self.path), DECOMPRESSED_AT_ONCE))
             if suffix == ".zst":
                 import pyarrow
 
@@ -119,6 +122,29 @@ class Source:
     def readable(self) -> _Readable:
         """Return a context in which what can't be read raises InputError."""
         return _Readable(self.name)
+
+
+class _Decompressed(io.RawIOBase):
+    """A gzip file piece by piece: of a torn one all that can be had is read before the error."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = gzip.GzipFile(path)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def readinto(self, buffer: Any) -> int:
+        return self._file.readinto1(buffer)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class _Readable:

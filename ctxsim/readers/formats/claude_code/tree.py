@@ -208,9 +208,10 @@ class Repeats:
         if line.uuid in self._known:
             return True
         self._known.add(line.uuid)
-        if not isinstance(line, Line) or line.mark is None:
+        mark = line.mark if isinstance(line, Line) else None
+        if not isinstance(line, Line) or mark is None:
             return False
-        alike = self._alike.setdefault(line.mark, [])
+        alike = self._alike.setdefault(mark, [])
         first = next((earlier for earlier in alike if earlier.says_same(line)), None)
         if first is None:
             alike.append(line)
