@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -46,7 +47,7 @@ def prices_that_held(transcript: Transcript, provider: Provider, entries: tuple[
     known = provider.prices
     if known is not None and _miss(known, paid) <= CLOSE:
         return provider
-    listed = [*([known] if known else []), *candidates(transcript.model, entries)]
+    listed = [*([known] if known else []), *_listed(transcript.model, entries)]
     for tried in (listed, list(map(_undiscounted, listed)), _fitted(paid)):
         best = min(tried, key=lambda prices: _miss(prices, paid), default=None)
         if best is not None and _miss(best, paid) <= CLOSE:
@@ -54,6 +55,12 @@ def prices_that_held(transcript: Transcript, provider: Provider, entries: tuple[
             zero_s = known.zero_s if known else None
             return msgspec.structs.replace(provider, prices=msgspec.structs.replace(best, source=source, zero_s=zero_s))
     return provider
+
+
+@lru_cache(maxsize=256)
+def _listed(model: str, entries: tuple[Entry, ...]) -> tuple[Prices, ...]:
+    """All prices of a model: sessions of one agent have the same few, and the list is long."""
+    return tuple(candidates(model, entries))
 
 
 def _undiscounted(prices: Prices) -> Prices:
