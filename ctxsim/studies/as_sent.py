@@ -104,11 +104,9 @@ def with_unlogged_clearings(
 
     That the log doesn't say so doesn't make what follows comparable with what was before.
     """
-    known = {one.call for one in transcript.compactions} | {call for call, _ in transcript.cleared}
-    found = set()
-    for last, this in pairwise(requests(transcript, provider, counter) if _falls(transcript) else []):
-        falls = this.recorded < CLEARED * last.recorded and _counted(this) >= _counted(last)
-        if not falls or any(last.call < call <= this.call for call in known):
+    falls, found = _falls(transcript), set()
+    for last, this in pairwise(requests(transcript, provider, counter) if falls else []):
+        if this.call not in falls or _counted(this) < _counted(last):
             continue
         # What an earlier one took is not there to be kept.
         goes_on = this.recorded >= PARTLY * last.recorded
@@ -124,10 +122,15 @@ def with_unlogged_clearings(
     return transcript, frozenset(found)
 
 
-def _falls(transcript: Transcript) -> bool:
-    """Whether recorded usage ever falls so far: a look that costs nothing."""
-    recorded = [call.usage.input_tokens for call in transcript.calls if call.usage and call.comparable]
-    return any(this < CLEARED * last for last, this in pairwise(recorded))
+def _falls(transcript: Transcript) -> set[int]:
+    """The calls before which recorded usage falls so far, and no line says why: a look that costs nothing."""
+    known = {one.call for one in transcript.compactions} | {call for call, _ in transcript.cleared}
+    recorded = [(number, tokens) for number, tokens, _ in recorded_calls(transcript)]
+    return {
+        number
+        for (before, last), (number, this) in pairwise(recorded)
+        if this < CLEARED * last and not any(before < call <= number for call in known)
+    }
 
 
 def _counted(request: Request) -> int:
