@@ -120,4 +120,7 @@ def main() -> None:
     # Modules and rows live until the end, and hardly anything of ours is a circle: to look for some at every 700th
     # object takes a fifteenth of a bench's time and frees nothing that shows.
     gc.set_threshold(100_000, 20, 20)
-    sys.exit(run())
+    status = run()
+    # Nor is all of it looked through once more at the very end: that took a tenth of a bench.
+    gc.freeze()
+    sys.exit(status)

@@ -45,6 +45,18 @@ def test_bench_loads_matplotlib_only_to_draw(tmp_path: Path) -> None:
     assert done.stdout == "False\n", done.stdout + done.stderr
 
 
+def test_a_command_ends_without_looking_for_circles(tmp_path: Path) -> None:
+    code = (
+        "import atexit, gc, sys\n"
+        "from ctxsim.cli import main\n"
+        "atexit.register(lambda: print(len(gc.get_objects()) < gc.get_freeze_count() / 10, gc.get_threshold()[0]))\n"
+        "sys.argv = ['ctxsim', '--version']\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.endswith("\nTrue 100000\n"), done.stdout + done.stderr
+
+
 @pytest.mark.slow
 def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
     write_logs(tmp_path / "logs", count=1)
