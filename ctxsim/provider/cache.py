@@ -72,14 +72,14 @@ class BreakpointCache:
         chosen = marked_positions(rendering, self._strategy)[-self._rule.max_breakpoints :]
         if self._rule.implicit:
             chosen = sorted({*chosen, rendering.length - 1})
-        marks = [mark for mark in chosen if rendering.tokens_to(mark) >= self._minimum]
-        hit = next((found for mark in reversed(marks) if (found := self._look_back(rendering, mark, now_s)) >= 0), -1)
+        sizes = {mark: tokens for mark in chosen if (tokens := rendering.tokens_to(mark)) >= self._minimum}
+        hit = next((found for mark in reversed(sizes) if (found := self._look_back(rendering, mark, now_s)) >= 0), -1)
         read = rendering.tokens_to(hit) if hit >= 0 else 0
-        cached = max([read, *map(rendering.tokens_to, marks)])
+        cached = max(read, *sizes.values()) if sizes else read
         if commit:
-            for position in [*marks, *([hit] if hit >= 0 else [])]:
-                entries = self._entries.setdefault(position, {})
-                entries[rendering.prefixes.identity(position)] = now_s + self._lifetime_s
+            expires = now_s + self._lifetime_s
+            for position in (*sizes, hit) if hit >= 0 else sizes:
+                self._entries.setdefault(position, {})[rendering.prefixes.identity(position)] = expires
         return Split(read, cached - read, rendering.total - cached)
 
     def _look_back(self, rendering: Rendering, mark: int, now_s: float) -> int:
@@ -213,7 +213,7 @@ class PrefixCache:
         if self._branches:
             self._join(prefixes, shared)
         if lost:
-            self._branches[prefixes.identity(shared, lost[0])] = _Branch(lost, self._last_s)
+            self._branches[prefixes.identity_with(shared, lost[0])] = _Branch(lost, self._last_s)
         while self._branches and not self._alive(self._branches[oldest := next(iter(self._branches))].at_s, now_s):
             del self._branches[oldest]
         self._last_s = now_s
@@ -227,7 +227,7 @@ class PrefixCache:
             same = same_length(branch.own, prefixes.own[position : position + len(branch.own)])
             position, rest = position + same, branch.own[same:]
             if rest:
-                self._branches[prefixes.identity(position, rest[0])] = _Branch(rest, branch.at_s)
+                self._branches[prefixes.identity_with(position, rest[0])] = _Branch(rest, branch.at_s)
 
 
 def response_length(items: list[Item], first: int) -> int:

@@ -13,12 +13,14 @@ BLOCK = 64
 class Prefixes:
     """The positions of a growing, edited request, each by a hash of its own; it remembers the request billed last."""
 
-    __slots__ = ("_blocks", "_lost", "_other", "known", "own")
+    __slots__ = ("_blocks", "_identities", "_lost", "_other", "known", "own")
 
     def __init__(self, own: Iterable[int]) -> None:
         self.own = list(own)
         self._blocks: list[int | None] = []
         """By whole block, its hash, if it has been asked for."""
+        self._identities: dict[int, int] = {}
+        """Those asked for since the last edit: as long as a request only grows, the same are asked for again."""
         self.known = 0
         """Positions before this one are those of the remembered request, but for a few others."""
         self._other: dict[int, int] = {}
@@ -30,6 +32,7 @@ class Prefixes:
         """Return the same positions with the same memory, to go their own way."""
         fork = copy(self)
         fork.own, fork._blocks, fork._other = self.own[:], self._blocks[:], self._other.copy()
+        fork._identities = self._identities.copy()
         return fork
 
     def replace(self, position: int, own: int) -> None:
@@ -37,6 +40,7 @@ class Prefixes:
         if position < self.known:
             self._other.setdefault(position, self.own[position])
         self.own[position] = own
+        self._identities.clear()
         if position < len(self._blocks) * BLOCK:
             self._blocks[position // BLOCK] = None
 
@@ -46,6 +50,7 @@ class Prefixes:
             self._lost = [*self._had(start, self.known), *self._lost]
             self._other = {position: own for position, own in self._other.items() if position < start}
             self.known = start
+        self._identities.clear()
         del self._blocks[start // BLOCK :]
 
     def remember(self) -> None:
@@ -81,16 +86,21 @@ class Prefixes:
                 had[position - start] = own
         return had
 
-    def identity(self, position: int, instead: int | None = None) -> int:
-        """Return what stands for positions 0 up to this one, all of them; `instead`: if that stood at this one."""
-        whole = position // BLOCK
-        blocks = self._blocks
-        blocks += [None] * (whole - len(blocks))
-        if None in blocks:
+    def identity(self, position: int) -> int:
+        """Return what stands for positions 0 up to this one, all of them."""
+        found = self._identities.get(position)
+        if found is None:
+            found = self._identities[position] = self.identity_with(position, self.own[position])
+        return found
+
+    def identity_with(self, position: int, own: int) -> int:
+        """Return the same if something else stood at this position."""
+        whole, blocks = position // BLOCK, self._blocks
+        if len(blocks) < whole or None in blocks:
+            blocks += [None] * (whole - len(blocks))
             for number, block in enumerate(blocks):
                 if block is None:
                     blocks[number] = hash(tuple(self.own[number * BLOCK : (number + 1) * BLOCK]))
-        own = self.own[position] if instead is None else instead
         return hash((*blocks[:whole], *self.own[whole * BLOCK : position], own))
 
 

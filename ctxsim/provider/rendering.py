@@ -220,7 +220,10 @@ class Rendering:
             known = memo.get(item.place)
             if known is None:
                 break
-            if known[0] is item and _same_shape(known[1], last) and _same_shape(known[2], before):
+            if known[0] is item and (
+                (known[1] is last and known[2] is before)
+                or (_same_shape(known[1], last) and _same_shape(known[2], before))
+            ):
                 return known[3], known[4]
         known = memo[item.place] = (item, last, before, *self._render(item, last, before))
         return known[3], known[4]

@@ -61,7 +61,7 @@ def test_an_identity_is_that_of_all_positions_up_to_it(length: int, changed: int
     anew = Prefixes(edited.own)
     assert edited.identity(asked) == anew.identity(asked)
     assert (edited.identity(asked) == before) == (changed > asked)
-    assert edited.identity(asked, 5) == Prefixes([*edited.own[:asked], 5]).identity(asked)
+    assert edited.identity_with(asked, 5) == Prefixes([*edited.own[:asked], 5]).identity(asked)
 
 
 class Plain:
