@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import compress, groupby
-from operator import attrgetter, is_, is_not
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, overload
 
 import msgspec
@@ -42,51 +42,6 @@ class Made(NamedTuple):
     moment: str
     edit: Edit
     lasting: bool = True
-
-
-class Difference(NamedTuple):
-    """Where two lists of items differ: from `start` on, up to `before` in the first and `after` in the second.
-
-    What stands behind is the same again, to the end of the first; the second may have more.
-    """
-
-    start: int
-    before: int
-    after: int
-
-    def others(self, before: Sequence[Item], after: Sequence[Item]) -> Sequence[int]:
-        """Return the positions in the second list of what differs; of as many, only where one stands for another."""
-        if self.before != self.after:
-            return range(self.start, self.after)
-        here = slice(self.start, self.after)
-        return list(compress(range(self.start, self.after), map(is_not, before[here], after[here])))
-
-
-def difference(before: Sequence[Item], after: Sequence[Item], start: int = 0) -> Difference:
-    """Return where two lists of items differ, by identity; up to `start` they are known to be the same."""
-    old, new = before[start:], after[start:]
-    front = _same(old, new)
-    if front == len(old):
-        return Difference(start + front, start + front, start + front)
-    # The end of the first, looked for among the last of the second: lists grow by little.
-    last = old[-1]
-    end = next((at for at in range(len(new), max(front, len(new) - NEAR), -1) if new[at - 1] is last), None)
-    if end is None:
-        # Where it stood another text of the same item may stand now: then all positions are what they were.
-        same_places = len(new) >= len(old) and new[len(old) - 1].place == last.place
-        return Difference(start + front, len(before), len(before) if same_places else len(after))
-    back = _same(old[front:][::-1], new[front:end][::-1])
-    return Difference(start + front, len(before) - back, start + end - back)
-
-
-NEAR = 64
-"""An end that is farther from the end isn't looked for: that is slower, not wrong."""
-
-
-def _same(left: Sequence[Item], right: Sequence[Item]) -> int:
-    """How many items at the beginning of two lists are the same."""
-    same = list(map(is_, left, right))
-    return same.index(False) if False in same else len(same)
 
 
 class Sizes:
@@ -174,17 +129,21 @@ class View(Sequence[Item]):
 
         Other messages (user texts, summaries) are groups of their own.
         """
-        groups: list[list[Item]] = []
+        return list(self.each_exchange())
+
+    def each_exchange(self) -> Iterator[list[Item]]:
+        """Yield the same one by one, the oldest first, to who needs but a few."""
+        group: list[Item] = []
         message, asks = None, False
         for item in self:
-            if item.message != message or not groups:
-                message = item.message
-                if not (asks and item.kind == "tool_result"):
-                    groups.append([])
-                    asks = False
-            groups[-1].append(item)
+            if item.message != message and group and not (asks and item.kind == "tool_result"):
+                yield group
+                group, asks = [], False
+            message = item.message
+            group.append(item)
             asks = asks or item.kind == "tool_call"
-        return groups
+        if group:
+            yield group
 
     def exchange(self, position: int) -> list[Item]:
         """Return the one of `exchanges` that the item at a position is in."""

@@ -12,8 +12,9 @@ from strategies import transcripts
 
 from ctxsim.errors import ContractError
 from ctxsim.policies import Policy
+from ctxsim.provider.difference import NEAR, difference
 from ctxsim.transcript import Item, Transcript
-from ctxsim.view import NEAR, View, difference
+from ctxsim.view import View
 
 
 def grown(transcript: Transcript) -> View:

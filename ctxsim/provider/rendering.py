@@ -10,10 +10,10 @@ from functools import lru_cache
 from itertools import accumulate
 from operator import attrgetter
 
+from ctxsim.provider.difference import difference
 from ctxsim.provider.prefixes import Prefixes, same_length
 from ctxsim.provider.vendor import Framing
 from ctxsim.transcript import Head, Item
-from ctxsim.view import difference
 
 HEAD_POSITIONS = 2
 """Tools, then the system prompt: the order in which providers render them."""
