@@ -94,7 +94,7 @@ def test_a_full_disk_keeps_what_is_finished(logs: Path, undisturbed: Path, tmp_p
     small = tmp_path / "small"
     small.mkdir()
     bench_here = " ".join(shlex.quote(part) for part in command(logs, small / "out", "--resume"))
-    mounted = f"mount -t tmpfs -o size=60k tmpfs {small}"
+    mounted = f"mount -t tmpfs -o size=100k tmpfs {small}"
     steps = (
         f"{mounted} || exit 97; {bench_here}; echo status $?; test ! -e {small}/out/run.json; echo absent $?; "
         f"ls {small}/out/{FOLDER} | grep -cv tmp; "
