@@ -71,6 +71,9 @@ class Sizes:
 
 _order = attrgetter("order")
 
+FEW = 8
+"""Up to so many exchanges are each looked for; of more, all are looked at."""
+
 
 class View(Sequence[Item]):
     """Items in recorded order; synthetic ones may stand anywhere.
@@ -190,14 +193,17 @@ class View(Sequence[Item]):
 
         A result goes with its call and a call with all other calls of its response, whose results go with them.
         """
-        found: set[int] = set()
-        for place in places:
-            position = None if place in found else self._position(place)
-            found.add(place)
-            exchange = self.exchange(position) if position is not None else []
-            if any(item.kind == "tool_call" for item in exchange):
-                found.update(item.place for item in exchange)
+        wanted = set(places)
+        found = wanted.copy()
+        for exchange in self.each_exchange() if len(wanted) > FEW else self._exchanges_of(wanted):
+            members = [item.place for item in exchange]
+            if not wanted.isdisjoint(members) and any(item.kind == "tool_call" for item in exchange):
+                found.update(members)
         return found
+
+    def _exchanges_of(self, places: Iterable[int]) -> Iterator[list[Item]]:
+        positions = map(self._position, places)
+        return (self.exchange(position) for position in positions if position is not None)
 
     # editing
 

@@ -144,6 +144,8 @@ def test_the_exchange_at_a_position_is_one_of_the_exchanges(transcript: Transcri
             assert view.exchange(view.position(item.place)) == group
             asks = any(other.kind == "tool_call" for other in group)
             assert view.partners([item.place]) == ({one.place for one in group} if asks else {item.place})
+    wanted = data.draw(st.sets(st.integers(0, len(transcript.items))))
+    assert view.partners(wanted) == set().union(wanted, *(view.partners([place]) for place in wanted))
 
 
 def test_inserts_at_the_end_leave_room_for_what_comes() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ctxsim.estimators.estimator import length
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.transcript import Item
-from ctxsim.view import View
+from ctxsim.view import Sizes, View
 
 
 def prune(view: View, over: Callable[[View], bool], keep_tools: int, keep_turns: int, reason: str) -> View:
@@ -48,9 +48,12 @@ class CharBudget(Policy):
     def on_tool_result(self, item: Item) -> Item:
         return item if length(item.text, "utf16") <= self.snippet else item.with_text(cut(item.text, self.snippet))
 
+    def start(self) -> None:
+        self._units = Sizes(lambda item: 0 if item.kind == "tool_call" else length(item.text, "utf16"))
+
     def before_call(self, view: View) -> View:
         def over(view: View) -> bool:
-            return sum(length(item.text, "utf16") for item in view if item.kind != "tool_call") > self.chars
+            return sum(map(self._units, view)) > self.chars
 
         return prune(view, over, self.keep_tools, self.keep_turns, f"over {self.chars:,} characters")
 
