@@ -6,6 +6,8 @@ code: numbers under one version come from one version.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 import threading
@@ -172,6 +174,9 @@ def _begin(parent: int, words: Connection | None) -> None:
     global _to_parent
     _to_parent = words
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # As in the command itself: hardly anything of ours is a circle, and at the end nothing is looked through.
+    gc.set_threshold(100_000, 20, 20)
+    atexit.register(gc.freeze)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
