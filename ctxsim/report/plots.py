@@ -145,13 +145,17 @@ def _growth(
         style = {
             "color": color, "linewidth": width, "linestyle": "--" if bound else "-",
             "marker": "o" if last <= 20 else None, "markersize": 3.5, "zorder": 3 if label in colors else 2,
+            # A mark at the last call is whole.
+            "clip_on": False,
         }  # fmt: skip
         first = failed[0] if len(failed) else len(number)
         axes.plot(number[: first + 1], sent[: first + 1], **style)
         note = ""
         if len(failed):
             axes.plot(number[first:], sent[first:], **{**style, "alpha": 0.3, "linewidth": 1})
-            axes.plot(number[first], sent[first], "x", color=LIMIT_COLOR, ms=8, markeredgewidth=2, zorder=5)
+            axes.plot(
+                number[first], sent[first], "x", color=LIMIT_COLOR, ms=8, markeredgewidth=2, zorder=5, clip_on=False
+            )
             note = f"  × call {number[first]}"
         ends.append(
             (

@@ -80,6 +80,12 @@ def test_the_page_and_the_pictures_have_the_same_frontiers(run: Run) -> None:
     assert whole.x and anything.x and max(anything.x) <= max(whole.x) + 1e-6
 
 
+def test_marks_at_the_last_call_are_whole(run: Run) -> None:
+    (axes,) = plots.growth_of(picture(run)).axes
+    marked = [line for line in axes.lines if line.get_marker() not in (None, "None", "")]
+    assert len(marked) >= 4 and not any(line.get_clip_on() for line in marked)
+
+
 def test_an_axis_has_room_for_two_names() -> None:
     assert plots.counted_by(["a_base", "b_base"]) == "a_base and b_base"
     assert plots.counted_by(["a_base", "b_base", "c_base"]) == "3 tokenizers"
