@@ -242,7 +242,9 @@ def test_only_before_call_may_stop(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_who_takes_too_long_is_ended(body: str, tmp_path: Path) -> None:
     began = time.monotonic()
-    with pytest.raises(CtxsimError, match=r"no answer within 0\.3 s|ended without an answer"):
+    # A quick machine writes more than is ever read, before the time is over.
+    said = r"no answer within 0\.3 s|ended without an answer|an answer of more than"
+    with pytest.raises(CtxsimError, match=said):
         run(TALK, pipe(tmp_path, body, '{"seconds": 0.3}'))
     assert time.monotonic() - began < 10
     assert all(ended(pid) for pid, _ in log(tmp_path))
