@@ -81,7 +81,7 @@ class Marked:
         return -1
 
 
-class Prefixes:
+class Longest:
     """`PrefixCache`: the request before, up to where this one differs."""
 
     def __init__(self, rule: CacheRule, provider: Provider, lifetime_s: float, shared: Shared) -> None:

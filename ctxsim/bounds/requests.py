@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from ctxsim.bounds.asked import Asked, Present, asked_of
-from ctxsim.bounds.reads import Marked, Nothing, Prefixes, Shared
+from ctxsim.bounds.reads import Longest, Marked, Nothing, Shared
 from ctxsim.provider import Provider
 from ctxsim.provider.cache import Split
 from ctxsim.provider.prices import cost_of
@@ -85,7 +85,7 @@ class Requests:
             cache.begin(asked, changed)
             yield self._usd(asked, cache.split(asked, present)[0])
 
-    def _open(self, stub: str) -> Nothing | Marked | Prefixes:
+    def _open(self, stub: str) -> Nothing | Marked | Longest:
         rule, provider = self._rule, self._provider
         lifetime_s = rule.lifetime(provider.model, provider.long_cache)
         match rule.kind:
@@ -94,7 +94,7 @@ class Requests:
             case "prefix":
                 if stub not in self._shared:
                     self._shared[stub] = Shared(self._items, self._counter, stub)
-                return Prefixes(rule, provider, lifetime_s, self._shared[stub])
+                return Longest(rule, provider, lifetime_s, self._shared[stub])
             case "breakpoints":
                 return Marked(rule, rule.minimum(provider.model), lifetime_s)
 

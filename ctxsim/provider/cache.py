@@ -167,7 +167,8 @@ class PrefixCache:
 
     def split(self, rendering: Rendering, now_s: float, commit: bool = True) -> Split:
         """Return the request's tokens by class; with `commit` the cache remembers the request."""
-        shared = rendering.prefixes.shared if self._alive(self._last_s, now_s) else 0
+        same = rendering.prefixes.shared
+        shared = same if self._alive(self._last_s, now_s) else 0
         common = self._common(rendering, shared, now_s)
         tokens = rendering.tokens_to(common - 1) if common else 0
         if self._rule.partial_items and common and common == shared:
@@ -175,7 +176,7 @@ class PrefixCache:
         read = tokens - tokens % self._rule.step
         read = read if read >= self._minimum else 0
         if commit:
-            self._remember(rendering.prefixes, now_s)
+            self._remember(rendering.prefixes, same, now_s)
         if self._rule.paid_writes and rendering.total >= self._minimum:
             return Split(read, rendering.total - read, 0)
         return Split(read, 0, rendering.total - read)
@@ -207,9 +208,9 @@ class PrefixCache:
             return 0
         return self._shared(left.text, rendering.items[index].text)
 
-    def _remember(self, prefixes: Prefixes, now_s: float) -> None:
+    def _remember(self, prefixes: Prefixes, shared: int, now_s: float) -> None:
         """What this request has is no branch any more, and what it no longer has is one."""
-        shared, lost = prefixes.shared, prefixes.lost
+        lost = prefixes.lost(shared)
         if self._branches:
             self._join(prefixes, shared)
         if lost:

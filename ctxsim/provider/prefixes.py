@@ -70,10 +70,8 @@ class Prefixes:
             return min(others)
         return self.known + (same_length(self.own[self.known :], self._lost) if self._lost else 0)
 
-    @property
-    def lost(self) -> list[int]:
-        """What the remembered request had from the first position on that isn't shared."""
-        shared = self.shared
+    def lost(self, shared: int) -> list[int]:
+        """Return what the remembered request had from there on, given how many positions are shared."""
         return (
             self._lost[shared - self.known :] if shared >= self.known else [*self._had(shared, self.known), *self._lost]
         )

@@ -45,8 +45,8 @@ class Rendering:
     """The last request. `follow` keeps what didn't change and renders the rest, so growth costs only the growth.
 
     Position 0 is the tools, 1 the system prompt, 2 the first item. Framing of a wire message is counted with its first
-    item. `prefixes` tells which of them are those of the request
-    billed last. `known`: what other requests of the same transcript have rendered under the same rules.
+    item. `prefixes` tells which of them are those of the request billed last. `known`: what other requests of the same
+    transcript have rendered under the same rules.
     """
 
     def __init__(
@@ -119,20 +119,21 @@ class Rendering:
     @property
     def tokens(self) -> Sequence[int]:
         """By position, the tokens up to it, framing included."""
-        self.tokens_to(len(self.items) + HEAD_POSITIONS - 1, True)
+        self._reach(self.length - 1)
         return self._upto
 
-    def tokens_to(self, position: int, from_front: bool = False) -> int:
+    def tokens_to(self, position: int) -> int:
         """Return the tokens up to a position, that one included; added up from the nearer side."""
+        if self.length - position < position - len(self._upto):
+            return self.total - sum(self._tokens[position + 1 - HEAD_POSITIONS :])
+        self._reach(position)
+        return self._upto[position]
+
+    def _reach(self, position: int) -> None:
         upto = self._upto
         if position >= len(upto):
-            behind = self._tokens[position + 1 - HEAD_POSITIONS :]
-            if not from_front and len(behind) < position - len(upto):
-                return self.total - sum(behind)
-            upto += accumulate(
-                self._tokens[len(upto) - HEAD_POSITIONS : position + 1 - HEAD_POSITIONS], initial=upto.pop()
-            )
-        return upto[position]
+            first, end = len(upto) - HEAD_POSITIONS, position + 1 - HEAD_POSITIONS
+            upto += accumulate(self._tokens[first:end], initial=upto.pop())
 
     def remember(self) -> None:
         """This request is billed: the next is compared with it."""

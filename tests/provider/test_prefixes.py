@@ -40,7 +40,11 @@ def test_what_is_shared_and_lost_is_told_of_the_remembered_request(
             prefixes.change_from(start)
             prefixes.own[start:] = tail
         shared = common(prefixes.own, remembered)
-        assert (prefixes.shared, prefixes.remembered, prefixes.lost) == (shared, len(remembered), remembered[shared:])
+        assert (prefixes.shared, prefixes.remembered, prefixes.lost(shared)) == (
+            shared,
+            len(remembered),
+            remembered[shared:],
+        )
         if billed:
             prefixes.remember()
             remembered = prefixes.own[:]
