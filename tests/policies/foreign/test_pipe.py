@@ -206,13 +206,12 @@ def test_bad_commands_are_told_at_once(tmp_path: Path) -> None:
         ("sys.exit(3)", r"ended without an answer; it ended with status 3 \(line 3\)"),
         ("print('why it failed', file=sys.stderr); sys.exit(3)", "line 3.: why it failed"),
         ("1 / 0", "ZeroDivisionError: division by zero"),
-        ("say({'unchanged': True}); say({'unchanged': True}); time.sleep(.2)", "more than one line"),
+        # In one write: two are a race between the second and the next question, which takes it for its answer.
+        (r"say('{\"unchanged\": true}\n{\"unchanged\": true}')", "more than one line"),
     ],
 )
 def test_what_a_program_does_wrong_is_one_line(body: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(CtxsimError, match=said) as raised:
-        run(TALK, pipe(tmp_path, body))
-        time.sleep(0.1)
         run(TALK, pipe(tmp_path, body))
     assert "\n" not in str(raised.value) and "pipe:" in str(raised.value)
 
