@@ -53,7 +53,8 @@ def two(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("how", BAD)
 def test_the_others_finish(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.3")
+    if how in ("loop", "stubborn"):  # the others need no limit, which a busy machine would break
+        monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "1")
     (tmp_path / "bad.py").write_text(BEGINNING + BAD[how] + "\n")
     began = time.monotonic()
     done = ctxsim(
