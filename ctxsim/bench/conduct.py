@@ -28,6 +28,7 @@ from ctxsim.bench.task import (
 )
 from ctxsim.bench.workers import Task, Workers
 from ctxsim.errors import ContractError, CtxsimError
+from ctxsim.policies import open_policies
 from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
 from ctxsim.readers import sources as sources_of
@@ -88,6 +89,8 @@ def bench(
     written or holds what isn't ours, and without `replace` for one that holds another run, CtxsimError where nothing
     can be written.
     """
+    # What a label's file says may be something else since this process's last bench.
+    open_policies.cache_clear()
     specs = specs_of(setting)
     work = _work(setting, scenario, paths, cluster is not None)
     each = shares(jobs, len(work.names), len(specs)) if work.again else [Share(0, 1)]

@@ -99,6 +99,9 @@ class Moments:
                 continue
             if not isinstance(limited, Item) or limited.with_text(item.text) != item:
                 raise ContractError(f"{link.label}: on_tool_result may change only the text of item {item.place}")
+            if not isinstance(limited.text, str):
+                what = type(limited.text).__name__
+                raise ContractError(f"{link.label}: on_tool_result must give a text, not {what}")
             if limited.text != item.text:
                 self.touched = True
                 self.tally.edits.append(Made("on_tool_result", Edit(item, limited, position, link.label)))

@@ -23,24 +23,26 @@ class Bad(Policy):
 """
 
 BAD = {
-    "raises": "    def before_call(self, view): raise KeyError('no')",
-    "raises much": "    def before_call(self, view): raise ValueError('no\\n' * 9000)",
-    "start": "    def start(self): raise ValueError('no')",
-    "result": "    def on_tool_result(self, item): return {}['x']",
-    "threshold": "    def threshold(self): raise ValueError('no')",
-    "threshold text": "    def threshold(self): return 'many'",
-    "after": "    def after_call(self, view, usage): return 1 / 0",
-    "exit": "    def before_call(self, view): sys.exit(3)",
-    "quit in result": "    def on_tool_result(self, item): raise SystemExit",
-    "stop none": "    def before_call(self, view): return Stop(None)",
-    "stop what": "    def before_call(self, view): return Stop(7)",
-    "stop at overflow": "    def after_call(self, view, usage): return Stop('now')",
-    "recursion": "    def before_call(self, view): return self.before_call(view)",
-    "loop": "    def before_call(self, view):\n        while True: pass",
-    "stubborn": "    def before_call(self, view):\n        while True:\n            try: time.sleep(9)\n"
-                "            except Exception: pass",
-    "nothing": "    def before_call(self, view): return None",
-    "text": "    def on_tool_result(self, item): return item.with_text(7)",
+    "raises": ("    def before_call(self, view): raise KeyError('no')", "raised KeyError: 'no'"),
+    "raises much": ("    def before_call(self, view): raise ValueError('no\\n' * 9000)", "raised ValueError: no"),
+    "start": ("    def start(self): raise ValueError('no')", "start raised ValueError: no"),
+    "result": ("    def on_tool_result(self, item): return {}['x']", "on_tool_result raised KeyError: 'x'"),
+    "threshold": ("    def threshold(self): raise ValueError('no')", "threshold raised ValueError: no"),
+    "threshold text": ("    def threshold(self): return 'many'", "threshold"),
+    "after": ("    def after_call(self, view, usage): return 1 / 0", "after_call raised ZeroDivisionError"),
+    "exit": ("    def before_call(self, view): sys.exit(3)", "wanted to end the process"),
+    "quit in result": ("    def on_tool_result(self, item): raise SystemExit", "wanted to end the process"),
+    "stop none": ("    def before_call(self, view): return Stop(None)", "must give Stop a reason"),
+    "stop what": ("    def before_call(self, view): return Stop(7)", "must give Stop a reason"),
+    "stop at overflow": ("    def after_call(self, view, usage): return Stop('now')", "after_call"),
+    "recursion": ("    def before_call(self, view): return self.before_call(view)", "raised RecursionError"),
+    "loop": ("    def before_call(self, view):\n        while True: pass", "took longer than 1 s"),
+    "stubborn": ("    def before_call(self, view):\n        while True:\n            try: time.sleep(9)\n"
+                 "            except Exception: pass", "took longer than 1 s"),
+    "nothing": ("    def before_call(self, view): return None", "before_call"),
+    "place": ("    def before_call(self, view): return view.drop([99], 'no')", "99"),
+    "replaced": ("    def before_call(self, view): return view.rewrite({0: 7}, 'no')", "raised TypeError"),
+    "text": ("    def on_tool_result(self, item): return item.with_text(7)", "must give a text, not int"),
 }  # fmt: skip
 
 
@@ -53,9 +55,10 @@ def two(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("how", BAD)
 def test_the_others_finish(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if how in ("loop", "stubborn"):  # the others need no limit, which a busy machine would break
+    body, said = BAD[how]
+    if "took longer" in said:  # the others need no limit, which a busy machine would break
         monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "1")
-    (tmp_path / "bad.py").write_text(BEGINNING + BAD[how] + "\n")
+    (tmp_path / "bad.py").write_text(BEGINNING + body + "\n")
     began = time.monotonic()
     done = ctxsim(
         "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "keep-all", "--policy", "bad.py:Bad",
@@ -64,7 +67,7 @@ def test_the_others_finish(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert time.monotonic() - began < 30
     assert done.returncode == 1
     told = [line for line in done.stderr.splitlines() if "no rows of" in line]
-    assert len(told) == 2 and all("bad.py" in line and len(line) < 2000 for line in told), done.stderr
+    assert len(told) == 2 and all(said in line and len(line) < 2000 for line in told), done.stderr
     run = read_run(tmp_path / "out")
     assert run.labels == ["keep-all", "drop-all"] and len(run.summary) == 4
     assert all(len(one.failures) == 1 for one in run.info.inputs) and run.info.complete
