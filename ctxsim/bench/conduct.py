@@ -92,25 +92,27 @@ def bench(
     # What a label's file says may be something else since this process's last bench.
     open_policies.cache_clear()
     specs = specs_of(setting)
-    work = _work(setting, scenario, paths, cluster is not None)
-    each = shares(jobs, len(work.names), len(specs)) if work.again else [Share(0, 1)]
-    tasks = [_shared(task, share) for task in work.tasks for share in each] if len(each) > 1 else work.tasks
-    if setting.overrides.get("tokenizer"):
-        open_tokenizer(setting.overrides["tokenizer"])
-    asked = question(setting, work.names)
-    if not replace:
-        refuse_another(out.absolute(), asked)
-    made_with = MadeWith(
-        own_code(),
-        fingerprint([msgspec.json.encode(setting).decode()]),
-        others_code(specs),
-        fingerprint(work.names),
-        len(each),
-    )
     inputs: list[InputInfo] = []
     beside, numbers = _Beside(), Numbers()
     replayed = 0
     with ExitStack() as stack:
+        # First: they start while this process looks for what is to be done.
+        workers = stack.enter_context(Workers(jobs, cluster, tell))
+        work = _work(setting, scenario, paths, cluster is not None)
+        each = shares(jobs, len(work.names), len(specs)) if work.again else [Share(0, 1)]
+        tasks = [_shared(task, share) for task in work.tasks for share in each] if len(each) > 1 else work.tasks
+        if setting.overrides.get("tokenizer"):
+            open_tokenizer(setting.overrides["tokenizer"])
+        asked = question(setting, work.names)
+        if not replace:
+            refuse_another(out.absolute(), asked)
+        made_with = MadeWith(
+            own_code(),
+            fingerprint([msgspec.json.encode(setting).decode()]),
+            others_code(specs),
+            fingerprint(work.names),
+            len(each),
+        )
         stack.enter_context(_writing_told(out))
         # Workers elsewhere have another working directory.
         folder = stack.enter_context(RunFolder(out.absolute()))
@@ -118,7 +120,6 @@ def bench(
             Parts(folder, made_with, [content for content in work.contents for _ in each], resume)
         )
         writer = stack.enter_context(RunWriter(folder))
-        workers = stack.enter_context(Workers(jobs, cluster, tell))
         for number in workers.finished(tasks, parts):
             if (number + 1) % len(each):
                 continue

@@ -33,6 +33,9 @@ Task = tuple[Callable[..., Iterator[Rows | Done]], tuple[Any, ...]]
 CLUSTER_S = 30.0
 """How long a cluster may take to answer, and to have a worker."""
 
+AHEAD = 4
+"""How many tasks each process has before it: parts are taken in order, and nobody waits for one that takes long."""
+
 _PARENT_ASKED_S = 1.0
 
 
@@ -78,6 +81,8 @@ class Workers:
             heard, self._words = _SPAWN.Pipe(duplex=False)
             threading.Thread(target=_listen, args=(heard, tell), daemon=True).start()
             self._executor = _pool(jobs, self._words)
+            # Processes start with their first task, and take half a second: this one has something to do until then.
+            self._executor.submit(own_code)
 
     def __enter__(self) -> Workers:
         return self
@@ -99,7 +104,7 @@ class Workers:
         under_way: dict[int, Future[None]] = {}
         next_number = 0
         for number in range(len(tasks)):
-            while self._executor is not None and next_number < len(tasks) and len(under_way) < 2 * self._jobs:
+            while self._executor is not None and next_number < len(tasks) and len(under_way) < AHEAD * self._jobs:
                 if not parts.done(next_number):
                     under_way[next_number] = self._submit(tasks[next_number], parts, next_number)
                 next_number += 1
