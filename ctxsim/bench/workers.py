@@ -180,7 +180,7 @@ def _begin(parent: int, words: Connection | None) -> None:
     _to_parent = words
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # As in the command itself: hardly anything of ours is a circle, and at the end nothing is looked through.
-    gc.set_threshold(100_000, 20, 20)
+    gc.set_threshold(10_000, 10, 10)
     atexit.register(gc.freeze)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 

@@ -117,9 +117,9 @@ def main() -> None:
     """Run this process's command line and end with its status."""
     # Ended from outside, the command still removes its unfinished files and its worker processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    # Modules and rows live until the end, and hardly anything of ours is a circle: to look for some at every 700th
-    # object takes a fifteenth of a bench's time and frees nothing that shows.
-    gc.set_threshold(100_000, 20, 20)
+    # Modules and rows live until the end, and little of ours is a circle: to look for some at every 700th object takes
+    # a fifteenth of a bench's time. At every 100,000th it takes no less than at this, and 50 MiB more.
+    gc.set_threshold(10_000, 10, 10)
     status = run()
     # Nor is all of it looked through once more at the very end: that took a tenth of a bench.
     gc.freeze()
