@@ -1,5 +1,6 @@
 """The token budget: cut old tool results once the provider reports too many input tokens."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from ctxsim.policies.policy import Count, Policy
@@ -26,18 +27,22 @@ class TokenBudget(Policy):
     def limits(self) -> dict[str, float]:
         return {"budget": self.budget} if self.budget else {}
 
+    def start(self) -> None:
+        self._looked_at = -1  # the newest place that was: what stands before it is short, cut or no text
+
     def after_call(self, view: View, usage: Usage) -> View:
         if not 0 < self.budget < usage.input_tokens or not (results := view.results):
             return view
         newest = results[-1].message
+        start = bisect_right(results, self._looked_at, key=lambda item: item.place)
+        behind = [item for item in results[start:] if item.message != newest]
+        if behind:
+            self._looked_at = behind[-1].place
         # Equal to the limit counts as short enough: cutting it would only add the marker.
         old = {
             item.place: item.text[: self.retain] + MARKER
-            for item in results
-            if item.message != newest
-            and not item.media
-            and len(item.text) > self.retain
-            and not item.text.endswith(MARKER)
+            for item in behind
+            if not item.media and len(item.text) > self.retain and not item.text.endswith(MARKER)
         }
         if not old:
             return view
