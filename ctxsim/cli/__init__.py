@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -117,6 +118,8 @@ def main() -> None:
     """Run this process's command line and end with its status."""
     # Ended from outside, the command still removes its unfinished files and its worker processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # No matrix here is large: numpy's threads would only wait for one another, a tenth of a second in each process.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Modules and rows live until the end, and little of ours is a circle: to look for some at every 700th object takes
     # a fifteenth of a bench's time. At every 100,000th it takes no less than at this, and 50 MiB more.
     gc.set_threshold(10_000, 10, 10)
