@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench_runs import POLICIES
+from bench_runs import POLICIES, write
 from project import ROOT
+from samples import chat
 
 from ctxsim.bench import bench
 from ctxsim.bench.identity import own_code
@@ -25,6 +26,40 @@ def test_a_task_for_another_version_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CtxsimError, match=r"a worker has ctxsim .*, this process ctxsim 0\.0: numbers of two versions"):
         do((None, ()), tmp_path / "part", "ctxsim 0.0")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir()) and own_code() == own_code()
+
+
+WAITING = """import pathlib, time
+from dataclasses import dataclass
+from ctxsim.policies import Policy
+
+HERE = pathlib.Path(__file__).parent
+
+@dataclass
+class Waiting(Policy):
+    def before_call(self, view):
+        if view[0].text != "the long one":
+            (HERE / f"{view[0].text}.done").touch()
+            return view
+        until = time.monotonic() + 30
+        while len(list(HERE.glob("*.done"))) < 5:
+            if time.monotonic() > until:
+                raise TimeoutError("the others wait for this one")
+            time.sleep(0.01)
+        return view
+"""
+
+
+def test_nobody_waits_for_one_that_takes_long(tmp_path: Path) -> None:
+    (tmp_path / "waiting.py").write_text(WAITING)
+    for number in range(8):
+        write(
+            tmp_path / "logs",
+            chat(("user", str(number) if number else "the long one"), ("assistant", "b")),
+            f"t{number}",
+        )
+    setting = Setting("a", "a", (f"{tmp_path}/waiting.py:Waiting",))
+    info = bench(setting, tmp_path / "out", paths=[str(tmp_path / "logs")], jobs=2)
+    assert [one.failures for one in info.inputs] == [()] * 8
 
 
 @pytest.fixture
