@@ -164,7 +164,7 @@ def main() -> int:
         parser.error("--check is of the ratios that --quick measures: give both")
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
-        folder = asked.folder or of_megabytes(root / "corpus", 1 if asked.quick else 20)
+        folder = asked.folder or of_megabytes(root / "corpus", 1 if asked.quick else 10)
         corpus = "generated" if asked.folder is None else "recorded"
         if asked.check and asked.folder and not pinned(asked.folder):
             say(f"{asked.folder}: other files than those that the committed ratios are of (benchmarks/corpus.tsv)")

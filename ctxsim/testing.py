@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxsim.policies import open_policy
 from ctxsim.report.comparison import asked_for
-from ctxsim.report.pooled import Figures, Pooled
+from ctxsim.report.pooled import Figures, figures_of
 from ctxsim.results import Run
 
 
@@ -54,7 +54,7 @@ def kept_not_under(run: Run, policy: str, share: float) -> None:
 
 def _figures(run: Run, policy: str) -> Figures:
     """What is known of a policy, by its label as the run has it or in a shorter form of it."""
-    return Pooled(run).figures(_label(run, policy))
+    return figures_of(run).figures(_label(run, policy))
 
 
 def _label(run: Run, policy: str) -> str:

@@ -10,7 +10,7 @@ import click
 from ctxsim.cli.output import console
 from ctxsim.cli.rows import escaped
 from ctxsim.report.advice import GOALS, advise
-from ctxsim.report.pooled import Pooled
+from ctxsim.report.pooled import figures_of
 from ctxsim.report.sheet import Sheet
 from ctxsim.results import Run
 
@@ -50,9 +50,8 @@ def show_run(
     """Print the verdict of a run, then what `table` makes of it; as CSV the table alone."""
     from ctxsim.report.tables import formatted, needle_sheets, print_sheet, print_verdict
 
-    pooled = Pooled(run)
-    advice = advise(run, goal, pooled)
-    sheets = [table(run, pooled, advice, names=names_of(columns, wide, form), **more)]
+    advice = advise(run, goal)
+    sheets = [table(run, figures_of(run), advice, names=names_of(columns, wide, form), **more)]
     if form != "csv":
         sheets += needle_sheets(run)
     if form != "table":

@@ -7,13 +7,14 @@ dearer the one that loses least. keep-all is a candidate: where nothing saves, t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import msgspec
 import numpy as np
 
 from ctxsim.errors import unknown
-from ctxsim.report.pooled import Figures, Pooled
+from ctxsim.report.pooled import Figures, Pooled, figures_of
 from ctxsim.results import Run
 
 Goal = Literal["dollars", "kept", "tokens", "window"]
@@ -63,11 +64,12 @@ class Advice(msgspec.Struct, frozen=True):
     off_recorded: float | None
 
 
-def advise(run: Run, goal: str = "dollars", pooled: Pooled | None = None) -> Advice | None:
+@lru_cache(maxsize=1)
+def advise(run: Run, goal: str = "dollars") -> Advice | None:
     """Return which policy to take for a goal; None if only bounds ran. Raises UnknownName for no goal."""
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
-    found = pooled or Pooled(run)
+    found = figures_of(run)
     labels = candidates(found)
     if not [label for label in labels if label != found.nothing]:
         return None

@@ -8,7 +8,7 @@ import msgspec
 
 from ctxsim.errors import unknown
 from ctxsim.report.advice import Advice, advise
-from ctxsim.report.pooled import Pooled
+from ctxsim.report.pooled import Pooled, figures_of
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
 from ctxsim.results.run import BOUND
@@ -53,15 +53,14 @@ class Picture(msgspec.Struct, frozen=True):
 
 def picture(run: Run, goal: str = "dollars", policies: Sequence[str] = ()) -> Picture:
     """Return a run to draw: all its policies, or only these and the bounds. Raises UnknownName for one it hasn't."""
-    pooled = Pooled(run)
-    advice = advise(run, goal, pooled)
+    advice = advise(run, goal)
     for label in policies:
         if label not in run.labels:
             raise unknown("policy", label, run.labels)
     bounds = run.info.bounds
     labels = tuple(label for label in run.labels if not policies or label in policies or label in bounds)
     first = [label for label in worth_colour(advice) if label in labels]
-    return Picture(run, pooled, advice, labels, colors_of([one for one in labels if one not in bounds], first))
+    return Picture(run, figures_of(run), advice, labels, colors_of([one for one in labels if one not in bounds], first))
 
 
 def worth_colour(advice: Advice | None) -> list[str]:

@@ -6,7 +6,7 @@ transcripts that have aged needs. Intervals are by bootstrap over root sessions,
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -232,3 +232,9 @@ class Pooled:
     def by_dollars(self) -> bool:
         """Whether prices are known for most transcripts: then amounts are dollars, else tokens."""
         return self.priced * 2 >= self.transcripts
+
+
+@lru_cache(maxsize=1)
+def figures_of(run: Run) -> Pooled:
+    """Return a run's figures; those of the run asked for last are kept, for its pictures, its table and the advice."""
+    return Pooled(run)

@@ -8,7 +8,7 @@ from typing import Any
 from ctxsim.report.advice import Advice, as_values, verdict
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
-from ctxsim.report.pooled import Figures, Pooled
+from ctxsim.report.pooled import Figures, Pooled, figures_of
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
 from ctxsim.report.sheet import (
     Cell,
@@ -50,14 +50,14 @@ def sorted_labels(pooled: Pooled, sort: str = "run") -> list[str]:
 
 def policy_rows(run: Run, sort: str = "run") -> list[dict[str, str]]:
     """Return the table that bench prints as texts by heading."""
-    pooled = Pooled(run)
-    return text_rows(policy_sheet(run, pooled, sorted_labels(pooled, sort)))
+    found = figures_of(run)
+    return text_rows(policy_sheet(run, found, sorted_labels(found, sort)))
 
 
 def markdown(run: Run, sort: str = "run") -> str:
     """Return the table as Markdown, with whole labels."""
-    pooled = Pooled(run)
-    return as_markdown(policy_sheet(run, pooled, sorted_labels(pooled, sort)))
+    found = figures_of(run)
+    return as_markdown(policy_sheet(run, found, sorted_labels(found, sort)))
 
 
 def bench_sheet(

@@ -24,7 +24,7 @@ from ctxsim.results import Run, read_run
 
 def written(run: Run, form: str) -> str:
     pooled = Pooled(run)
-    advice = advise(run, "dollars", pooled)
+    advice = advise(run, "dollars")
     return formatted("bench", run, [bench_sheet(run, pooled, advice, names=["*"])], form, advice)
 
 
