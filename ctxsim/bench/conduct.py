@@ -26,9 +26,8 @@ from ctxsim.bench.task import (
     source_rows,
     specs_of,
 )
-from ctxsim.bench.workers import Task, Workers
+from ctxsim.bench.workers import Task, Workers, forget_policies
 from ctxsim.errors import ContractError, CtxsimError
-from ctxsim.policies import open_policies
 from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
 from ctxsim.readers import sources as sources_of
@@ -89,8 +88,7 @@ def bench(
     written or holds what isn't ours, and without `replace` for one that holds another run, CtxsimError where nothing
     can be written.
     """
-    # What a label's file says may be something else since this process's last bench.
-    open_policies.cache_clear()
+    forget_policies()
     specs = specs_of(setting)
     inputs: list[InputInfo] = []
     beside, numbers = _Beside(), Numbers()

@@ -27,6 +27,7 @@ from ctxsim.bench.parts import Parts, write_part
 from ctxsim.bench.rows import Done, Rows
 from ctxsim.bench.task import Tell, lost
 from ctxsim.errors import CtxsimError
+from ctxsim.policies import open_policies
 
 Task = tuple[Callable[..., Iterator[Rows | Done]], tuple[Any, ...]]
 
@@ -192,6 +193,11 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
+def forget_policies() -> None:
+    """Open labels anew: a worker outlives a bench, and what a policy's file says may be something else by then."""
+    open_policies.cache_clear()
+
+
 def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
     """A dask scheduler's workers, which must see the same files. Raises CtxsimError if there is none."""
     try:
@@ -201,6 +207,9 @@ def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
     try:
         client = stack.enter_context(Client(address, timeout=CLUSTER_S))
         client.wait_for_workers(1, timeout=CLUSTER_S)
+        # One of another version is told with its first task.
+        with suppress(AttributeError, ImportError):
+            client.run(forget_policies)
     except TimeoutError as error:
         raise CtxsimError(f"the scheduler at {address} had no worker for {CLUSTER_S:.0f} s: {error}") from None
     except TypeError as error:

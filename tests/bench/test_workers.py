@@ -20,6 +20,7 @@ from ctxsim.bench.identity import own_code
 from ctxsim.bench.task import Setting
 from ctxsim.bench.workers import Workers, do
 from ctxsim.errors import CtxsimError
+from ctxsim.results import read_run
 
 
 def test_a_task_for_another_version_is_refused(tmp_path: Path) -> None:
@@ -100,6 +101,29 @@ def test_a_worker_with_altered_code_is_refused(scheduler: str, logs: Path, tmp_p
     finally:
         worker.kill()
         worker.wait()
+
+
+@pytest.mark.slow
+def test_a_worker_that_outlives_a_bench_reads_a_policy_again(scheduler: str, logs: Path, tmp_path: Path) -> None:
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    mine = tmp_path / "mine.py"
+    refused = []
+    try:
+        for act in ("view", "Stop('enough')"):
+            mine.write_text(
+                "from dataclasses import dataclass\nfrom ctxsim.policies import Policy, Stop\n\n@dataclass\n"
+                f"class Mine(Policy):\n    def before_call(self, view): return {act}\n"
+            )
+            bench(Setting("a", "a", (f"{mine}:Mine",)), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
+            refused.append(read_run(tmp_path / "out").of(f"{mine}:Mine").stopped.sum() > 0)
+    finally:
+        worker.kill()
+        worker.wait()
+    assert refused == [False, True]
 
 
 @pytest.mark.slow
