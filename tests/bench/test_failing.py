@@ -45,6 +45,11 @@ BAD = {
     "text": ("    def on_tool_result(self, item): return item.with_text(7)", "must give a text, not int"),
 }  # fmt: skip
 
+PLACED = {
+    BAD[how][1] for how in ("raises", "start", "result", "threshold", "after", "exit", "quit in result", "recursion")
+}
+"""What the policy's own line led to: the line is told."""
+
 
 def two(folder: Path) -> list[str]:
     made = chat(TASK, ASK, ("tool_result", "zebra_one " * 50), ("assistant", "zebra_one"))
@@ -68,6 +73,8 @@ def test_the_others_finish(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert done.returncode == 1
     told = [line for line in done.stderr.splitlines() if "no rows of" in line]
     assert len(told) == 2 and all(said in line and len(line) < 2000 for line in told), done.stderr
+    if said in PLACED:
+        assert all(line.endswith(f"({tmp_path}/bad.py:7)") for line in told), done.stderr
     run = read_run(tmp_path / "out")
     assert run.labels == ["keep-all", "drop-all"] and len(run.summary) == 4
     assert all(len(one.failures) == 1 for one in run.info.inputs) and run.info.complete
