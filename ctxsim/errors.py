@@ -20,10 +20,10 @@ LONGEST = 1_900
 """Characters of a message: a line that a person reads, whatever a file put into it."""
 
 
-def one_line(text: str) -> str:
-    """Return a text as one line of at most `LONGEST` characters, and how many more it had."""
+def one_line(text: str, longest: int = LONGEST) -> str:
+    """Return a text as one line of at most `longest` characters, and how many more it had."""
     text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text) - LONGEST:,} characters more)"
+    return text if len(text) <= longest else f"{text[:longest]} ... ({len(text) - longest:,} characters more)"
 
 
 class CtxsimError(Exception):

@@ -11,14 +11,21 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from ctxsim.errors import ContractError, InputError
+from ctxsim.errors import LONGEST, ContractError, InputError, one_line
 from ctxsim.policies import Policy
 
 VARIABLE = "CTXSIM_POLICY_SECONDS"
 DEFAULT_S = 60.0
 """How long one call into a policy from outside the package may take."""
+
+
+SAID = LONGEST // 2
+"""Characters of what an error says: its place follows."""
+
+_OURS = str(Path(__file__).parents[1]) + os.sep
 
 
 class _TooLong(BaseException):
@@ -33,19 +40,17 @@ def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
             return function(*arguments)
         with _limited():
             return function(*arguments)
-    except ContractError:
-        raise
+    except ContractError as error:
+        raise ContractError(f"{policy.label}: {moment}: {_said(error)}") from error
     except _TooLong:
         raise ContractError(
             f"{policy.label}: {moment} took longer than {limit_s():g} s; {VARIABLE} sets the limit"
         ) from None
     except SystemExit as error:
-        raise ContractError(f"{policy.label}: {moment} wanted to end the process ({_place(error)})") from error
+        raise ContractError(f"{policy.label}: {moment} wanted to end the process{_place(error)}") from error
     # It is anybody's code: whatever it raises is told in one line, with its place.
     except Exception as error:
-        raise ContractError(
-            f"{policy.label}: {moment} raised {type(error).__name__}: {error} ({_place(error)})"
-        ) from error
+        raise ContractError(f"{policy.label}: {moment} raised {type(error).__name__}: {_said(error)}") from error
 
 
 def limit_s() -> float:
@@ -60,9 +65,16 @@ def limit_s() -> float:
     return seconds
 
 
+def _said(error: Exception) -> str:
+    """What an error says and where: of something very long the place is still told."""
+    return one_line(str(error), SAID) + _place(error)
+
+
 def _place(error: BaseException) -> str:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{place.filename}:{place.lineno}"
+    """The line of the policy's file that led to an error, whatever it called there; '' where only ours did."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
 
 
 @contextmanager

@@ -40,14 +40,19 @@ BAD = {
     "stubborn": ("    def before_call(self, view):\n        while True:\n            try: time.sleep(9)\n"
                  "            except Exception: pass", "took longer than 1 s"),
     "nothing": ("    def before_call(self, view): return None", "before_call"),
-    "place": ("    def before_call(self, view): return view.drop([99], 'no')", "99"),
+    "place": ("    def before_call(self, view): return view.drop([99], 'no')",
+              "bad: before_call: item 99 is not in the view"),
     "replaced": ("    def before_call(self, view): return view.rewrite({0: 7}, 'no')", "raised TypeError"),
     "text": ("    def on_tool_result(self, item): return item.with_text(7)", "must give a text, not int"),
 }  # fmt: skip
 
 PLACED = {
-    BAD[how][1] for how in ("raises", "start", "result", "threshold", "after", "exit", "quit in result", "recursion")
-}
+    BAD[how][1]
+    for how in (
+        "raises", "raises much", "start", "result", "threshold", "after", "exit", "quit in result", "recursion",
+        "place", "replaced",
+    )
+}  # fmt: skip
 """What the policy's own line led to: the line is told."""
 
 

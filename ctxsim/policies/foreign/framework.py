@@ -52,7 +52,7 @@ class Scribe:
     def ask(self, shown: str) -> str:
         """Return a marker in place of a summary of what is shown. Raises ContractError where it is asked too often."""
         if len(self._asked) >= MOST_SUMMARIES:
-            raise ContractError(f"{self.policy.name} asks for more than {MOST_SUMMARIES} summaries at one call")
+            raise ContractError(f"asks for more than {MOST_SUMMARIES} summaries at one call")
         marker = f"[[summary {len(self._texts) + len(self._asked) + 1}]]"
         self._asked.append((marker, shown))
         return marker

@@ -78,7 +78,7 @@ class Pipe(Policy):
         sees = self.sees
         self._hello = _greet(self._process, sees.window, sees.head, sees.estimator.head(sees.head))
         if self._hello.lasting is self.ephemeral:
-            raise self._wrong("says now that its edits last, now that they don't")
+            raise ContractError("says now that its edits last, now that they don't")
         self._head = sees.head
 
     def end(self) -> None:
@@ -90,7 +90,7 @@ class Pipe(Policy):
         asked = {"moment": "tool_result", "call": self._call + 1, "name": item.tool, "content": item.text}
         reply = self._ask(asked)
         if reply.messages is not None or reply.change is not None or reply.stop is not None:
-            raise self._wrong("answers tool_result with something else than content or unchanged")
+            raise ContractError("answers tool_result with something else than content or unchanged")
         return item if reply.content is None else item.with_text(reply.content)
 
     def before_call(self, view: View) -> View | Stop:
@@ -107,7 +107,7 @@ class Pipe(Policy):
     def _view(self, moment: Moment, view: View, more: Mapping[str, Any] | None = None) -> View:
         acted = self._acted(moment, view, more)
         if isinstance(acted, Stop):
-            raise self._wrong(f"stops at {moment}; only before_call may")
+            raise ContractError(f"stops at {moment}; only before_call may")
         return acted
 
     def _acted(self, moment: Moment, view: View, more: Mapping[str, Any] | None = None) -> View | Stop:
@@ -123,7 +123,7 @@ class Pipe(Policy):
         if reply.stop is not None:
             return Stop(reply.stop)
         if reply.content is not None:
-            raise self._wrong("answers with content where messages are meant")
+            raise ContractError("answers with content where messages are meant")
         if reply.unchanged:
             return view
         made = self._edited(view, groups, reply)
@@ -138,13 +138,10 @@ class Pipe(Policy):
         """The view as a reply leaves it."""
         reason = reply.reason or self.name
         if reply.change is not None:
-            try:
-                return changed(self._conversation, view, reply.change, reason)
-            except ContractError as error:
-                raise self._wrong(str(error)) from None
+            return changed(self._conversation, view, reply.change, reason)
         answer = reply.messages or []
         if any("role" in message and not message.get("id") for message in answer):
-            raise self._wrong("answers with a message that has no id: give those that you make one of your own")
+            raise ContractError("answers with a message that has no id: give those that you make one of your own")
         sees = self.sees
         return edited(self._conversation, view, answer, reason, sees.summarize, sees.head)
 
@@ -177,11 +174,8 @@ class Pipe(Policy):
         ]  # fmt: skip
         if len(given) != 1:
             told = f"answers with {' and '.join(given)}" if given else "answers nothing"
-            raise self._wrong(f"{told}: give one of unchanged, messages, change, content, stop")
+            raise ContractError(f"{told}: give one of unchanged, messages, change, content, stop")
         return reply
-
-    def _wrong(self, what: str) -> ContractError:
-        return ContractError(f"{self.name} {what}")
 
 
 def _shown(head: Head) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class Shortener(Policy):
         written = answer if isinstance(answer, Written) else Written(answer, sees.summarize)
         messages = written.messages
         if not isinstance(messages, list | tuple) or not all(isinstance(message, Mapping) for message in messages):
-            raise ContractError(f"{self.name} must return a list of messages, not {type(messages).__name__}")
+            raise ContractError(f"must return a list of messages, not {type(messages).__name__}")
         reasoning = self.shows_reasoning
         return edited(self._conversation, view, messages, self.name, written.summarize, sees.head, reasoning)
 
