@@ -30,7 +30,7 @@ from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
 from ctxsim.studies.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.synthesis import Scenario, synthesize
-from ctxsim.transcript import Head, Transcript
+from ctxsim.transcript import Transcript
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -76,17 +76,24 @@ def _nobody(name: str, done: int, known: int) -> None:
 
 
 def _replay_all(
-    found: Iterable[AsSent], setting: Setting, name: str, sha256: str, beside: str = "", tell: Tell = _nobody
+    found: Iterable[AsSent],
+    setting: Setting,
+    name: str,
+    sha256: str,
+    beside: str = "",
+    tell: Tell = _nobody,
+    notes: Sequence[str] = (),
 ) -> Iterator[Rows | Done]:
     """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the source.
 
-    What goes wrong with one source, transcript or policy is a line, and the others go on.
+    What goes wrong with one source, transcript or policy is a line, and the others go on. `notes` on the whole source
+    may come while its transcripts do.
     """
     specs = specs_of(setting)
     if setting.share is not msgspec.UNSET:
         specs = setting.share.among(specs)
     transcripts_read, calls_read = 0, 0
-    notes: list[str] = []
+    noted: list[str] = []
     errors: list[str] = []
     failed: list[str] = []
     keys: Counter[str] = Counter()
@@ -95,7 +102,7 @@ def _replay_all(
             transcript = one.transcript
             transcripts_read += 1
             calls_read += len(transcript.calls)
-            notes += [f"{transcript.name}: {note}" for note in transcript.notes]
+            noted += [f"{transcript.name}: {note}" for note in transcript.notes]
             if not transcript.calls:
                 continue
             rows = None
@@ -112,7 +119,7 @@ def _replay_all(
     error = errors[0] if errors else None
     # In an order that doesn't depend on who did which policies.
     failures = tuple(sorted(set(failed))) or msgspec.UNSET
-    info = InputInfo(name, sha256, transcripts_read, calls_read, tuple(notes), error, failures)
+    info = InputInfo(name, sha256, transcripts_read, calls_read, (*notes, *noted), error, failures)
     yield _done(msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET), setting, beside)
 
 
@@ -192,12 +199,13 @@ def source_rows(source: Source, setting: Setting, tell: Tell = _nobody) -> Itera
     """Yield the rows of one source, segment by segment; one that can't be read gives its error instead."""
     # Before it is read: if it changes meanwhile, the rows are of another content than the hash, and are done again.
     sha256, beside = source_sha256(source), names_beside(source)
+    left_out: list[str] = []
     found = (
         one
-        for transcript in _read_found(source)
+        for transcript in _read_found(source, left_out)
         for one in as_sent(transcript, setting.overrides, setting.models, setting.head, setting.across)
     )
-    return _replay_all(found, setting, source.name, sha256, beside, tell)
+    return _replay_all(found, setting, source.name, sha256, beside, tell, left_out)
 
 
 def lost(what: Source | Scenario, setting: Setting) -> Done:
@@ -206,14 +214,14 @@ def lost(what: Source | Scenario, setting: Setting) -> Done:
     return _done(InputInfo(what.name, "", 0, 0, (), error), setting)
 
 
-def _read_found(source: Source) -> Iterator[Transcript]:
-    """Return a source's transcripts; a file found in a folder that is none gives an empty transcript with a note."""
+def _read_found(source: Source, left_out: list[str]) -> Iterator[Transcript]:
+    """Return a source's transcripts; a file found in a folder that is none gives a line to `left_out`."""
     try:
         yield from read_source(source)
     except NotATranscript as error:
         if source.named:
             raise
-        yield Transcript(source.name, Head(recorded=False), (), (), notes=(f"left out: {error.what}",))
+        left_out.append(f"{source.name}: left out: {error.what}")
 
 
 def source_content(source: Source) -> str:

@@ -21,7 +21,6 @@ VARIABLE = "CTXSIM_POLICY_SECONDS"
 DEFAULT_S = 60.0
 """How long one call into a policy from outside the package may take."""
 
-
 SAID = LONGEST // 2
 """Characters of what an error says: its place follows."""
 
