@@ -19,7 +19,7 @@ from ctxsim.policies import Spec, open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.rate_limit import smallest_quota
 from ctxsim.provider.rules import SummaryMode
-from ctxsim.references import Counts, References, all_kept, prepare
+from ctxsim.references import Counts, References, Survival, all_kept, prepare
 from ctxsim.replay import Common, KeptAll, replay
 from ctxsim.replay.tally import Sent
 from ctxsim.results.columns import CallRow, Event
@@ -74,7 +74,7 @@ class Basis:
     @cached_property
     def keep_all(self) -> Measured:
         """Keep-all: a replay."""
-        measured = _measure(self, KEEP_ALL, self.provider, None)
+        measured = _measure(self, KEEP_ALL, None)
         self.common.kept_all = KeptAll(measured.sent, measured.demands)
         self.common.walk = self.walk
         return measured
@@ -126,16 +126,23 @@ class Basis:
         return frontiers(self.transcript, self.references, self.provider, self.counter, full, output)
 
 
-def measure(basis: Basis, spec: Spec, summaries: SummaryMode | None = None) -> Measured:
-    """Replay a policy once and return its rows; `summaries`: what summary calls answer, if not as the provider says."""
-    if spec == KEEP_ALL:
-        return basis.keep_all
-    provider = msgspec.structs.replace(basis.provider, summaries=summaries) if summaries else basis.provider
-    return _measure(basis, spec, provider, basis.keep_all)
+def measure(basis: Basis, spec: Spec) -> Measured:
+    """Replay a policy once and return its rows."""
+    return basis.keep_all if spec == KEEP_ALL else _measure(basis, spec, basis.keep_all)
 
 
-def _measure(basis: Basis, spec: Spec, provider: Provider, keep_all: Measured | None) -> Measured:
-    transcript, counter = basis.transcript, basis.counter
+def counts_if(basis: Basis, spec: Spec, summaries: SummaryMode) -> Iterator[Counts]:
+    """Replay a policy whose summary calls answer otherwise than the provider says; yield each call's reference counts,
+    and make no rows.
+    """
+    provider = msgspec.structs.replace(basis.provider, summaries=summaries)
+    survival = Survival(basis.references, basis.kept)
+    for sent in replay(basis.transcript, spec, provider, basis.counter, basis.references, basis.common):
+        yield survival.call(sent.call, sent.tally.edits)
+
+
+def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
+    transcript, provider, counter = basis.transcript, basis.provider, basis.counter
     replayed = replay(transcript, spec, provider, counter, basis.references, basis.common)
     losses = Losses(transcript, basis.references, spec.label, provider, counter, basis.kept)
     calls: list[CallRow] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Frequencies
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import astuple
@@ -11,10 +11,11 @@ from msgspec.structs import astuple
 from ctxsim.measure.economics import break_even_refetch, cost_interval, payback_calls
 from ctxsim.measure.frontier import amount
 from ctxsim.measure.losses import Losses
-from ctxsim.measure.measured import Basis, Measured, measure
+from ctxsim.measure.measured import Basis, Measured, counts_if
 from ctxsim.measure.totals import nearest_rank, total
 from ctxsim.measure.trigger import displacement, first_over
 from ctxsim.provider.rate_limit import smallest_quota
+from ctxsim.references import Counts
 from ctxsim.results.columns import CallRow, SummaryRow
 
 
@@ -138,8 +139,10 @@ def _if_summaries_differed(of: Columns, basis: Basis, measured: Measured) -> dic
     """
     if not any(of["summary_calls"]):
         return {"survival_low": None, "survival_high": None}
-    low, high = (measure(basis, measured.spec, mode).calls for mode in ("empty", "clairvoyant"))
-    return {"survival_low": mean_survival(low, "strict"), "survival_high": mean_survival(high, "strict")}
+    return {
+        "survival_low": _strict(counts_if(basis, measured.spec, "empty")),
+        "survival_high": _strict(counts_if(basis, measured.spec, "clairvoyant")),
+    }
 
 
 def _lost(losses: Losses, priced: bool) -> dict[str, Any]:
@@ -214,6 +217,14 @@ def mean_survival(rows: Sequence[CallRow], kind: str) -> float | None:
 
 
 def _survival(of: Columns, kind: str) -> float | None:
-    pairs = zip(of[f"refs_kept_{kind}"], of[f"refs_needed_{kind}"], strict=True)
+    return _mean_share(zip(of[f"refs_kept_{kind}"], of[f"refs_needed_{kind}"], strict=True))
+
+
+def _strict(counts: Iterable[Counts]) -> float | None:
+    return _mean_share((one.refs_kept_strict, one.refs_needed_strict) for one in counts)
+
+
+def _mean_share(pairs: Iterable[tuple[int, int]]) -> float | None:
+    """The mean of kept / needed, where anything is needed."""
     shares = [kept / needed for kept, needed in pairs if needed]
     return round(sum(shares) / len(shares), 6) if shares else None

@@ -12,7 +12,6 @@ from ctxsim.measure import Basis, Measured, measure, summary_row
 from ctxsim.policies import open_policy
 from ctxsim.provider import Provider
 from ctxsim.provider.resolve import resolve
-from ctxsim.provider.rules import SummaryMode
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.references import References, prepare
 from ctxsim.replay import replay
@@ -53,10 +52,8 @@ class Evidence:
         changed = msgspec.structs.replace(provider, window=window or provider.window)
         return Basis(transcript, changed, counter, self.references(scenario))
 
-    def _measured(
-        self, scenario: str, label: str, window: int | None = None, summaries: SummaryMode | None = None
-    ) -> Measured:
-        return measure(self.basis(scenario, window), open_policy(label), summaries)
+    def _measured(self, scenario: str, label: str, window: int | None = None) -> Measured:
+        return measure(self.basis(scenario, window), open_policy(label))
 
     def _references(self, scenario: str) -> References:
         return prepare(self.opened(scenario)[0])
@@ -65,11 +62,9 @@ class Evidence:
         """Return the call rows of a scenario under a policy."""
         return self.measured(scenario, label, window).calls
 
-    def summary(
-        self, scenario: str, label: str, window: int | None = None, summaries: SummaryMode | None = None
-    ) -> SummaryRow:
+    def summary(self, scenario: str, label: str, window: int | None = None) -> SummaryRow:
         """Return the summary row of a scenario under a policy, against keep-all."""
-        return summary_row(self.basis(scenario, window), self.measured(scenario, label, window, summaries))
+        return summary_row(self.basis(scenario, window), self.measured(scenario, label, window))
 
     def sent(self, scenario: str, label: str, window: int | None = None) -> list[Sent]:
         """Return every request of a scenario under a policy."""
