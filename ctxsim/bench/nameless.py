@@ -13,13 +13,14 @@ import msgspec
 
 from ctxsim.bench.rows import Rows
 from ctxsim.provider import Provider
+from ctxsim.provider.mock import CAUSES
 from ctxsim.provider.models import all_models
 from ctxsim.results import InputInfo, Tables
 from ctxsim.results.frames import mapped
 
 _replace = msgspec.structs.replace
 
-_BREAKS = ("", "lifetime", "tools", "prompt")
+_BREAKS = ("", *CAUSES)
 """What the provider says of a cache that didn't hold; anything else is a policy's word."""
 
 

@@ -32,8 +32,8 @@ class Asked(NamedTuple):
     """One request where nothing is cleared: the items from the place `first` on that stand before the place `end`.
 
     `marks` are the places before which a cache is asked to remember it. `answered` is where a response ends that stands
-    behind the request before. `changed` is the first place whose reasoning is left out from now on, if any: `instead`
-    stands there. `piece` is what the request before doesn't have.
+    behind the request before. `changed` is the first place whose reasoning is left out from now on, if any.
+    `piece` is what the request before doesn't have.
     """
 
     first: int
@@ -43,7 +43,6 @@ class Asked(NamedTuple):
     marks: list[int]
     answered: int
     changed: int
-    instead: Item | None
     piece: Piece
     output: int
     prices: Prices | None
@@ -105,8 +104,7 @@ def asked_of(
         now_s = max(now_s, leg.scheduled_s)
         asked = Asked(
             items[0].place if items else NOWHERE, call.start, now_s, call.cold, marks, answered,
-            changed, items[bisect_left(items, changed, key=_place)] if changed < NOWHERE else None,
-            _piece(rendering, present.runs, min(changed, end) + 1 if found else 0, call.start),
+            changed, _piece(rendering, present.runs, min(changed, end) + 1 if found else 0, call.start),
             leg.tokens_output, provider.prices.at(now_s) if provider.prices else None,
         )  # fmt: skip
         present.begin(asked)

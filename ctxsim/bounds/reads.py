@@ -5,7 +5,7 @@ A clearing is never undone. So what a cache holds of a request can be read up to
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right, insort
 from collections.abc import Sequence
 
 from ctxsim.bounds.asked import NOWHERE, Asked, Present
@@ -112,7 +112,7 @@ class Longest:
             else:
                 read = present.before(self._changed)
                 if self._rule.partial_items:
-                    read += self._shared.tokens(asked, self._changed, present.gone)
+                    read += self._shared.tokens(asked, self._changed)
         read -= read % self._rule.step
         read = read if read >= self._minimum else 0
         self.hold(asked, [])
@@ -122,21 +122,20 @@ class Longest:
 
 
 class Shared:
-    """Tokens at the beginning of an item that was changed which it shares with what stands there now."""
+    """Tokens that a result shares with the stub that stands there from now on."""
 
     def __init__(self, items: Sequence[Item], counter: Counter, stub: str) -> None:
         self._items = items
         self._counter = counter
         self._stub = stub
-        self._known: dict[tuple[int, int, bool], int] = {}
+        self._known: dict[int, int] = {}
 
-    def tokens(self, asked: Asked, changed: int, gone: Sequence[int]) -> int:
-        """Return them for the first item that differs from the request before."""
-        before = self._items[changed]
-        now = asked.instead if asked.instead and changed == asked.changed else before
-        at = bisect_left(gone, now.place)
-        cleared = gone[at : at + 1] == [now.place]
-        key = (changed, now.place, cleared)
-        if key not in self._known:
-            self._known[key] = self._counter.shared(before.text, self._stub if cleared else now.text)
-        return self._known[key]
+    def tokens(self, asked: Asked, changed: int) -> int:
+        """Return them for the first place that differs from the request before. Where reasoning is left out something
+        of another kind stands, and shares nothing.
+        """
+        if changed == asked.changed:
+            return 0
+        if changed not in self._known:
+            self._known[changed] = self._counter.shared(self._items[changed].text, self._stub)
+        return self._known[changed]

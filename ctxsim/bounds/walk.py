@@ -29,9 +29,9 @@ class Walk:
 
     @cached_property
     def _requests(self) -> Requests | None:
-        """The short way: where no wait moves the clock, and the head stays."""
+        """The short way: where no wait moves the clock, and the head is the transcript's."""
         heads = {call.head or self._transcript.head for call in self._transcript.calls}
-        if self._provider.rate_limit is not None or len(heads) > 1:
+        if self._provider.rate_limit is not None or heads != {self._transcript.head}:
             return None
         return Requests(self._transcript, self._provider, self._counter, self._rendered)
 

@@ -142,8 +142,8 @@ class _Branch(NamedTuple):
 class PrefixCache:
     """The longest prefix that an earlier request had, rounded down: OpenAI before GPT-5.6, Gemini implicit, DeepSeek.
 
-    All prefixes of a request are kept alive by the request. Inside the first item that differs, token-granular vendors
-    add the common beginning of the two token lists.
+    All prefixes of a request are kept alive by the request. Inside the first item that differs from the last request,
+    token-granular vendors add the common beginning of the two token lists.
     """
 
     def __init__(self, rule: CacheRule, model: str, shared: Callable[[str, str], int], lifetime_s: float) -> None:
@@ -204,9 +204,16 @@ class PrefixCache:
     def _inside(self, rendering: Rendering, position: int) -> int:
         """Tokens that the first differing item shares with the one that stood there in the last request."""
         left, index = rendering.left_at(position), position - HEAD_POSITIONS
-        if left is None or not 0 <= index < len(rendering.items):
+        now = rendering.items[index] if 0 <= index < len(rendering.items) else None
+        # What is of another kind begins otherwise.
+        if left is None or now is None or left.kind != now.kind:
             return 0
-        return self._shared(left.text, rendering.items[index].text)
+        tokens = 0
+        for before, after in zip(rendering.texts(left), rendering.texts(now), strict=False):
+            tokens += self._shared(before, after)
+            if before != after:
+                break
+        return tokens
 
     def _remember(self, prefixes: Prefixes, shared: int, now_s: float) -> None:
         """What this request has is no branch any more, and what it no longer has is one."""
@@ -245,10 +252,9 @@ Cache = NoCache | BreakpointCache | PrefixCache
 
 
 def open_cache(
-    rule: CacheRule, model: str, strategy: Breakpoints, long_lifetime: bool, shared: Callable[[str, str], int]
+    rule: CacheRule, model: str, strategy: Breakpoints, lifetime_s: float, shared: Callable[[str, str], int]
 ) -> Cache:
     """Return an empty cache under a vendor's rule."""
-    lifetime_s = rule.lifetime(model, long_lifetime)
     match rule.kind:
         case "none":
             return NoCache()

@@ -21,6 +21,14 @@ from ctxsim.transcript import Head, Item
 PROMPT_PLACE = -(1 << 40)
 """Place and message of the summary prompt: no item's of any view."""
 
+MISSED = "the provider's cache missed, as recorded"
+OTHER_TOOLS = "another tools than in the request before"
+OTHER_PROMPT = "another system prompt than in the request before"
+LIFETIME = "lifetime"
+OUT_OF_REACH = "further back than the cache looks"
+CAUSES = (MISSED, OTHER_TOOLS, OTHER_PROMPT, LIFETIME, OUT_OF_REACH)
+"""Why a request that a cache holds can't be read, other than by an edit."""
+
 Status = Literal["ok", "overflow", "rate_limited", "invalid_pairs", "stopped"]
 
 
@@ -69,13 +77,13 @@ class MockLLM:
         limit = provider.rate_limit
         self._tokens = Bucket(limit.tokens_per_minute) if limit else None
         self._requests = Bucket(limit.requests_per_minute) if limit and limit.requests_per_minute else None
-        self._cache = open_cache(
-            load_vendor(provider.cache).cache, provider.model, provider.breakpoints, provider.long_cache, counter.shared
-        )
+        rule = load_vendor(provider.cache).cache
+        self._lifetime_s = rule.lifetime(provider.model, provider.long_cache)
+        self._cache = open_cache(rule, provider.model, provider.breakpoints, self._lifetime_s, counter.shared)
         self.rendering = self.render(())
         self.demands: list[tuple[float, int]] = []
         self._held = 0
-        self._delay_s = 0.0
+        self._billed_s = self._delay_s = 0.0
         self._cold = False
         self.now_s = 0.0
 
@@ -158,7 +166,7 @@ class MockLLM:
         if split.read < self._held:
             readable = min(self._held, self.rendering.tokens_before(new_from))
             rewritten = max(0, readable - readable % self._cache.step - split.read)
-        self._held = self._cache.holds(split, self.rendering.total)
+        self._held, self._billed_s = self._cache.holds(split, self.rendering.total), self.now_s
         self._note_demand(split)
         return Bill(split, cost, rewritten, cause)
 
@@ -171,16 +179,18 @@ class MockLLM:
     def _cause(self) -> str:
         """Why a request that could have been read wasn't, told by what the last one had; '' for an edit."""
         if self._cold:
-            return "the provider's cache missed, as recorded"
+            return MISSED
         prefixes = self.rendering.prefixes
         shared, before = prefixes.shared, prefixes.remembered
         if not before:
             return ""
         if shared == 0:
-            return "another tools than in the request before"
+            return OTHER_TOOLS
         if shared == 1:
-            return "another system prompt than in the request before"
-        return "lifetime" if shared == before else ""
+            return OTHER_PROMPT
+        if shared < before:
+            return ""
+        return LIFETIME if self.now_s > self._billed_s + self._lifetime_s else OUT_OF_REACH
 
     def _note_demand(self, split: Split) -> None:
         """Remember what a rate limit is asked for, at the time the call would have without any waiting."""

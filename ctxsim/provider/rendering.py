@@ -249,12 +249,19 @@ class Rendering:
         elif item.kind == "tool_call":
             around += framing.call + self._around_calls(first, last, before)
             if framing.arguments == "decoded":
-                parts = decoded(item.text)
-                texts = self._text(item.tool) + sum(self._text(name) + self._text(text) for name, text in parts)
-                return around + texts + framing.parameter * len(parts)
+                parameters = len(decoded(item.text))
+                return around + sum(map(self._text, self.texts(item))) + framing.parameter * parameters
         elif item.kind == "reasoning":
             around += framing.reasoning
         return around + self._count(item)
+
+    def texts(self, item: Item) -> tuple[str, ...]:
+        """Return what stands of an item in the request, in order, without framing: a call's arguments as decoded where
+        the vendor decodes them.
+        """
+        if item.kind == "tool_call" and self._framing.arguments == "decoded":
+            return (item.tool, *(text for pair in decoded(item.text) for text in pair))
+        return item.texts
 
     def _around_calls(self, first: bool, last: Item | None, before: Item | None) -> int:
         """What the first call of a response, and its second, bring with them."""

@@ -166,9 +166,11 @@ class Replay:
         for sent in missed:
             leg = self._begin(sent.call)
             llm.ask(sent.view, sent.changed_from)
-            # Only a rate limit remembers what it was asked for.
+            # A rate limit remembers what it was asked for, and whoever checks pairs up to where they were well.
             if self._provider.rate_limit is not None:
                 llm.judge(sent.view, sent.tokens_sent, sent.changed_from)
+            else:
+                llm.not_asked(sent.changed_from)
             llm.bill(leg.tokens_output, leg.new_from)
         self._told = self._answered
         if self._begun < self._number > self._answered:

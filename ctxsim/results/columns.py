@@ -66,7 +66,7 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens_cache_write: Annotated[int, ModelledTokens, "input written to it"]
     tokens_uncached: Annotated[int, ModelledTokens, "input that it had no part in"]
     tokens_rewritten: Annotated[int, ModelledTokens, "input that was in it, and couldn't be read"]
-    cache_break: Annotated[str, Fact, "why not: the edit's reason, or lifetime, tools, prompt"]
+    cache_break: Annotated[str, Fact, "why not: the edit's reason, or lifetime, reach, tools, prompt, a recorded miss"]
     tokens_output: Annotated[int, Counted, "the response: recorded where trusted, else counted"]
     cost_usd: Annotated[float | None, Dollars, "what the call costs, its summaries included"]
     cost_read_usd: Annotated[float | None, Dollars, "of that, reading the cache"]

@@ -59,7 +59,8 @@ def pinged(basis: Basis) -> Pinged | None:
 def _worth(row: CallRow, provider: Provider, prices: Prices, basis: Basis) -> tuple[float, int]:
     """Dollars of one ping after a call, and how many of them cost no more than they can save."""
     rule = load_vendor(provider.cache).cache
-    cache = open_cache(rule, provider.model, provider.breakpoints, provider.long_cache, basis.counter.shared)
+    lifetime_s = rule.lifetime(provider.model, provider.long_cache)
+    cache = open_cache(rule, provider.model, provider.breakpoints, lifetime_s, basis.counter.shared)
     split = Split(row.tokens_cache_read, row.tokens_cache_write, row.tokens_uncached)
     total = split.read + split.write + split.uncached
     held = cache.holds(split, total)

@@ -112,3 +112,14 @@ def test_requests_as_numbers_equal_those_that_the_provider_bills(seed: int, monk
             for place, call in times.items():
                 due.setdefault(call, []).append(place)
             assert list(walk.usd(times, STUB)) == [step.usd for step in walk.asked(due, STUB)]
+
+
+def test_a_head_that_every_call_names_is_the_one_that_is_sent() -> None:
+    from samples import TASK, chat, run
+
+    made = chat(TASK, ("assistant", "ok"), head=Head("short"))
+    named = tuple(msgspec.structs.replace(call, head=Head("be good " * 100)) for call in made.calls)
+    made = msgspec.structs.replace(made, calls=named)
+    provider = Provider(prices=PRICES)
+    paid = [one.cost_usd for one in run(made, "keep-all", prices=PRICES)]
+    assert list(Walk(made, provider, provider.counter()).usd({}, STUB)) == paid

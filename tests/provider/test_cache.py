@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import msgspec
@@ -9,7 +10,7 @@ import pytest
 from cached_replay import BIG, PRICES, sent_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import conversation, run_class
+from samples import TASK, chat, conversation, run_class
 from strategies import transcripts
 
 from ctxsim.policies import Policy
@@ -17,7 +18,7 @@ from ctxsim.provider.prices import Prices
 from ctxsim.provider.vendor import vendor_names
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.replay.tally import Sent
-from ctxsim.transcript import Head, Transcript
+from ctxsim.transcript import Call, Head, Item, Transcript
 from ctxsim.view import View
 
 
@@ -106,6 +107,21 @@ class TestCacheRules:
         assembly.response([Part("assistant", "ok")])
         assert sent_of(assembly.transcript())[1].bill.split.read > 0
 
+    def test_what_is_further_back_than_the_cache_looks_has_not_expired(self) -> None:
+        def broken(items: int, pause_s: float) -> str:
+            plain = chat(TASK, ("assistant", "ok"), *[("user", BIG), ("assistant", "ok")])
+            # The newest message is the only mark: twenty positions are looked back over.
+            more = tuple(Item("user", 2 + n, 100 + n, BIG if not n else "more") for n in range(items))
+            answer = Item("assistant", 2 + items, 999, "ok")
+            calls = (Call(1, 2, time_s=0.0), Call(2 + items, 3 + items, time_s=pause_s))
+            task = Item("user", 0, 0, BIG)
+            made = msgspec.structs.replace(plain, items=(task, plain.items[1], *more, answer), calls=calls)
+            return sent_of(made, breakpoints="automatic")[1].cache_break
+
+        assert broken(5, 1.0) == ""
+        assert broken(30, 1.0) == "further back than the cache looks"
+        assert broken(5, 301.0) == broken(30, 301.0) == "lifetime"
+
     def test_openai_rounds_down_to_128_from_1024_on(self) -> None:
         sent = sent_of(conversation("word " * 400, "word " * 900, "x", system="word " * 500), cache="openai")
         for one, before in zip(sent[1:], sent, strict=False):
@@ -121,6 +137,20 @@ class TestCacheRules:
         # 5,000 characters of "word " are 1,000 tokens; the head of the request is shorter than DeepSeek's unit.
         assert 900 < partial <= 1_020 and partial % 64 == 0
         assert whole == 0
+
+    def test_what_is_shared_within_a_call_is_counted_as_it_is_sent(self) -> None:
+        """Escapes are four times as long as what they stand for, which DeepSeek is sent."""
+        escaped = json.dumps({"content": "这是一个文件。" * 200})
+        assembly = Assembly("alike")
+        assembly.user("go")
+        for number in range(4):
+            assembly.response([Part("tool_call", escaped, "write", f"c{number}")])
+            assembly.result("ok", f"c{number}")
+        assembly.response([Part("assistant", "ok")])
+        # Each exchange that goes leaves an equal call, with another id, where it stood.
+        sent = sent_of(assembly.transcript(), "fifo:budget=5000", cache="deepseek", framing="deepseek")
+        again = [one for one in sent if one.tally.edits]
+        assert again and all(one.bill.split.read > 500 and one.bill.split.uncached > 0 for one in again)
 
     @settings(max_examples=40)
     @given(

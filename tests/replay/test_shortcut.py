@@ -10,6 +10,7 @@ import pytest
 from corpus import recorded
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import ASK, TASK, chat
 from strategies import transcripts
 
 from ctxsim.policies import open_policy
@@ -46,6 +47,15 @@ def test_rows_are_the_same_with_and_without_the_shortcut(
     rate = RateLimit(tokens_per_minute=limit) if limit else None
     provider = Provider(window=window, cache=cache, reasoning=reasoning, rate_limit=rate, prices=prices, pace_s=3)  # type: ignore[arg-type]
     check(transcript, provider, SHORTCUT)
+
+
+def test_pairs_are_checked_from_where_they_were_well_the_last_time() -> None:
+    """A refused call, then reasoning left out in a call that keep-all answers for: later positions are others."""
+    made = chat(
+        TASK, ("reasoning", "think " * 200), ASK, ("tool_result", "a " * 5), ASK, ("tool_result", "b " * 5),
+        ("user", "And now?"), ASK, ("tool_result", "c " * 5), ("assistant", "Done."),
+    )  # fmt: skip
+    check(made, Provider(window=100, reasoning="current_turn"), SHORTCUT)
 
 
 def check(transcript: Transcript, provider: Provider, labels: Sequence[str]) -> None:
