@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ctxsim.policies import open_policy
-from ctxsim.report.comparison import asked_for
 from ctxsim.report.pooled import Figures, figures_of
 from ctxsim.results import Run
 
@@ -26,14 +25,15 @@ def no_refused_call(run: Run, policy: str) -> None:
 def cost_not_over(run: Run, policy: str, *, usd: float | None = None, share: float | None = None) -> None:
     """Assert that a policy costs at most so many dollars, or that share of keep-all's, all transcripts together.
 
-    Raises AssertionError where it costs more, and where no prices are known: that nobody could tell is no pass.
+    Raises AssertionError where it costs more, and where prices aren't known of all: that nobody could tell is no pass.
     """
     figures = _figures(run, policy)
     if usd is None and share is None:
         raise TypeError("cost_not_over needs usd=... or share=...")
-    if figures.usd is None or (share is not None and figures.usd_share is None):
-        raise AssertionError(f"{policy}: no prices are known of these transcripts; give a model or prices")
-    if usd is not None and figures.usd > usd:
+    if figures.priced < figures.transcripts or (share is not None and figures.usd_share is None):
+        some = f"only {figures.priced:,} of {figures.transcripts:,}" if figures.priced else "none"
+        raise AssertionError(f"{policy}: prices are known of {some} of these transcripts; give a model or prices")
+    if usd is not None and figures.usd is not None and figures.usd > usd:
         raise AssertionError(f"{policy}: costs {figures.usd:.6g} USD, more than {usd:.6g}")
     if share is not None and figures.usd_share is not None and figures.usd_share.value > share:
         costs = f"{figures.usd_share.value:.2%} of keep-all's dollars"
@@ -58,4 +58,4 @@ def _figures(run: Run, policy: str) -> Figures:
 
 
 def _label(run: Run, policy: str) -> str:
-    return policy if policy in run.labels else asked_for(run, open_policy(policy).label)
+    return policy if policy in run.labels else run.label(open_policy(policy).label)

@@ -34,7 +34,7 @@ Task = tuple[Callable[..., Iterator[Rows | Done]], tuple[Any, ...]]
 CLUSTER_S = 30.0
 """How long a cluster may take to answer, and to have a worker."""
 
-AHEAD = 4
+AHEAD = 16
 """How many tasks each process has before it: parts are taken in order, and nobody waits for one that takes long."""
 
 _PARENT_ASKED_S = 1.0

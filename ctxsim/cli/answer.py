@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from ctxsim.cli.output import console
-from ctxsim.cli.rows import escaped
+from ctxsim.cli.rows import escaped, how_to_see_all
 from ctxsim.report.advice import GOALS, advise
 from ctxsim.report.pooled import figures_of
 from ctxsim.report.sheet import Sheet
@@ -61,4 +61,4 @@ def show_run(
     out.print()
     print_verdict(run, advice, out.print)
     for one in sheets:
-        print_sheet(escaped(one), out.print, out.width, wide or columns is not None)
+        print_sheet(escaped(one), out.print, out.width, wide or columns is not None, how_to_see_all())

@@ -33,4 +33,5 @@ def command(run: Path, by: tuple[str, ...], form: str) -> None:
         sheets.append(sheet(one, f"{title} (pooled over all calls)", list(lines[0]), values))
     rows.show("losses", sheets, form, basis=basis(found))
     if form == "table":
-        click.echo(f"{'' if something else 'nothing to lose: '}{basis(found)}")
+        for line in (f"{'' if something else 'nothing to lose: '}{basis(found)}", *found.caveats):
+            click.echo(line)

@@ -44,4 +44,11 @@ def show(command: str, sheets: Sequence[Sheet], form: str, wide: bool = False, *
 
         out = console()
         for one in sheets:
-            print_sheet(escaped(one), out.print, out.width, wide)
+            print_sheet(escaped(one), out.print, out.width, wide, how_to_see_all())
+
+
+def how_to_see_all() -> str:
+    """Return how the present command shows the columns that a terminal has no room for."""
+    options = {name for parameter in click.get_current_context().command.params for name in parameter.opts}
+    ways = {"--wide": "--wide shows all", "--columns": "--columns some"}
+    return ", ".join(says for option, says in ways.items() if option in options) or "--format csv shows all"

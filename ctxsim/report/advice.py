@@ -48,7 +48,8 @@ class Advice(msgspec.Struct, frozen=True):
     `goal` is what was asked for, `amount` what was compared: usd, tokens or peak. `nothing` is keep-all's figures.
     `alike` can't be told apart from `take`, in amount and in what is kept, on these sessions. `agreement`: share of
     sessions without which the answer is the same, None for one session; `others`: what it would be instead, and without
-    how many. `off_recorded`: how far keep-all is from what was recorded, None where nothing was.
+    how many. `off_recorded`: how far keep-all is from what was recorded, None where nothing was. `caveats`: what the
+    run's figures leave out.
     """
 
     goal: str
@@ -62,6 +63,7 @@ class Advice(msgspec.Struct, frozen=True):
     agreement: float | None
     others: dict[str, int]
     off_recorded: float | None
+    caveats: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
@@ -91,6 +93,7 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
         agreement=agreement,
         others=others,
         off_recorded=off_recorded(run),
+        caveats=run.caveats,
     )
 
 
@@ -200,14 +203,14 @@ def off_recorded(run: Run) -> float | None:
 
 
 def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> list[str]:
-    """Return the answer as three to five lines. `shown` has labels in a shorter form."""
+    """Return the answer as three to five lines, and what it leaves out. `shown` has labels in a shorter form."""
     if advice is None:
         return ["Nothing to advise: no policy ran beside the bounds."]
     names = shown or {}
     lines = [_first(advice, names), _beside(advice, names), _ends(advice), _ground(advice, names)]
     if advice.off_recorded is not None and abs(advice.off_recorded) > FAR:
         lines.append(f"Weak: keep-all is {100 * advice.off_recorded:+.0f} % off what was recorded, so figures are too.")
-    return [line for line in lines if line]
+    return [line for line in (*lines, *advice.caveats) if line]
 
 
 def _first(advice: Advice, names: Mapping[str, str]) -> str:
@@ -217,7 +220,12 @@ def _first(advice: Advice, names: Mapping[str, str]) -> str:
         kept = "" if take.kept is None else f" and keeps {least} % of what later calls used"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
         return f"Don't compact: nothing that is refused as little{kept} saves more than {_percent(HARDLY)} % {what}."
-    return f"Take {names.get(take.policy, take.policy)}: {_amounts(advice, take)}, {_keeps(take)}, {_refusals(take)}."
+    figures = f"{_amounts(advice, take)}, {_keeps(take)}, {_refusals(take)}"
+    name = names.get(take.policy, take.policy)
+    # Refusals are the first rule: whoever is advised has the fewest.
+    if take.failing * 2 > take.transcripts:
+        return f"Nothing tried gets through: {name} comes closest, {figures}."
+    return f"Take {name}: {figures}."
 
 
 def _beside(advice: Advice, names: Mapping[str, str]) -> str:
@@ -247,7 +255,8 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     take = advice.take
     some = f", {take.priced:,} with known prices" if advice.amount == "usd" and take.priced < take.transcripts else ""
     many = f"{take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}"
-    unpriced = "; no price is known, so tokens count" if AMOUNT[advice.goal] == "usd" != advice.amount else ""
+    known = f"prices are known for {take.priced:,} of them" if take.priced else "no price is known"
+    unpriced = f"; {known}, so tokens count" if AMOUNT[advice.goal] == "usd" != advice.amount else ""
     parts = [f"Of {many}{some}{unpriced}."]
     if advice.agreement is None:
         parts.append("One session: nothing says that this holds for another.")
@@ -276,7 +285,8 @@ def _size(advice: Advice, figures: Figures) -> str:
     if advice.amount == "usd" and figures.usd is not None:
         return f"{usd(figures.usd)} USD"
     if advice.amount == "peak":
-        return f"{figures.peak:,} tokens in the largest request"
+        mean = " of a transcript on average" if figures.transcripts > 1 else ""
+        return f"{figures.peak_mean:,} tokens in the largest request{mean}"
     return f"{figures.tokens:,} tokens"
 
 

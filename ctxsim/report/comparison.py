@@ -106,16 +106,20 @@ def pairs_of(before: Run, after: Run) -> list[tuple[str, str]]:
     return found
 
 
+def unpaired(before: Run, after: Run, pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Return which candidates of each run are in no pair, a line for each run that has some."""
+    found = []
+    for run, name, side in ((before, "A", 0), (after, "B", 1)):
+        paired = {pair[side] for pair in pairs}
+        alone = [label for label in (*run.labels, *run.partial) if label not in paired | {*run.info.bounds}]
+        if alone:
+            found.append(f"only in {name}: {', '.join(map(run.shown, alone))}")
+    return found
+
+
 def without_estimator(label: str) -> str:
     """Return a label without what its policy decides by, which stands last."""
     return re.split(r"[:,]estimator=", label, maxsplit=1)[0]
-
-
-def asked_for(run: Run, label: str) -> str:
-    """Return a policy's label of a run. Raises UnknownName if it isn't in it."""
-    if label not in run.labels:
-        raise unknown("policy", label, run.labels)
-    return label
 
 
 def compare(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = None) -> list[Change]:
@@ -168,6 +172,7 @@ def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Cal
                 Cell(change.difference, f"{change.difference:+,.4g}"),
                 Cell(percent, "-" if percent is None else f"{percent:+.1f}%"),
                 Cell(between, "-" if interval is None else f"{interval[0]:+,.3g} .. {interval[1]:+,.3g}"),
+                change.transcripts,
                 Cell("fails" if fails else change.verdict, "FAILS" if fails else change.verdict),
             )
         )
@@ -175,11 +180,12 @@ def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Cal
     columns = [
         Column("policy", "policy", left=True),
         Column("column", "column", left=True),
-        Column("a", "A", rank=2),
+        Column("a", "A", "mean per transcript", rank=2),
         Column("b", "B", rank=1),
         Column("difference", "B - A"),
         Column("percent", "%"),
         Column("interval", "interval", "95 % of the paired difference, by session", rank=3),
+        Column("transcripts", "n", "transcripts of which both are known", rank=2),
         Column("verdict", "", left=True),
     ]
     count = max(change.transcripts for change in changes)

@@ -61,7 +61,7 @@ def breakdown(run: Run, by: str) -> list[dict[str, str]]:
         order = {"age": [group for _, group in AGES], "depth": ["head", "middle", "tail"]}.get(by)
         columns = [c for c in order if c in totals] if order else list(totals.nlargest(TOOLS_SHOWN).index)
     rows = []
-    for label in run.everywhere:
+    for label in run.labels:
         row = {"policy": run.shown(label)}
         for column in columns:
             missing = int(lost.get((label, column), 0))
@@ -78,9 +78,7 @@ def survival_by_age(run: Run) -> tuple[list[str], dict[str, list[float]]]:
     totals = pooled(run, "needs", "group", fresh=True)
     lost = pooled(run, "losses", "policy", "group", fresh=True)
     groups = [name for name in ("0", *(name for _, name in AGES)) if name in totals]
-    kept = {
-        label: [100.0 * (1 - lost.get((label, name), 0) / totals[name]) for name in groups] for label in run.everywhere
-    }
+    kept = {label: [100.0 * (1 - lost.get((label, name), 0) / totals[name]) for name in groups] for label in run.labels}
     return [f"{name} (n={totals[name]})" for name in groups], kept
 
 
@@ -92,7 +90,7 @@ def needle_rows(run: Run) -> list[dict[str, str]]:
     facts = needles[needles.kind != "rule"]
     ages = sorted(facts.age.unique())
     rows = []
-    for label in run.everywhere:
+    for label in run.labels:
         mine, rules = facts[facts.policy == label], needles[(needles.policy == label) & (needles.kind == "rule")]
         row = {"policy": run.shown(label)}
         row["rules"] = f"{rules.kept.mean():.0%}" if len(rules) else "-"

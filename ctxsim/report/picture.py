@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ctxsim.errors import unknown
 from ctxsim.report.advice import Advice, advise
 from ctxsim.report.pooled import Pooled, figures_of
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
@@ -48,15 +47,15 @@ class Picture(msgspec.Struct, frozen=True):
     def many(self) -> str:
         """Of how many transcripts the figures are."""
         count = self.pooled.transcripts
-        return f"{count:,} transcript{'s' if count > 1 else ''}"
+        stopped = "" if self.run.info.complete else " of a stopped run"
+        return f"{count:,} transcript{'s' if count > 1 else ''}{stopped}"
 
 
 def picture(run: Run, goal: str = "dollars", policies: Sequence[str] = ()) -> Picture:
-    """Return a run to draw: all its policies, or only these and the bounds. Raises UnknownName for one it hasn't."""
+    """Return a run to draw: all its policies, or only these and the bounds. Raises CtxsimError for one it hasn't."""
     advice = advise(run, goal)
     for label in policies:
-        if label not in run.labels:
-            raise unknown("policy", label, run.labels)
+        run.label(label)
     bounds = run.info.bounds
     labels = tuple(label for label in run.labels if not policies or label in policies or label in bounds)
     first = [label for label in worth_colour(advice) if label in labels]

@@ -46,6 +46,7 @@ class Figures(msgspec.Struct, frozen=True):
     """One policy over all transcripts. None is not known.
 
     `usd` is the bill of the transcripts with known prices, `tokens` the input of all; their shares are of keep-all's.
+    `peak` is the largest request of all; `peak_mean` the mean of the transcripts' largest, which the share is of.
     `kept_low` and `kept_high`: survival if summaries kept nothing, and if they kept what later calls use.
     `usd_least`: the least that anybody could have paid who keeps as much, by any means.
     """
@@ -62,6 +63,7 @@ class Figures(msgspec.Struct, frozen=True):
     tokens: int
     tokens_share: Share
     peak: int
+    peak_mean: int
     peak_share: Share | None
     kept: Share | None
     kept_low: float | None
@@ -215,6 +217,7 @@ class Pooled:
             tokens=int(self.total(label, "tokens")),
             tokens_share=tokens,
             peak=peak,
+            peak_mean=round(self.total(label, "peak") / self.transcripts),
             peak_share=None if self.unknown_peaks else self.share(label, "peak"),
             kept=self.share(label, "kept"),
             kept_low=bracket[0] if summarised else None,

@@ -134,12 +134,15 @@ def print_verdict(run: Run, advice: Advice | None, write: Callable[[Any], None])
     from rich.text import Text
 
     for n, line in enumerate(verdict(advice, run.info.shown)):
-        weak = line.startswith("Weak") or "Unsure" in line
+        weak = line.startswith(("Weak", "Stopped", "Left out")) or "Unsure" in line
         write(Text(line, style="bold" if not n else "yellow" if weak else ""))
 
 
-def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool = False) -> None:
-    """Give `write` a table for a terminal: wide as blocks below each other, else without what doesn't fit."""
+def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool = False, rest: str = "") -> None:
+    """Give `write` a table for a terminal: wide as blocks below each other, else without what doesn't fit.
+
+    `rest` says how to see that.
+    """
     from rich.text import Text
 
     shown, gone = ([*blocks(one, width)], []) if wide else (lambda pair: ([pair[0]], pair[1]))(fitting(one, width))
@@ -153,4 +156,4 @@ def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool
         if line:
             write(Text(line, style="dim"))
     if gone:
-        write(Text(f"Left out at this width: {', '.join(gone)} (--wide shows all, --columns some).", style="dim"))
+        write(Text(f"Left out at this width: {', '.join(gone)}{rest and f' ({rest})'}.", style="dim"))

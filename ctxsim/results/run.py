@@ -18,6 +18,7 @@ equal inputs give equal bytes.
 from __future__ import annotations
 
 import typing
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, reduce
@@ -27,7 +28,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.errors import InputError
+from ctxsim.errors import CtxsimError, InputError, unknown
 from ctxsim.results.columns import CallRow, Event, FrontierRow, ItemRow, LossRow, NeedleRow, NeedRow, Shown, SummaryRow
 
 if typing.TYPE_CHECKING:
@@ -219,16 +220,48 @@ class Run:
         return dict(iter(self.summary.groupby("policy", sort=False))) if self.rows("summary") <= HELD_ROWS else None
 
     @cached_property
-    def labels(self) -> list[str]:
-        """The policies that have rows."""
-        found = set().union(*(batch.policy.unique() for batch in self.batches("summary", ["policy"])))
-        return [label for label in self.info.policies if label in found]
+    def _summaries(self) -> dict[str, int]:
+        """By policy, how many transcripts have a row under it."""
+        found: Counter[str] = Counter()
+        for batch in self.batches("summary", ["policy"]):
+            found.update(batch.policy.value_counts().to_dict())
+        return {label: found[label] for label in self.info.policies if found[label]}
 
     @cached_property
-    def everywhere(self) -> list[str]:
+    def labels(self) -> list[str]:
         """The policies that have rows of every transcript: what is pooled over all can be told of these alone."""
-        rows = {label: len(self.of(label)) for label in self.labels}
-        return [label for label in self.labels if rows[label] == max(rows.values())]
+        return [label for label, rows in self._summaries.items() if rows == self.transcripts]
+
+    @cached_property
+    def partial(self) -> dict[str, int]:
+        """By policy, the transcripts that have rows, where it failed on others: no figure is told of it."""
+        return {label: rows for label, rows in self._summaries.items() if rows < self.transcripts}
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What its figures leave out, a line each: sources that a stopped run hasn't come to, policies that failed."""
+        stopped = (
+            f"Stopped: figures are of the {len(self.info.inputs):,} sources that were done; bench --resume goes on."
+        )
+        return (
+            *(() if self.info.complete else (stopped,)),
+            *(
+                f"Left out: {self.info.shown.get(label, label)}, which failed on {self.transcripts - rows:,} of "
+                f"{self.transcripts:,} transcripts."
+                for label, rows in self.partial.items()
+            ),
+        )
+
+    def label(self, policy: str) -> str:
+        """Return a policy that figures can be told of. Raises UnknownName for one that the run hasn't, and CtxsimError
+        for one that failed on some transcripts.
+        """
+        if policy in self.partial:
+            some = f"{self.partial[policy]:,} of {self.transcripts:,}"
+            raise CtxsimError(f"{policy} has rows of {some} transcripts: it failed on the others, as run.json says")
+        if policy not in self.labels:
+            raise unknown("policy", policy, self.labels)
+        return policy
 
     def knows(self, column: str) -> bool:
         """Return whether the summary of any policy knows a column."""
@@ -236,8 +269,8 @@ class Run:
 
     @cached_property
     def transcripts(self) -> int:
-        """How many transcripts have rows: the same under every policy."""
-        return len(self.of(self.labels[0])) if self.labels else 0
+        """How many transcripts have rows."""
+        return max(self._summaries.values(), default=0)
 
     @cached_property
     def summary(self) -> pandas.DataFrame:

@@ -85,6 +85,36 @@ def test_the_others_finish(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert all(len(one.failures) == 1 for one in run.info.inputs) and run.info.complete
 
 
+@pytest.fixture(scope="module")
+def some(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which a policy failed on one of two transcripts."""
+    folder = tmp_path_factory.mktemp("some")
+    (folder / "bad.py").write_text(
+        BEGINNING
+        + "    def before_call(self, view):\n        assert view[0].text == 'Do it.', 'no'\n        return view\n"
+    )
+    for name, task in (("a", "Do it."), ("b", "Do that.")):
+        write(folder / "logs", chat(("user", task), ASK, ("tool_result", "x " * 50), ("assistant", "ok")), name)
+    done = ctxsim(
+        "bench", "logs", "--out", "out", "--policy", "mask:keep=0", "--policy", "bad.py:Bad", "-q", cwd=folder
+    )  # fmt: skip
+    assert done.returncode == 1 and "no rows of b: bad: " in done.stderr, done.stderr
+    assert "Left out: bad.py:Bad, which failed on 1 of 2 transcripts." in done.stdout
+    assert "Traceback" not in done.stderr and "mask:keep=0" in done.stdout
+    return folder
+
+
+def test_a_policy_that_fails_on_some_transcripts_is_left_out_and_said_so(some: Path) -> None:
+    run = read_run(some / "out")
+    assert run.labels == ["keep-all", "mask:keep=0,batch=1"] and run.partial == {"bad.py:Bad": 1}
+    for command in (("report", "out"), ("plot", "out"), ("losses", "out"), ("compare", "out", "out")):
+        done = ctxsim(*command, cwd=some)
+        assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+        assert "Left out: bad.py:Bad, which failed on 1 of 2 transcripts." in done.stdout
+    both = ctxsim("compare", "out", "--policy", "bad.py:Bad", "keep-all", cwd=some)
+    assert both.returncode == 1 and "has rows of 1 of 2 transcripts" in both.stderr
+
+
 @pytest.mark.parametrize(
     "body",
     ["    x: int = 1\n    def __post_init__(self): raise RuntimeError('no')",

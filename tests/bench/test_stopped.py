@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from bench_runs import POLICIES, SOURCES, arguments, command, content
 from command_line import ctxsim
+from pages import words_of
 
 from ctxsim.bench import bench
 from ctxsim.bench.parts import FOLDER, read_part, write_part
@@ -69,6 +70,10 @@ def test_stopped_after_a_source_leaves_a_readable_run_and_goes_on(
     run = read_run(tmp_path / "out")
     assert not info.complete and not run.info.complete and len(run.info.inputs) == 5
     assert run.summary.transcript.nunique() == 5
+    stopped = "Stopped: figures are of the 5 sources that were done; bench --resume goes on."
+    for shown in (("report", "out", "--out", "page.html"), ("plot", "out", "--out", "pictures"), ("losses", "out")):
+        assert stopped in " ".join(ctxsim(*shown, cwd=tmp_path).stdout.split())
+    assert stopped in words_of(tmp_path / "page.html")
     resumed = []
     whole = bench(
         setting, tmp_path / "out", paths=[str(logs)], resume=True, progress=lambda i, t: resumed.append(i.name)

@@ -170,6 +170,35 @@ def test_without_prices_tokens_count(tmp_path: Path) -> None:
     assert "nothing old was needed" in lines[0] and "no price is known, so tokens count" in lines[-1]
 
 
+def test_where_some_prices_are_known_the_line_says_of_how_many(tmp_path: Path) -> None:
+    given = {
+        "keep-all": [{"cost_usd": 2.0}, {}, {}],
+        "a": [{"cost_usd": 1.0, "tokens_sum": 600}, {"tokens_sum": 600}, {"tokens_sum": 600}],
+    }
+    assert "prices are known for 1 of them, so tokens count" in verdict(advised(tmp_path, given))[-1]
+
+
+def test_sizes_and_their_change_belong_together(tmp_path: Path) -> None:
+    # 100 + 900 against 90 + 400: 490 of 1,000, on average 245 of 500. The largest of all are 400 and 900.
+    whole = [{"tokens_sum": 1000, "tokens_peak": 100}, {"tokens_sum": 9000, "tokens_peak": 900}]
+    small = [{"tokens_sum": 900, "tokens_peak": 90}, {"tokens_sum": 4000, "tokens_peak": 400}]
+    said = verdict(advised(tmp_path, {"keep-all": whole, "a": small}, "window"))[0]
+    assert said.startswith(
+        "Take a: 245 tokens in the largest request of a transcript on average instead of 500 (-51 %,"
+    )
+
+
+def test_where_nothing_gets_through_nobody_is_taken(tmp_path: Path) -> None:
+    failed = {"first_failure": "overflow", "calls_until_first_failure": 2}
+    given = {"keep-all": rows(10, 10, overflows=9, **failed), "a": rows(5, 5, overflows=8, **failed)}
+    assert verdict(advised(tmp_path / "all", given))[0].startswith(
+        "Nothing tried gets through: a comes closest, 10.00 USD"
+    )
+    # In one of two transcripts it does.
+    given["a"] = [*rows(5, overflows=8, **failed), *rows(5)]
+    assert verdict(advised(tmp_path / "one", given))[0].startswith("Take a: ")
+
+
 def test_the_page_states_the_rules_numbers() -> None:
     text = " ".join((ROOT / "docs" / "advice.md").read_text().split())
     for value in (rules.HARDLY, rules.FAR, rules.STABLE, *rules.MAY_LOSE.values()):
