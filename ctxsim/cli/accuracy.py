@@ -91,7 +91,7 @@ def _errors(rows: list[Accuracy], by_kind: bool) -> Sheet:
     for row in rows:
         if row.scope == "text" and row.kind != "all" and not by_kind:
             continue
-        what = {"text": f"texts: {row.kind}", "request": "requests", "usage": "requests, recorded"}[row.scope]
+        what = {"text": f"texts: {row.kind}", "request": "requests", "usage": "recorded usage"}[row.scope]
         errors = [Cell(value, f"{value:.1%}") for value in (row.mape, row.p50, row.p95, row.p99)]
         bias, worst = Cell(row.bias, f"{row.bias:+.1%}"), Cell(row.worst_under, f"{row.worst_under:+.0%}")
         found.append((row.estimator, row.tokenizer, what, row.n, bias, *errors, worst))
@@ -102,7 +102,11 @@ def _errors(rows: list[Accuracy], by_kind: bool) -> Sheet:
         Column("worst", "worst", rank=2),
     ]  # fmt: skip
     note = "Errors: (estimate - tokens) / tokens; p50, p95, p99: absolute; worst: deepest under-estimate"
-    return sheet("errors", "", columns, found, notes=(note,))
+    usage = (
+        "recorded usage: of whole requests where the log holds the head, else of what they grew by; not told of "
+        "estimators that go by reported usage"
+    )
+    return sheet("errors", "", columns, found, notes=(note, usage))
 
 
 def _consequences(rows: list[Consequence], threshold: int | None) -> Sheet:

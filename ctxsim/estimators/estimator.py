@@ -75,6 +75,12 @@ class Estimator:
         """Estimated tokens of a whole request whose items sum to `size`."""
         return _head(self, head) + size
 
+    @property
+    def by_usage(self) -> bool:
+        """Whether its estimate of a request hangs on what usage the provider has reported."""
+        reported = Reported(Usage(1_000, 10), 100, {})
+        return self.request(Head(), 100, (), Reported()) != self.request(Head(), 100, (), reported)
+
 
 @lru_cache(maxsize=8)
 def _head(estimator: Estimator, head: Head) -> int:

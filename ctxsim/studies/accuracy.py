@@ -183,7 +183,10 @@ def accuracy(
 
 
 def table(observed: Observed, tokenizer: str, estimators: Sequence[Estimator]) -> list[Accuracy]:
-    """Return the accuracy of each estimator: texts by kind and all, requests, and requests against recorded usage."""
+    """Return the accuracy of each estimator: texts by kind and all, requests, and what recorded usage grew by.
+
+    Growth says nothing of an estimator that goes by usage: between its first request and a later one it changes its rule.
+    """
     kinds = sorted({point.kind for point in observed.texts})
     groups = [("text", kind, [p for p in observed.texts if p.kind == kind]) for kind in kinds]
     groups += [
@@ -195,6 +198,7 @@ def table(observed: Observed, tokenizer: str, estimators: Sequence[Estimator]) -
         accuracy(points, number, estimator_label(estimator), tokenizer, scope, kind)
         for number, estimator in enumerate(estimators)
         for scope, kind, points in groups
+        if scope != "usage" or not estimator.by_usage
     ]
     return [row for row in rows if row is not None]
 

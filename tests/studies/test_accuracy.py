@@ -69,3 +69,13 @@ def test_no_study_counts_a_history_past_a_compaction(compacted: Transcript) -> N
     assert (against.calls, against.whole) == (5, ())
     assert against.growth == pytest.approx((-0.5, -0.5, -0.5), abs=0.01)
     assert [len(one.calls) for one in Evidence([compacted]).recorded] == [3, 2]
+
+
+def test_recorded_growth_is_not_told_of_estimators_that_go_by_usage(compacted: Transcript) -> None:
+    labels = ("chars:ratio=4", "usage-tail", "usage-serialized", "output-only", "tokenizer")
+    estimators = [open_estimator(label) for label in labels]
+    told = table(observe([compacted], open_tokenizer(), estimators), "o200k_base", estimators)
+    against = {row.estimator.partition(":")[0] for row in told if row.scope == "usage"}
+    assert against == {"chars", "output-only", "tokenizer"}
+    # Estimates grow by no less than nothing: a deeper error than all of it can't be.
+    assert all(row.worst_under >= -1 for row in told)
