@@ -98,8 +98,9 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
 
 
 def candidates(found: Pooled) -> list[str]:
-    """Return the policies that can be taken: all but bounds, and keep-all."""
-    return [label for label in found.labels if label == found.nothing or label not in found.run.info.bounds]
+    """Return the policies that can be taken: all but bounds and agents that ended early, and keep-all."""
+    out = {*found.run.info.bounds, *found.run.ended_early}
+    return [label for label in found.labels if label == found.nothing or label not in out]
 
 
 def choose(found: Pooled, labels: Sequence[str], amount: str, may_lose: float, without: int | None = None) -> str:

@@ -99,14 +99,15 @@ class Pooled:
         peaks = keep_all.tokens_peak.to_numpy() if keep_all is not None else None
         for label in self.labels:
             part = run.of(label)
-            self.sums[label] = self._sums(part, bill, peaks)
+            # Who ended early is beside keep-all's bill of its own calls.
+            self.sums[label] = self._sums(part, None if label in run.ended_early else bill, peaks)
             self._tops[label] = int(part.tokens_peak.max()), int(part.first_failure.notna().sum())
         self.unknown_peaks = peaks is None
 
     def _sums(self, part: Any, bill: Any, peaks: Any) -> Array:
         """The sums of MEASURES by session, of one policy's summary rows."""
         if bill is None:
-            # A run without keep-all still knows each transcript's ratio to it.
+            # The rows know each transcript's ratio to keep-all.
             bill = (part.cost_usd / part.cost_vs_keep_all).to_numpy()
         having = part.survival.notna().to_numpy()
         usd = part.cost_usd.to_numpy()

@@ -37,6 +37,9 @@ if typing.TYPE_CHECKING:
 BOUND = " (bound)"
 """What stands behind the name of a bound."""
 
+OBSERVED = "observed:"
+"""What the label of a real agent begins with."""
+
 SCHEMA_VERSION = 4
 
 
@@ -237,9 +240,22 @@ class Run:
         """By policy, the transcripts that have rows, where it failed on others: no figure is told of it."""
         return {label: rows for label, rows in self._summaries.items() if rows < self.transcripts}
 
+    @cached_property
+    def ended_early(self) -> dict[str, int]:
+        """By real agent, how many calls it made, where it ended before the conversation did."""
+        made = {label: int(self.of(label).calls.sum()) for label in self.labels if label.startswith(OBSERVED)}
+        return {label: calls for label, calls in made.items() if calls < self.calls}
+
+    @cached_property
+    def calls(self) -> int:
+        """How many calls the transcripts have."""
+        return int(self.of(self.labels[0]).calls.sum())
+
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What its figures leave out, a line each: sources that a stopped run hasn't come to, policies that failed."""
+        """What its figures leave out, a line each: what a stopped run hasn't come to, policies that failed, agents that
+        ended early.
+        """
         stopped = (
             f"Stopped: figures are of the {len(self.info.inputs):,} sources that were done; bench --resume goes on."
         )
@@ -249,6 +265,10 @@ class Run:
                 f"Left out: {self.info.shown.get(label, label)}, which failed on {self.transcripts - rows:,} of "
                 f"{self.transcripts:,} transcripts."
                 for label, rows in self.partial.items()
+            ),
+            *(
+                f"{label} ended after {calls:,} of {self.calls:,} calls: its figures are of these, it is no candidate."
+                for label, calls in self.ended_early.items()
             ),
         )
 

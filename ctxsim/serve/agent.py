@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.errors import unknown
+from ctxsim.results.run import OBSERVED
 
 
 class Helper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,7 +64,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def label(self) -> str:
         """The policy's name in results, as in `observed:codex@0.169.0`."""
-        return f"observed:{self.name}@{self.version}" if self.version else f"observed:{self.name}"
+        return f"{OBSERVED}{self.name}@{self.version}" if self.version else f"{OBSERVED}{self.name}"
 
     def helper_of(self, text: str, system: str, headers: dict[str, str]) -> Helper | None:
         """Return which helper request this is, if any that is known."""

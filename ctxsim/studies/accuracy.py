@@ -185,7 +185,7 @@ def accuracy(
 def table(observed: Observed, tokenizer: str, estimators: Sequence[Estimator]) -> list[Accuracy]:
     """Return the accuracy of each estimator: texts by kind and all, requests, and what recorded usage grew by.
 
-    Growth says nothing of an estimator that goes by usage: between its first request and a later one it changes its rule.
+    Growth says nothing of an estimator that goes by usage: after its first request its rule is another.
     """
     kinds = sorted({point.kind for point in observed.texts})
     groups = [("text", kind, [p for p in observed.texts if p.kind == kind]) for kind in kinds]

@@ -188,6 +188,18 @@ def test_sizes_and_their_change_belong_together(tmp_path: Path) -> None:
     )
 
 
+def test_an_agent_that_ended_early_is_no_candidate_and_beside_its_own_calls(tmp_path: Path) -> None:
+    early = rows(3, calls=6, tokens_sum=300, tokens_full_sum=300)
+    early[0]["cost_vs_keep_all"] = 1.0
+    given = {"keep-all": rows(10), "a": rows(8), "observed:x": early, "observed:y": rows(9)}
+    run = made_run(tmp_path, given)
+    found = advise(run)
+    assert found is not None and found.take.policy == "a"
+    assert verdict(found)[-1] == ("observed:x ended after 6 of 10 calls: its figures are of these, it is no candidate.")
+    share = Pooled(run).all["observed:x"].usd_share
+    assert share is not None and share.value == 1.0
+
+
 def test_where_nothing_gets_through_nobody_is_taken(tmp_path: Path) -> None:
     failed = {"first_failure": "overflow", "calls_until_first_failure": 2}
     given = {"keep-all": rows(10, 10, overflows=9, **failed), "a": rows(5, 5, overflows=8, **failed)}
