@@ -9,6 +9,7 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
@@ -128,6 +129,9 @@ class Registry(Generic[T]):
             return alone
         if name in self.broken:
             raise LabelError(self.broken[name])
+        if name.endswith(".py"):
+            known = ", ".join(cls.__name__ for cls in self._defined_in(load_file(self.kind, name)))
+            raise LabelError(f"{name}: name a class of it, as in {name}:CLASS; it has {known or 'none that is one'}")
         if name not in self.classes:
             raise unknown(self.kind, name, [*self.classes, *self.forms])
         return self.classes[name]
@@ -184,7 +188,9 @@ def _run_file(kind: str, path: str, text: bytes) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:
-        spec.loader.exec_module(module)
+        # Standard output is for tables and rows.
+        with redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
     # The file is anybody's code: whatever it raises is told in one line, with its place.
     except (Exception, SystemExit) as error:
         line = getattr(error, "lineno", None) or _line_in(path, error)

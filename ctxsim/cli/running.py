@@ -152,7 +152,9 @@ def run(asked: Asked, folder: Path, where: Where, told: bool = True) -> tuple[Ru
     if not info.complete:
         click.echo(f"Stopped: {len(info.inputs)} source(s) done and written; go on with --resume", err=True)
     if not any(one.calls for one in info.inputs):
-        reasons = "".join(f"; {one.error}" for one in info.inputs if one.error)
+        errors = [one.error for one in info.inputs if one.error]
+        more = f"; and {len(errors) - 1:,} more that can't be replayed" if len(errors) > 1 else ""
+        reasons = f"; {errors[0]}{more}" if errors else ""
         raise CtxsimError(f"{', '.join(asked.paths) or asked.setting.name}: no call to replay{reasons}")
     with stage("tables read"):
         found = read_run(folder)

@@ -91,6 +91,8 @@ class Policy:
     """What parameters are called today, by the names that older labels have for them."""
     bound: ClassVar[bool] = False
     """True: marks a floor or a ceiling rather than something to use."""
+    others_code: ClassVar[bool] = False
+    """True: its moments run code from outside the package, though they are methods of a class in it."""
     family: ClassVar[Family] = ""
     """The preset that it runs with: `ctxsim bench --policies agents`."""
     source: ClassVar[str] = ""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,10 @@ def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
     """Return what a policy does at a moment. Raises ContractError if it raises, exits or takes too long."""
     function = getattr(policy, moment)
     try:
-        if function.__module__.startswith("ctxsim."):
+        if function.__module__.startswith("ctxsim.") and not policy.others_code:
             return function(*arguments)
-        with _limited():
+        # Standard output is for tables and rows.
+        with _limited(), redirect_stdout(sys.stderr):
             return function(*arguments)
     except ContractError as error:
         raise ContractError(f"{policy.label}: {moment}: {_said(error)}") from error

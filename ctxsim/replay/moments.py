@@ -97,7 +97,10 @@ class Moments:
             limited = guarded(link, "on_tool_result", item)
             if limited is item:
                 continue
-            if not isinstance(limited, Item) or limited.with_text(item.text) != item:
+            if not isinstance(limited, Item):
+                what = type(limited).__name__
+                raise ContractError(f"{link.label}: on_tool_result must return the item or an edit of it, not {what}")
+            if limited.with_text(item.text) != item:
                 raise ContractError(f"{link.label}: on_tool_result may change only the text of item {item.place}")
             if not isinstance(limited.text, str):
                 what = type(limited.text).__name__

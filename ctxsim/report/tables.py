@@ -77,7 +77,7 @@ def sweep_sheet(run: Run, pooled: Pooled, advice: Advice | None, names: Sequence
     one = policy_sheet(run, pooled, labels, names, advice.take.policy if advice else None)
     worth = [Cell(None, "") if pooled.all[label].bound else Cell(label not in worse, "no" if label in worse else "yes")
              for label in labels]  # fmt: skip
-    about = "no other setting is as good in amount, kept and refusals, and better in one"
+    about = "nothing else, doing nothing too, is as good in amount, kept and refusals, and better in one"
     wider = sheet(
         "settings", one.title, [*one.columns, Column("worth", "worth it", about)],
         [(*row, mark) for row, mark in zip(one.rows, worth, strict=True)], marks=one.marks,

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import pandas
 
-from ctxsim.report.pooled import Pooled, Share
+from ctxsim.report.pooled import NOTHING, Pooled, Share
 from ctxsim.report.settings import family, parameters
 from ctxsim.results import Run
 
@@ -37,7 +37,9 @@ def points(pooled: Pooled, dollars: bool) -> list[Point]:
 
 
 def dominated(found: Sequence[Point]) -> set[str]:
-    """Return the policies that another one beats: no worse in amount, survival and refusals, and better in one."""
+    """Return the policies that another one, or doing nothing, beats: no worse in amount, survival and refusals, and
+    better in one.
+    """
 
     def rank(point: Point) -> tuple[float, float, float]:
         return point.amount.value, -point.kept.value if point.kept else 0.0, point.rejected
@@ -45,8 +47,8 @@ def dominated(found: Sequence[Point]) -> set[str]:
     def beats(a: Point, b: Point) -> bool:
         return all(x <= y for x, y in zip(rank(a), rank(b), strict=True)) and rank(a) != rank(b)
 
-    usable = [point for point in found if not point.bound]
-    return {point.policy for point in usable if any(beats(other, point) for other in usable)}
+    rivals = [point for point in found if not point.bound or point.policy.partition(":")[0] == NOTHING]
+    return {point.policy for point in found if not point.bound and any(beats(other, point) for other in rivals)}
 
 
 def by_family(found: Sequence[Point]) -> dict[str, list[Point]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -39,6 +40,7 @@ BAD = {
     "loop": ("    def before_call(self, view):\n        while True: pass", "took longer than 1 s"),
     "stubborn": ("    def before_call(self, view):\n        while True:\n            try: time.sleep(9)\n"
                  "            except Exception: pass", "took longer than 1 s"),
+    "no result": ("    def on_tool_result(self, item): pass", "must return the item or an edit of it, not NoneType"),
     "nothing": ("    def before_call(self, view): return None", "before_call"),
     "place": ("    def before_call(self, view): return view.drop([99], 'no')",
               "bad: before_call: item 99 is not in the view"),
@@ -125,6 +127,40 @@ def test_a_policy_that_can_not_be_made_is_a_line(body: str, tmp_path: Path) -> N
     done = ctxsim("bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "bad.py:Bad", cwd=tmp_path)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "bad.py" in done.stderr, done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_what_a_policy_prints_is_in_no_row(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "loud.py").write_text(
+        "print('at import')\n"
+        + BEGINNING
+        + "    def before_call(self, view):\n        print('debug')\n        return view\n\n"
+        "def shorten(messages, context):\n    print('from a function')\n    return messages\n"
+    )
+    for jobs in ("1", "2"):
+        done = ctxsim(
+            "bench", *two(tmp_path / "logs"), "--out", "out", "--force", "--format", "json", "--jobs", jobs,
+            "--policy", "loud.py:Bad", "--policy", "messages:loud.py:shorten", cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0 and json.loads(done.stdout)["command"] == "bench", done.stderr
+        # Processes beside this one write where it does.
+        out, err = capfd.readouterr()
+        assert not out and all(said in done.stderr + err for said in ("at import", "debug", "from a function"))
+
+
+def test_a_function_that_does_not_come_back_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "1")
+    (tmp_path / "slow.py").write_text("def shorten(messages, context):\n    while True:\n        pass\n")
+    done = ctxsim(
+        "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "messages:slow.py:shorten", cwd=tmp_path
+    )
+    assert done.returncode == 1 and "before_call took longer than 1 s" in done.stderr, done.stderr
+
+
+def test_a_file_without_its_class_says_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(BEGINNING + "    pass\n")
+    done = ctxsim("bench", *two(tmp_path / "logs"), "--policy", "bad.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "ctxsim: bad.py: name a class of it, as in bad.py:CLASS; it has Bad\n"
 
 
 @pytest.mark.slow

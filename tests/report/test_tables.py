@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 from bench_runs import SOURCES
+from made_runs import made_run
 from project import ROOT
 from rich.console import Console
 
 from ctxsim.errors import UnknownName
 from ctxsim.report.advice import advise
 from ctxsim.report.cells import EVERY, chosen_columns, every_column, glossary, policy_sheet
-from ctxsim.report.pooled import Pooled
-from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, blocks, fitting, sheet, text_of
+from ctxsim.report.pooled import Pooled, figures_of
+from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, blocks, fitting, sheet, text_of, text_rows
 from ctxsim.report.tables import SORTS, bench_sheet, formatted, print_sheet, sorted_labels, sweep_sheet
 from ctxsim.results import Run, read_run
 
@@ -111,3 +112,14 @@ def test_the_page_of_columns_is_the_tables() -> None:
         30,
     )[1]
     assert gone == ["tokens", "tokens_share", "peak", "usd", "usd_share"]
+
+
+def test_a_setting_that_doing_nothing_beats_is_not_worth_it(tmp_path: Path) -> None:
+    def rows(cost: float, kept: float) -> list[dict[str, float]]:
+        return [{"cost_usd": cost, "survival": kept}] * 2
+
+    # Dearer than keep-all, and loses: nothing for it. The other one pays less for what it loses.
+    run = made_run(tmp_path, {"keep-all": rows(10, 1.0), "mask:keep=9": rows(11, 0.9), "mask:keep=1": rows(5, 0.5)})
+    table = sweep_sheet(run, figures_of(run), advise(run))
+    worth = {row["policy"]: row["worth it"] for row in text_rows(table)}
+    assert worth == {"keep-all (bound)": "", "mask:keep=9": "no", "mask:keep=1": "yes"}

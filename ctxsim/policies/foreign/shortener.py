@@ -72,6 +72,7 @@ class Shorten:
 class Shortener(Policy):
     """A policy by a session: what comes back from it is the view from then on, or of one request only."""
 
+    others_code: ClassVar[bool] = True
     made: ClassVar[Callable[[Policy], Session]]
     """Makes a transcript's session out of the parameters."""
     per_request: ClassVar[bool] = False
