@@ -44,8 +44,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 class Bill(msgspec.Struct, frozen=True, gc=False):
     """One request's tokens by class, and dollars if prices are known.
 
-    `tokens_rewritten` were in the cache and in this request, but could not be read: an edit, another head or the
-    cache's lifetime came between. `cause` says which, if it isn't an edit.
+    `tokens_rewritten` could have been read if no edit, other head or lifetime had come between; what an edit put in the
+    place of something else counts too. `cause` says which it was, if it wasn't an edit.
     """
 
     split: Split

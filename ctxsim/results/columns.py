@@ -65,7 +65,7 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens_cache_read: Annotated[int, ModelledTokens, "input read from the prompt cache"]
     tokens_cache_write: Annotated[int, ModelledTokens, "input written to it"]
     tokens_uncached: Annotated[int, ModelledTokens, "input that it had no part in"]
-    tokens_rewritten: Annotated[int, ModelledTokens, "input that was in it, and couldn't be read"]
+    tokens_rewritten: Annotated[int, ModelledTokens, "input that could be read but for an edit, another head or time"]
     cache_break: Annotated[str, Fact, "why not: the edit's reason, or lifetime, reach, tools, prompt, a recorded miss"]
     tokens_output: Annotated[int, Counted, "the response: recorded where trusted, else counted"]
     cost_usd: Annotated[float | None, Dollars, "what the call costs, its summaries included"]
