@@ -138,9 +138,11 @@ def cache(one: Picture, path: Path) -> Path:
     figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     hits = {label: _hit(calls[calls.policy == label]) for label in labels}
     best = max((label for label in labels if not one.bound(label)), key=lambda label: hits[label], default=labels[0])
+    nothing = one.pooled.nothing
+    beside = f"; doing nothing: {hits[nothing]:.0%}" if nothing in hits and nothing != best else ""
     entitle(
         figure,
-        f"{one.name(best)} reads {hits[best]:.0%} of its input from the cache, the most of all",
+        f"Of the policies {one.name(best)} reads the most of its input from the cache, {hits[best]:.0%}{beside}",
         f"{one.run.info.title}: {which(one, transcript)}; input tokens of each call (modelled)",
     )
     return save(figure, path)
