@@ -23,17 +23,22 @@ def no_refused_call(run: Run, policy: str) -> None:
 
 
 def cost_not_over(run: Run, policy: str, *, usd: float | None = None, share: float | None = None) -> None:
-    """Assert that a policy costs at most so many dollars, or that share of keep-all's, all transcripts together.
+    """Assert that a policy costs at most so many dollars, all transcripts together, or that share of keep-all's, of all
+    with known prices.
 
-    Raises AssertionError where it costs more, and where prices aren't known of all: that nobody could tell is no pass.
+    Raises AssertionError where it costs more, and where nobody can tell: no price is known, or for dollars not all are.
     """
     figures = _figures(run, policy)
     if usd is None and share is None:
         raise TypeError("cost_not_over needs usd=... or share=...")
-    if figures.priced < figures.transcripts or (share is not None and figures.usd_share is None):
-        some = f"only {figures.priced:,} of {figures.transcripts:,}" if figures.priced else "none"
-        raise AssertionError(f"{policy}: prices are known of {some} of these transcripts; give a model or prices")
-    if usd is not None and figures.usd is not None and figures.usd > usd:
+    if figures.usd is None or (share is not None and figures.usd_share is None):
+        raise AssertionError(f"{policy}: no prices are known of these transcripts; give a model or prices")
+    if usd is not None and figures.priced < figures.transcripts:
+        some = f"{figures.priced:,} of {figures.transcripts:,}"
+        raise AssertionError(
+            f"{policy}: prices are known of only {some} transcripts; give a model or prices, or share="
+        )
+    if usd is not None and figures.usd > usd:
         raise AssertionError(f"{policy}: costs {figures.usd:.6g} USD, more than {usd:.6g}")
     if share is not None and figures.usd_share is not None and figures.usd_share.value > share:
         costs = f"{figures.usd_share.value:.2%} of keep-all's dollars"
