@@ -216,17 +216,19 @@ def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> li
 
 def _first(advice: Advice, names: Mapping[str, str]) -> str:
     take = advice.take
-    if advice.nothing is not None and take.policy == advice.nothing.policy:
+    nothing = advice.nothing is not None and take.policy == advice.nothing.policy
+    name = "doing nothing" if nothing else names.get(take.policy, take.policy)
+    amounts = _size(advice, take) if nothing else _amounts(advice, take)
+    figures = f"{name}: {amounts}, {_keeps(take)}, {_refusals(take)}."
+    # Refusals are the first rule: whoever is advised has the fewest.
+    if take.failing * 2 > take.transcripts:
+        return f"Nothing tried gets through. Closest comes {figures}"
+    if nothing:
         least = _percent(1 - MAY_LOSE[advice.goal])
         kept = "" if take.kept is None else f" and keeps {least} % of what later calls used"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
         return f"Don't compact: nothing that is refused as little{kept} saves more than {_percent(HARDLY)} % {what}."
-    figures = f"{_amounts(advice, take)}, {_keeps(take)}, {_refusals(take)}"
-    name = names.get(take.policy, take.policy)
-    # Refusals are the first rule: whoever is advised has the fewest.
-    if take.failing * 2 > take.transcripts:
-        return f"Nothing tried gets through: {name} comes closest, {figures}."
-    return f"Take {name}: {figures}."
+    return f"Take {figures}"
 
 
 def _beside(advice: Advice, names: Mapping[str, str]) -> str:

@@ -203,12 +203,15 @@ def test_an_agent_that_ended_early_is_no_candidate_and_beside_its_own_calls(tmp_
 def test_where_nothing_gets_through_nobody_is_taken(tmp_path: Path) -> None:
     failed = {"first_failure": "overflow", "calls_until_first_failure": 2}
     given = {"keep-all": rows(10, 10, overflows=9, **failed), "a": rows(5, 5, overflows=8, **failed)}
-    assert verdict(advised(tmp_path / "all", given))[0].startswith(
-        "Nothing tried gets through: a comes closest, 10.00 USD"
-    )
+    said = verdict(advised(tmp_path / "all", given))[0]
+    assert said.startswith("Nothing tried gets through. Closest comes a: 10.00 USD instead of 20.00 (-50 %")
     # In one of two transcripts it does.
     given["a"] = [*rows(5, overflows=8, **failed), *rows(5)]
     assert verdict(advised(tmp_path / "one", given))[0].startswith("Take a: ")
+    # Doing nothing is refused least, and is no answer either.
+    given["a"] = rows(5, 5, overflows=10, **failed)
+    said = verdict(advised(tmp_path / "nothing", given))[0]
+    assert said.startswith("Nothing tried gets through. Closest comes doing nothing: 20.00 USD, keeps 100 %")
 
 
 def test_the_page_states_the_rules_numbers() -> None:
