@@ -18,15 +18,25 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 goal = click.option("--goal", type=click.Choice(GOALS), default="dollars", help="What the advice wants little of.")
 
-columns = click.option("--columns", metavar="A,B", help="These columns. See the list in: ctxsim columns")
 
-
-def names_of(columns: str | None, wide: bool, form: str) -> tuple[str, ...] | None:
-    """Return which columns are asked for: None for the usual ones, `*` for all. Programs get all unless told."""
+def _chosen(context: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...] | None:
+    """The columns that are named. One that isn't there is told before anything runs."""
+    if not given:
+        return None
     from ctxsim.report.cells import chosen_columns
 
-    if columns:
-        return chosen_columns(columns)
+    return chosen_columns(given)
+
+
+columns = click.option(
+    "--columns", metavar="A,B", callback=_chosen, help="These columns. See the list in: ctxsim columns"
+)
+
+
+def names_of(columns: tuple[str, ...] | None, wide: bool, form: str) -> tuple[str, ...] | None:
+    """Return which columns are asked for: None for the usual ones, `*` for all. Programs get all unless told."""
+    if columns is not None:
+        return columns
     return ("*",) if wide or form in ("json", "csv") else None
 
 
@@ -44,7 +54,7 @@ def show_run(
     goal: str,
     form: str = "table",
     wide: bool = False,
-    columns: str | None = None,
+    columns: tuple[str, ...] | None = None,
     **more: Any,
 ) -> None:
     """Print the verdict of a run, then what `table` makes of it; as CSV the table alone."""

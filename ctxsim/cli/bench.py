@@ -10,7 +10,7 @@ import click
 
 from ctxsim.bench import PRESETS
 from ctxsim.cli import answer, options, rows
-from ctxsim.cli.answer import names_of, show_run
+from ctxsim.cli.answer import show_run
 from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import tell_old_names, tell_results, tell_what_was_left_out
 from ctxsim.cli.running import Where, folder_of, run, runs_of
@@ -37,7 +37,7 @@ def command(
     goal: str,
     form: str,
     wide: bool,
-    columns: str | None,
+    columns: tuple[str, ...] | None,
     out: Path | None,
     jobs: int,
     cluster: str | None,
@@ -50,7 +50,6 @@ def command(
     Without arguments the scenarios documented-53k and fifty-turns run (all: ctxsim scenarios). Says which policy
     to take, prints one table per run, and writes run.json, calls, events, summary and pictures to results/<name>.
     """
-    names_of(columns, wide, form)
     paths = usual_paths(paths, given["scenarios"])
     runs = runs_of(paths, policies, presets=presets, **given)
     tell_old_names(label for asked in runs for label in asked.setting.policies)

@@ -12,7 +12,7 @@ import click
 
 from ctxsim.bench.grid import expand
 from ctxsim.cli import answer, options, rows
-from ctxsim.cli.answer import names_of, show_run
+from ctxsim.cli.answer import show_run
 from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import tell_old_names, tell_results, tell_what_was_left_out
 from ctxsim.cli.running import Where, folder_of, run, runs_of
@@ -42,7 +42,7 @@ def command(
     goal: str,
     form: str,
     wide: bool,
-    columns: str | None,
+    columns: tuple[str, ...] | None,
     out: Path | None,
     jobs: int,
     cluster: str | None,
@@ -54,7 +54,6 @@ def command(
 
     `low..high@n` are n values, `a|b|c` these; several --policy and several ranges multiply. The bounds always run too.
     """
-    names_of(columns, wide, form)
     paths = usual_paths(paths, given["scenarios"])
     if not (paths or given["scenarios"]):
         raise CtxsimError("sweep needs transcripts or --scenario NAME, as in: ctxsim sweep logs --policy GRID")

@@ -34,6 +34,11 @@ SHARES = {"usd": "usd_all", "tokens": "tokens_all", "peak": "peak_all", "kept": 
 """Each share and what it is a share of."""
 
 
+def is_nothing(label: str) -> bool:
+    """Return whether a label is that of doing nothing, under whichever estimator."""
+    return label.partition(":")[0] == NOTHING
+
+
 class Share(msgspec.Struct, frozen=True):
     """A share with its 95 % interval; no interval for fewer than two sessions: one says nothing about others."""
 
@@ -92,7 +97,7 @@ class Pooled:
         self._priced = priced.to_numpy()
         self.sums: dict[str, Array] = {}
         self._tops: dict[str, tuple[int, int]] = {}
-        self.nothing = next((label for label in self.labels if label.partition(":")[0] == NOTHING), None)
+        self.nothing = next(filter(is_nothing, self.labels), None)
         """keep-all's label, which may name an estimator; None if it didn't run."""
         keep_all = run.of(self.nothing) if self.nothing else None
         bill = keep_all.cost_usd.to_numpy() if keep_all is not None else None

@@ -133,8 +133,9 @@ def print_verdict(run: Run, advice: Advice | None, write: Callable[[Any], None])
     """Give `write` the answer, its first line in bold."""
     from rich.text import Text
 
+    caveats = advice.caveats if advice else ()
     for n, line in enumerate(verdict(advice, run.info.shown)):
-        weak = line.startswith(("Weak", "Stopped", "Left out")) or "Unsure" in line
+        weak = line.startswith("Weak") or "Unsure" in line or line in caveats
         write(Text(line, style="bold" if not n else "yellow" if weak else ""))
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import pandas
 
-from ctxsim.report.pooled import NOTHING, Pooled, Share
+from ctxsim.report.pooled import Pooled, Share, is_nothing
 from ctxsim.report.settings import family, parameters
 from ctxsim.results import Run
 
@@ -47,7 +47,7 @@ def dominated(found: Sequence[Point]) -> set[str]:
     def beats(a: Point, b: Point) -> bool:
         return all(x <= y for x, y in zip(rank(a), rank(b), strict=True)) and rank(a) != rank(b)
 
-    rivals = [point for point in found if not point.bound or point.policy.partition(":")[0] == NOTHING]
+    rivals = [point for point in found if not point.bound or is_nothing(point.policy)]
     return {point.policy for point in found if not point.bound and any(beats(other, point) for other in rivals)}
 
 

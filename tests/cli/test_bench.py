@@ -265,3 +265,10 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     assert [source.name for source in sources(*given)] == [str(tmp_path / "a.jsonl")]
     assert bench(Setting("a", "a", ("keep-all",)), tmp_path / "out", paths=given).inputs[0].transcripts == 1
     assert read_run(tmp_path / "out").transcripts == 1
+
+
+def test_an_unknown_column_is_told_before_anything_runs(tmp_path: Path) -> None:
+    for command in (("bench",), ("sweep", "--policy", "mask:keep=1..2@2")):
+        done = ctxsim(*command, "--scenario", "documented-53k", "--columns", "usd,nosuch", cwd=tmp_path)
+        assert done.returncode == 1 and "unknown column 'nosuch'" in done.stderr and done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
