@@ -7,13 +7,10 @@ itself loads nothing.
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 
 # Type checkers take this name for true; importing it from typing takes longer than all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from inspect import Signature
     from typing import Any
 
     from ctxsim.api import Measurement as Measurement
@@ -38,48 +35,9 @@ __all__ = [
     "bench", "measure", "open_policy", "read", "read_run", "replay", "scenario",
 ]  # fmt: skip
 
-_CALLED = frozenset({"bench", "measure", "replay"})
-"""Packages that carry the name of a function of `ctxsim.api`."""
-
-
-class _CalledPackage(ModuleType):
-    """A package that can be called: `ctxsim.replay(...)` is `ctxsim.api.replay(...)`.
-
-    Whoever imports `ctxsim.replay.loop` makes the package an attribute of `ctxsim`, in place of any function there.
-    """
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
-
-    @property
-    def _function(self) -> Any:
-        return getattr(importlib.import_module("ctxsim.api"), self.__name__.rpartition(".")[2])
-
-    @property
-    def __signature__(self) -> Signature:
-        from inspect import signature
-
-        return signature(self._function)
-
-
-class _Package(ModuleType):
-    """This package. Python sets a package that it has imported as an attribute of its parent: that is the one place
-    where every way to import one of `_CALLED` comes by.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in _CALLED and type(value) is ModuleType:
-            value.__class__ = _CalledPackage
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
 
 def __getattr__(name: str) -> Any:
     """Load a public name at its first use (PEP 562)."""
-    if name in _CALLED:
-        return importlib.import_module(f"{__name__}.{name}")
     if name in __all__:
         return getattr(importlib.import_module("ctxsim.api"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxsim import readers, results
-from ctxsim.bench import DEFAULT_POLICIES, Setting, conduct
-from ctxsim.bench.rows import Rows
-from ctxsim.bench.task import rows_of
+from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.errors import ContractError, CtxsimError
-from ctxsim.estimators import Estimator, open_estimator
-from ctxsim.measure import Basis
-from ctxsim.measure import measure as measured
 from ctxsim.policies import Policy, Spec, open_policy, register
-from ctxsim.provider import Provider
-from ctxsim.provider.resolve import resolve
+from ctxsim.recorded.as_sent import AsSent, as_sent
 from ctxsim.results import frame
-from ctxsim.studies.as_sent import AsSent, as_sent
+from ctxsim.runs import DEFAULT_POLICIES, Setting, conduct
+from ctxsim.runs.rows import Rows
+from ctxsim.runs.task import rows_of
+from ctxsim.simulator.measure import Basis
+from ctxsim.simulator.measure import measure as measured
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.synthesis import Scenario, load_scenario, synthesize
 from ctxsim.transcript import Transcript
 from ctxsim.view import View

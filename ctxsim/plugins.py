@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-import pkgutil
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -24,11 +23,44 @@ T = TypeVar("T")
 Form = Callable[[str], tuple[str, type[T], dict[str, str]]]
 """Opens what follows a prefix in a label: the name with its prefix, a class, and the raw parameters."""
 
+FOLDERS = ("ctxsim.policies.agents", "ctxsim.policies.frameworks")
+"""Packages with one folder for each agent or framework: `policy.py`, `estimator.py`, and what else is known of it."""
+
+OUTSIDE = "ctxsim.agents"
+"""Entry points of this group name packages that are such folders."""
+
+
+@cache
+def folders(package: str) -> dict[str, tuple[str, Path]]:
+    """Return the folders of agents or frameworks by name, in kebab case: each one's package and its place on disk.
+
+    Those that are installed from outside stand with the agents.
+    """
+    place = _place_of(package)
+    found = {
+        init.parent.name.replace("_", "-"): (f"{package}.{init.parent.name}", init.parent)
+        for init in sorted(place.glob("*/__init__.py"))
+        if init.parent.name != "shared"
+    }
+    if package == FOLDERS[0]:
+        for point in entry_points(group=OUTSIDE):
+            spec = importlib.util.find_spec(point.value)
+            if spec is not None and spec.origin is not None:
+                found.setdefault(point.name, (point.value, Path(spec.origin).parent))
+    return found
+
+
+def _place_of(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    assert spec and spec.origin  # one of ours
+    return Path(spec.origin).parent
+
 
 class Registry(Generic[T]):
-    """All classes of one kind. `package` and its folders hold the built-in ones; its name is the entry-point group too.
-    `kind` is what errors call them; `abstract` are the classes that nobody means by a label; `forms` open labels whose
-    prefix is followed by more than parameters, as `pipe:COMMAND`.
+    """All classes of one kind. The built-in ones lie in the files of `package`, and in the file `part` of each agent's
+    and framework's folder; installed ones are entry points of `group`. `kind` is what errors call them; `abstract` are
+    the classes that nobody means by a label; `forms` are prefixes that more than parameters follow, as `pipe:COMMAND`,
+    and `form` gives what opens such a label.
     """
 
     def __init__(
@@ -37,22 +69,32 @@ class Registry(Generic[T]):
         package: str,
         base: type[T],
         abstract: tuple[type[T], ...] = (),
-        forms: Mapping[str, Form[T]] | None = None,
+        forms: Callable[[], Iterable[str]] = tuple,
+        form: Callable[[str], Form[T]] | None = None,
     ) -> None:
         self.kind = kind
-        self.forms = forms or {}
+        self.group = f"ctxsim.{package.rpartition('.')[2]}"
         self._package = package
+        self._part = kind
         self._base = base
         self._abstract = (base, *abstract)
+        self._form = form
+        self._forms = forms
 
     @cached_property
     def _installed(self) -> EntryPoints:
-        return entry_points(group=self._package)
+        return entry_points(group=self.group)
 
     @cached_property
-    def _modules(self) -> list[str]:
-        package = importlib.import_module(self._package)
-        return [module.name for module in pkgutil.walk_packages(package.__path__, f"{self._package}.")]
+    def _modules(self) -> dict[str, str]:
+        """The files that hold built-in classes, by module, each with the name in kebab case that it is called by."""
+        names = sorted(file.stem for file in _place_of(self._package).glob("*.py") if file.stem != "__init__")
+        found = {f"{self._package}.{name}": name.replace("_", "-") for name in names}
+        for package in FOLDERS:
+            for name, (folder, place) in folders(package).items():
+                if (place / f"{self._part}.py").exists():
+                    found[f"{folder}.{self._part}"] = name
+        return found
 
     @cached_property
     def _found(self) -> tuple[dict[str, type[T]], dict[str, str]]:
@@ -89,7 +131,7 @@ class Registry(Generic[T]):
 
     @property
     def _plural(self) -> str:
-        return self._package.rpartition(".")[2]
+        return self.group.rpartition(".")[2]
 
     def _load(self, point: EntryPoint) -> type[T]:
         where = f"installed {self.kind} {point.name} ({point.value})"
@@ -111,8 +153,9 @@ class Registry(Generic[T]):
         prefix, _, rest = label.strip().partition(":")
         # A form and a class may share a name, a framework's: what is only parameters means the class.
         parameters_only = not rest or "=" in rest.partition(":")[0]
-        if prefix in self.forms and not (parameters_only and prefix in self.classes):
-            return self.forms[prefix](rest)
+        if prefix in self._forms() and not (parameters_only and prefix in self.classes):
+            assert self._form is not None  # there are prefixes
+            return self._form(prefix)(rest)
         # What stands behind `estimator=` is another label, whose path isn't this one's.
         before, estimator, rest = label.partition("estimator=")
         path, dot_py, after = before.partition(".py:")
@@ -133,7 +176,7 @@ class Registry(Generic[T]):
             known = ", ".join(cls.__name__ for cls in self._defined_in(load_file(self.kind, name)))
             raise LabelError(f"{name}: name a class of it, as in {name}:CLASS; it has {known or 'none that is one'}")
         if name not in self.classes:
-            raise unknown(self.kind, name, [*self.classes, *self.forms])
+            raise unknown(self.kind, name, [*self.classes, *self._forms()])
         return self.classes[name]
 
     def _in_its_file(self, name: str) -> type[T] | None:
@@ -143,7 +186,7 @@ class Registry(Generic[T]):
         """
         if "_found" in vars(self) or self._installed:
             return None
-        files = [module for module in self._modules if module.rpartition(".")[2].replace("_", "-") == name]
+        files = [module for module, called in self._modules.items() if called == name]
         held = [cls for file in files for cls in self._defined_in(importlib.import_module(file))]
         return next((cls for cls in held if _name(cls) == name), None)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ctxsim.answers.advice.pooled import Figures, figures_of
 from ctxsim.policies import open_policy
-from ctxsim.report.pooled import Figures, figures_of
 from ctxsim.results import Run
 
 

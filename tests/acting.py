@@ -9,12 +9,12 @@ from hashlib import sha256
 
 from project import ROOT
 
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy, registered_policies
-from ctxsim.provider import Provider, RateLimit
-from ctxsim.provider.prices import Prices
-from ctxsim.replay import replay
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
+from ctxsim.simulator.provider import Provider, RateLimit
+from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Call, Compaction, Head, Item, Media, Transcript, Usage
 
 ACTING = {

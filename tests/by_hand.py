@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ctxsim.policies import Overflow, Stop, Surroundings, open_policy
-from ctxsim.replay.moments import Moments
+from ctxsim.simulator.replay.moments import Moments
 from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
-from ctxsim.provider import Provider
-from ctxsim.provider.prices import Prices
 from ctxsim.readers.assembly import Assembly
-from ctxsim.replay import replay
-from ctxsim.replay.tally import Sent
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.replay import replay
+from ctxsim.simulator.replay.tally import Sent
 from ctxsim.transcript import Transcript
 
 # Claude's ratios: write 1.25, one-hour write 2, read 0.1 of input.

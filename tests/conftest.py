@@ -13,10 +13,10 @@ from command_line import ctxsim
 from hypothesis import HealthCheck, settings
 from samples import ASK, TASK, chat
 
-from ctxsim.bench import bench
-from ctxsim.bench.parts import FOLDER
-from ctxsim.bench.task import Setting
 from ctxsim.results import Run, read_run
+from ctxsim.runs import bench
+from ctxsim.runs.parts import FOLDER
+from ctxsim.runs.task import Setting
 
 # A slow machine is no failure: neither a slow example nor slow generation says anything about the code.
 settings.register_profile(

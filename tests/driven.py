@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxsim.serve.log import Entry
-from ctxsim.serve.observed import Observation, Shown
-from ctxsim.tokenizers.counter import Counter
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.live.log import Entry
+from ctxsim.live.observed import Observation, Shown
 from ctxsim.transcript import Call, Head, Item, Transcript
 
 FOLDER = Path(__file__).parent / "driven"

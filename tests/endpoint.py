@@ -16,12 +16,12 @@ pytest.importorskip("httpx")
 
 from starlette.testclient import TestClient
 
-from ctxsim.provider import Provider
-from ctxsim.serve.app import Endpoint, application
-from ctxsim.serve.faults import parse_faults
-from ctxsim.serve.log import Log
-from ctxsim.serve.script import script_of
-from ctxsim.serve.session import Session
+from ctxsim.live.app import Endpoint, application
+from ctxsim.live.faults import parse_faults
+from ctxsim.live.log import Log
+from ctxsim.live.script import script_of
+from ctxsim.live.session import Session
+from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Transcript
 
 FIRST = "\n".join(f"first result, line {n} of many" for n in range(40))

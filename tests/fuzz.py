@@ -30,11 +30,11 @@ with atheris.instrument_imports(include=["ctxsim"]):
     # Otherwise each is imported when first needed, too late to be watched.
     for module in pkgutil.walk_packages(ctxsim.readers.__path__, "ctxsim.readers."):
         importlib.import_module(module.name)
-    from ctxsim.bench.grid import expand
     from ctxsim.errors import CtxsimError, InputError
     from ctxsim.policies import open_policy
-    from ctxsim.provider.models import read_overrides
     from ctxsim.readers import read_source, sources
+    from ctxsim.runs.grid import expand
+    from ctxsim.simulator.provider.models import read_overrides
     from ctxsim.synthesis import load_scenario
     from ctxsim.transcript import problems
 

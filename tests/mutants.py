@@ -16,18 +16,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxsim.bench.task import rows_of
+from ctxsim.answers.validation.accuracy import observe
+from ctxsim.answers.validation.validation import compare
+from ctxsim.counting.estimators import open_estimator
+from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import CtxsimError, ReaderFailed
-from ctxsim.estimators import open_estimator
 from ctxsim.policies import open_policies
 from ctxsim.readers import SUFFIXES, read_source, sources
 from ctxsim.readers.reader import owner
-from ctxsim.studies.accuracy import observe
-from ctxsim.studies.as_sent import as_sent
-from ctxsim.studies.sample import collect
-from ctxsim.studies.survey import against_usage, check
-from ctxsim.studies.validation import compare
-from ctxsim.tokenizers import open_tokenizer
+from ctxsim.recorded.as_sent import as_sent
+from ctxsim.recorded.sample import collect
+from ctxsim.recorded.survey import against_usage, check
+from ctxsim.runs.task import rows_of
 from ctxsim.transcript import Transcript, problems
 
 HANG_S = 20

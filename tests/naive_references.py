@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from plain_references import identifiers, quotations, runs
 
-from ctxsim.references import strict
-from ctxsim.references.canonical import canonical, content, fold
-from ctxsim.references.needs import OUTPUT_KINDS, Detector, Need
-from ctxsim.references.survival import Counts, counted
+from ctxsim.simulator.references.canonical import canonical, content, fold
+from ctxsim.simulator.references.identifiers import is_value, tokens
+from ctxsim.simulator.references.needs import OUTPUT_KINDS, Detector, Need
+from ctxsim.simulator.references.survival import Counts, counted
 from ctxsim.transcript import Item, Transcript
 
 Whole = tuple[set[str], set[str]]
@@ -40,7 +40,7 @@ def naive_needs(
             continue
         newest = max(item.place for item in sources)
         age = number - next(n for n, call in enumerate(transcript.calls, 1) if call.start > newest)
-        value = detector == "strict" and strict.is_value(atom)
+        value = detector == "strict" and is_value(atom)
         need = Need(atom, detector, value, tuple(item.place for item in sources), age)
         if kinds == {"tool_result"}:
             needs.append(need)
@@ -67,7 +67,7 @@ def _counting(items: Iterable[Item]) -> list[Item]:
 
 
 def _whole(text: str) -> Whole:
-    return strict.tokens(text), set(runs(text))
+    return tokens(text), set(runs(text))
 
 
 def _holds(view: Sequence[Whole], need: Need) -> bool:

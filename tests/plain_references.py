@@ -7,11 +7,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from ctxsim.references import Need
-from ctxsim.references.canonical import decoded, fold
-from ctxsim.references.depth import EDGE_CHARS
-from ctxsim.references.loose import TELLING, WORDS
-from ctxsim.references.strict import is_value, tokens
+from ctxsim.simulator.references import Need
+from ctxsim.simulator.references.canonical import decoded, fold
+from ctxsim.simulator.references.depth import EDGE_CHARS
+from ctxsim.simulator.references.identifiers import is_value, tokens
+from ctxsim.simulator.references.quotations import TELLING, WORDS
 from ctxsim.transcript import Item, Transcript
 
 ADDRESS = re.compile(r"\w/+\w|\w@\w|://")

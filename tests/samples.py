@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ctxsim.estimators import open_estimator
-from ctxsim.measure import Basis, measure, summary_row
+from ctxsim.counting.estimators import open_estimator
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Policy, Spec, open_policy
-from ctxsim.provider import Provider
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.replay import replay
-from ctxsim.replay.tally import Sent
 from ctxsim.results.columns import CallRow, SummaryRow
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
+from ctxsim.simulator.measure import Basis, measure, summary_row
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import replay
+from ctxsim.simulator.replay.tally import Sent
 from ctxsim.transcript import RESPONSE_KINDS, Call, Head, Item, Transcript, problems
 
 

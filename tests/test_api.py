@@ -57,25 +57,6 @@ def test_importing_loads_nothing() -> None:
     assert fresh(code) == "['ctxsim']"
 
 
-def test_functions_and_packages_of_one_name_work_in_any_order() -> None:
-    lines = [
-        "import ctxsim.bench.conduct; assert ctxsim.bench.conduct.DEFAULT_POLICIES",
-        "from ctxsim.replay import replay as loop; assert loop.__module__ == 'ctxsim.replay.loop'",
-        "from ctxsim import measure; assert measure.losses",
-        "import ctxsim; assert ctxsim.replay.__call__ and ctxsim.open_policy('keep-all')",
-    ]
-    calls = (
-        "import ctxsim, inspect\n"
-        "from ctxsim import replay, bench, measure\n"
-        "for function in (replay, bench, measure, ctxsim.replay, ctxsim.bench, ctxsim.measure):\n"
-        "    assert callable(function) and 'provider' in inspect.signature(function).parameters\n"
-        "assert measure is ctxsim.measure and len(replay('documented-53k')) == 7"
-    )
-    # Processes are what is tested here. Each line comes first once, and once after each other one.
-    for order in ((0, 1, 2, 3), (1, 3, 0, 2), (2, 0, 3, 1), (3, 2, 1, 0)):
-        fresh("\n".join([*(lines[n] for n in order), calls]))
-
-
 def test_what_is_public_is_there() -> None:
     assert set(ctxsim.__all__) <= set(dir(ctxsim))
     for name in ctxsim.__all__:

@@ -11,19 +11,19 @@ import msgspec
 import pandas
 import pytest
 
+from ctxsim.answers.advice.intervals import rank_ranges
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import InputError
-from ctxsim.measure import Basis, measure, summary_row
 from ctxsim.policies import open_policy
-from ctxsim.provider import Provider
-from ctxsim.provider.prices import Prices
 from ctxsim.readers import ORDER, read, read_source, registered_formats, sources
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.source import Sample, Source
-from ctxsim.replay import replay
-from ctxsim.report.intervals import rank_ranges
-from ctxsim.studies.survey import against_usage, per_format
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
+from ctxsim.recorded.survey import against_usage, per_format
+from ctxsim.simulator.measure import Basis, measure, summary_row
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript, problems
 
 pytestmark = [corpus.here, pytest.mark.corpus]

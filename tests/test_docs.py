@@ -15,12 +15,12 @@ from typing import Any, get_type_hints
 import pandas
 import pytest
 
-from benchmarks.agents import equality
-from benchmarks.agents import page as agents_page
-from benchmarks.environment import SERVES
 from ctxsim.policies import open_policies, registered_policies
 from ctxsim.results.catalogue import markdown
 from ctxsim.results.run import TABLES, columns
+from evidence.agents import equality
+from evidence.agents import page as agents_page
+from evidence.environment import SERVES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -167,7 +167,7 @@ def test_pages_name_only_what_ships(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
         assert (page.parent / target).exists(), target
     # Modules and files that a page names in code are there.
-    for name in re.findall(r"`((?:ctxsim|docs|benchmarks|tests|scenarios)/[\w/.-]+\.\w+)`", text):
+    for name in re.findall(r"`((?:ctxsim|docs|evidence|tests|scenarios)/[\w/.-]+\.\w+)`", text):
         assert (ROOT / name).exists() or "NAME" in name, name
 
 
@@ -203,7 +203,7 @@ def test_every_library_says_what_it_serves() -> None:
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     assert {re.split(r"[<>=]", name)[0] for name in asked} == set(SERVES)
     rows = re.findall(r"^\| ([\w-]+) \| [\d.]+ \| [\d.]+ \| .* \| (.+) \|$", (DOCS / "decisions.md").read_text(), re.M)
-    assert dict(rows) == SERVES, "python -m benchmarks.environment, in an environment of pip install ."
+    assert dict(rows) == SERVES, "python -m evidence.environment, in an environment of pip install ."
 
 
 def test_the_page_of_agents_is_current() -> None:

@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from mutants import attacked, mutant, seeds, write
 from project import ROOT
 
-from ctxsim.bench.grid import expand
 from ctxsim.errors import CtxsimError, InputError, ReaderFailed
 from ctxsim.policies import open_policy
-from ctxsim.provider.models import read_overrides
 from ctxsim.readers import read_source, sources
+from ctxsim.runs.grid import expand
+from ctxsim.simulator.provider.models import read_overrides
 from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import problems
 

@@ -93,11 +93,13 @@ def test_the_list_shows_a_broken_one_in_one_line(
 ) -> None:
     registry = Registry("policy", "ctxsim.policies", Policy, (Oracle,)) if kind == "policies" else None
     if registry is None:
-        from ctxsim.estimators import Estimator
+        from ctxsim.counting.estimators import Estimator
 
-        point = EntryPoint("bad", "bad_package:Bad", "ctxsim.estimators")
+        point = EntryPoint("bad", "bad_package:Bad", "ctxsim.counting.estimators")
         monkeypatch.setattr(plugins, "entry_points", lambda group: [point])
-        monkeypatch.setattr("ctxsim.estimators._registry", Registry("estimator", "ctxsim.estimators", Estimator))
+        monkeypatch.setattr(
+            "ctxsim.counting.estimators._registry", Registry("estimator", "ctxsim.counting.estimators", Estimator)
+        )
     else:
         monkeypatch.setattr("ctxsim.policies._registry", registry)
     done = ctxsim(kind, cwd=tmp_path)

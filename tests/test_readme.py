@@ -9,7 +9,7 @@ import pandas
 from command_line import ctxsim
 from project import ROOT
 
-from ctxsim.report.advice import advise, verdict
+from ctxsim.answers.advice.advice import advise, verdict
 from ctxsim.report.tables import markdown
 from ctxsim.results import read_run
 

@@ -20,13 +20,13 @@ from bench_runs import POLICIES, arguments, command, content
 from command_line import ctxsim, process
 from samples import turns
 
-from benchmarks.many import cut, make
-from ctxsim.bench import bench
-from ctxsim.bench.parts import FOLDER
-from ctxsim.bench.task import Setting
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import read
+from ctxsim.runs import bench
+from ctxsim.runs.parts import FOLDER
+from ctxsim.runs.task import Setting
 from ctxsim.transcript import Compaction, problems
+from evidence.many import cut, make
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_a_full_disk_keeps_what_is_finished(logs: Path, undisturbed: Path, tmp_p
 @pytest.mark.slow
 def test_no_cluster_is_one_line(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("ctxsim.bench.workers.CLUSTER_S", 3.0)
+    monkeypatch.setattr("ctxsim.runs.workers.CLUSTER_S", 3.0)
     with pytest.raises(CtxsimError, match="no dask scheduler at"):
         bench(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster="tcp://127.0.0.1:1")
     assert not (tmp_path / "out").exists()

@@ -14,7 +14,7 @@ from command_line import Done, ctxsim
 from invented import write_logs
 from project import ROOT
 
-from ctxsim.serve.agent import agent_names
+from ctxsim.live.agent import agent_names
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 

@@ -12,7 +12,7 @@ from strategies import transcripts
 
 from ctxsim.errors import ContractError
 from ctxsim.policies import Policy
-from ctxsim.provider.difference import NEAR, difference
+from ctxsim.simulator.provider.difference import NEAR, difference
 from ctxsim.transcript import Item, Transcript
 from ctxsim.view import View
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxsim.policies import Overflow, Surroundings, open_policy
-from ctxsim.policies.frameworks.messages import Message, messages
-from ctxsim.replay.moments import Moments
+from ctxsim.policies.frameworks.shared.messages import Message, messages
+from ctxsim.simulator.replay.moments import Moments
 from ctxsim.transcript import Call, Head, Item, Transcript, Usage
 from ctxsim.view import View
 

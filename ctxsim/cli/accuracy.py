@@ -8,17 +8,17 @@ from pathlib import Path
 import click
 import msgspec
 
+from ctxsim.answers.validation.accuracy import Accuracy, Consequence, consequence, observe, table
 from ctxsim.cli import options
 from ctxsim.cli import rows as rows_of
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.rows import show
+from ctxsim.counting.estimators import estimator_label, judged_estimators, open_estimator
+from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import CtxsimError
-from ctxsim.estimators import estimator_label, judged_estimators, open_estimator
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.results.files import replacing
-from ctxsim.studies.accuracy import Accuracy, Consequence, consequence, observe, table
-from ctxsim.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.transcript import Transcript
 
 

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 import click
 
+from ctxsim.answers.advice.advice import GOALS, advise
+from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.cli.output import console
 from ctxsim.cli.rows import escaped, how_to_see_all
-from ctxsim.report.advice import GOALS, advise
-from ctxsim.report.pooled import figures_of
 from ctxsim.report.sheet import Sheet
 from ctxsim.results import Run
 

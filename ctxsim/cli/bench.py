@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from ctxsim.bench import PRESETS
 from ctxsim.cli import answer, options, rows
 from ctxsim.cli.answer import show_run
 from ctxsim.cli.loudness import stage
@@ -17,6 +16,7 @@ from ctxsim.cli.running import Where, folder_of, run, runs_of
 from ctxsim.cli.settings import usual_paths
 from ctxsim.report.plots import plot_run
 from ctxsim.report.tables import SORTS, bench_sheet
+from ctxsim.runs import PRESETS
 
 
 @click.command("bench")

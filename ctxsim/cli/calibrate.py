@@ -7,20 +7,20 @@ from pathlib import Path
 import click
 import msgspec
 
+from ctxsim.answers.calibration.calibration import calibrate, recorded_prompts
+from ctxsim.answers.calibration.ratios import MATRIX_TOKENIZERS, by_kind, matrix, matrix_ratios
 from ctxsim.cli import options
 from ctxsim.cli import rows as rows_of
 from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.rows import show
-from ctxsim.estimators.calibrated import Calibration
+from ctxsim.counting.estimators.calibrated import Calibration
+from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
+from ctxsim.recorded.heads import holds_its_texts
+from ctxsim.recorded.sample import Sample, collect
 from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.files import replacing
-from ctxsim.studies.calibration import calibrate, recorded_prompts
-from ctxsim.studies.heads import holds_its_texts
-from ctxsim.studies.ratios import MATRIX_TOKENIZERS, by_kind, matrix, matrix_ratios
-from ctxsim.studies.sample import Sample, collect
-from ctxsim.tokenizers import DEFAULT, open_tokenizer
 
 
 @click.command("calibrate")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from ctxsim.cli.output import tell_verdict
-from ctxsim.estimators import estimator_label, open_estimator
-from ctxsim.estimators.contract import violations
+from ctxsim.counting.estimators import estimator_label, open_estimator
+from ctxsim.counting.estimators.contract import violations
 from ctxsim.synthesis import load_scenario, synthesize
 
 SCENARIOS = ("documented-53k", "small-results", "text-only")

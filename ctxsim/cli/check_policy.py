@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from ctxsim.bench.check import check
 from ctxsim.cli.output import tell, tell_old_names, tell_verdict
 from ctxsim.policies import open_policy
+from ctxsim.runs.check import check
 from ctxsim.synthesis import load_scenario
 
 

@@ -9,8 +9,8 @@ from ctxsim.cli.output import console
 from ctxsim.cli.reading import Reading
 from ctxsim.errors import CtxsimError
 from ctxsim.report.sheet import sheet
-from ctxsim.studies.claims import TITLES, Evidence, check, markdown
-from ctxsim.studies.claims.criteria import criteria
+from evidence.claims import TITLES, Evidence, check, markdown
+from evidence.claims.criteria import criteria
 
 
 @click.command("claims")

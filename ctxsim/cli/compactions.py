@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ctxsim.answers.compactions import Scored, SummaryScore, score, score_summary
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
@@ -16,7 +17,6 @@ from ctxsim.readers import read
 from ctxsim.report.compactions import LEGEND, agent_lines, beside_lines, compaction_lines, kind_lines
 from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.table import write_table
-from ctxsim.studies.compactions import Scored, SummaryScore, score, score_summary
 from ctxsim.transcript import NO_HISTORY
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
+from ctxsim.answers.advice.advice import advise, as_values
 from ctxsim.cli import answer, rows
 from ctxsim.cli.answer import tell_answer
 from ctxsim.cli.options import PATH
 from ctxsim.cli.output import tell
 from ctxsim.errors import CtxsimError
-from ctxsim.report.advice import advise, as_values
 from ctxsim.results import read_run
 
 

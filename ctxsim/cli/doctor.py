@@ -12,8 +12,8 @@ from ctxsim.cli import rows
 from ctxsim.cli.output import tell, tell_old_names
 
 if TYPE_CHECKING:
+    from ctxsim.answers.validation.doctor import Diagnosis
     from ctxsim.report.sheet import Sheet
-    from ctxsim.studies.doctor import Diagnosis
 
 
 @click.command("doctor")
@@ -27,9 +27,9 @@ def command(policies: tuple[str, ...], presets: str, names: tuple[str, ...], for
     Each is a scenario that comes with ctxsim: `ctxsim replay defects/NAME --policy LABEL` shows it call by call. The
     limits are for the scenario's window: give a policy a budget that fits it. Several policies make a matrix.
     """
-    from ctxsim.bench.presets import preset_policies
+    from ctxsim.answers.validation.doctor import examine_all
     from ctxsim.policies import open_policies
-    from ctxsim.studies.doctor import examine_all
+    from ctxsim.runs.presets import preset_policies
 
     tell_old_names(policies)
     chosen = open_policies((*policies, *(preset_policies(presets) if presets else ())))

@@ -16,14 +16,14 @@ from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell, tell_results
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
-from ctxsim.serve.agent import Agent, agent_names, load_agent
-from ctxsim.serve.faults import parse_faults
-from ctxsim.serve.played import NEEDS, played
+from ctxsim.live.agent import Agent, agent_names, load_agent
+from ctxsim.live.faults import parse_faults
+from ctxsim.live.played import NEEDS, played
 
 if TYPE_CHECKING:
-    from ctxsim.provider import Provider
-    from ctxsim.serve.drive import Driven
-    from ctxsim.serve.observed import Observation
+    from ctxsim.live.drive import Driven
+    from ctxsim.live.observed import Observation
+    from ctxsim.simulator.provider import Provider
 
 BESIDE = ("keep-all", "token-budget", "head-tail")
 """The policies that stand beside an agent unless others are named."""
@@ -72,18 +72,18 @@ def command(
     if bool(agents) == bool(own):
         raise CtxsimError(f"name an agent ({', '.join(agent_names())}), or give your own as --command")
     try:
-        from ctxsim.serve.drive import drive
+        from ctxsim.live.drive import drive
     except ImportError:
         raise CtxsimError(NEEDS) from None
-    from ctxsim.bench.observed import write_observed
     from ctxsim.cli.answer import show_run
+    from ctxsim.live.install import located
+    from ctxsim.live.observed import observe
+    from ctxsim.live.script import script_of
     from ctxsim.policies import open_policies
     from ctxsim.report.plots import plot_run
     from ctxsim.report.tables import bench_sheet
     from ctxsim.results import read_run
-    from ctxsim.serve.install import located
-    from ctxsim.serve.observed import observe
-    from ctxsim.serve.script import script_of
+    from ctxsim.runs.observed import write_observed
 
     conversation, provider = played(scenario, transcript, number, overrides)
     open_policies((*policies, *([compare] if compare else [])))
@@ -152,7 +152,7 @@ def _why(done: Driven) -> str:
 
 
 def _compare(observation: Observation, label: str, provider: Provider) -> None:
-    from ctxsim.serve.differences import Amounts, compared
+    from ctxsim.live.differences import Amounts, compared
 
     found = compared(observation, label, provider)
     if found.first is None:

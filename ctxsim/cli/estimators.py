@@ -9,7 +9,7 @@ import click
 from ctxsim.cli import rows
 from ctxsim.cli.output import catalogue_rows, print_catalogue
 from ctxsim.cli.rows import show
-from ctxsim.estimators import broken_estimators, registered_estimators
+from ctxsim.counting.estimators import broken_estimators, registered_estimators
 from ctxsim.report.sheet import sheet
 
 

@@ -15,12 +15,12 @@ import click
 from ctxsim.cli import options
 from ctxsim.cli import rows as rows_of
 from ctxsim.cli.rows import show
+from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.errors import CtxsimError
-from ctxsim.provider.models import all_models, read_overrides
-from ctxsim.provider.rule_table import rules_of
-from ctxsim.provider.vendor import load_vendor
 from ctxsim.report.sheet import Cell, Column, sheet
-from ctxsim.tokenizers.models import tokenizer_of
+from ctxsim.simulator.provider.models import all_models, read_overrides
+from ctxsim.simulator.provider.rule_table import rules_of
+from ctxsim.simulator.provider.vendor import load_vendor
 
 
 @click.command("models")

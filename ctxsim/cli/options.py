@@ -9,9 +9,9 @@ from typing import Any, TypeVar, get_args
 import click
 
 from ctxsim.cli import progress
-from ctxsim.provider.cache import Breakpoints
-from ctxsim.provider.rules import SummaryMode
 from ctxsim.readers import in_column
+from ctxsim.simulator.provider.cache import Breakpoints
+from ctxsim.simulator.provider.rules import SummaryMode
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -62,7 +62,7 @@ def tell_providers(info: RunInfo) -> None:
     """Say which providers were assumed and where from, one line per model."""
     import msgspec
 
-    from ctxsim.provider import Provider
+    from ctxsim.simulator.provider import Provider
 
     groups: dict[str, list[Provider]] = {}
     for values in info.providers:

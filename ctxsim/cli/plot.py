@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from ctxsim.bench.another import is_reference
 from ctxsim.cli import answer, options
 from ctxsim.cli.answer import tell_answer
 from ctxsim.errors import CtxsimError
 from ctxsim.results import read_run
+from ctxsim.runs.overwrite import is_reference
 
 
 @click.command("plot")

@@ -11,7 +11,7 @@ from ctxsim.cli import rows
 from ctxsim.cli.output import catalogue_rows, print_catalogue
 from ctxsim.cli.rows import show
 from ctxsim.policies import broken_policies, registered_policies
-from ctxsim.policies.foreign import ABOUT
+from ctxsim.policies.foreign import about
 from ctxsim.report.sheet import sheet
 
 SOURCES = ("policy", "family", "source", "version", "read")
@@ -33,10 +33,10 @@ def command(sources: bool, form: str) -> None:
         return
     listed = (registered_policies(), broken_policies())
     if form != "table":
-        about = ("name", "label", "mark", "about")
-        show("policies", [sheet("policies", "", about, catalogue_rows(*listed, _mark))], form)
+        columns = ("name", "label", "mark", "about")
+        show("policies", [sheet("policies", "", columns, catalogue_rows(*listed, _mark))], form)
         return
-    for pattern, text in ABOUT.items():
+    for pattern, text in about().items():
         click.echo(pattern)
         for line in inspect.cleandoc(text).splitlines():
             click.echo(f"    {line}".rstrip())

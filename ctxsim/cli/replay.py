@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING, get_args
 import click
 import msgspec
 
-from ctxsim.agent.instructions import LIMIT_BYTES, load_instructions, with_instructions
-from ctxsim.agent.tracker import TokenTracker
 from ctxsim.cli import options, terminal
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.output import tell_fit, tell_old_names
 from ctxsim.cli.terminal import safe
+from ctxsim.counting.estimators import open_estimator
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
-from ctxsim.estimators import open_estimator
-from ctxsim.measure.rows import edits_of
 from ctxsim.policies import open_policy
-from ctxsim.provider import Provider
-from ctxsim.provider.resolve import resolve
-from ctxsim.provider.wire import Format, request_body
+from ctxsim.policies.around.instructions import LIMIT_BYTES, load_instructions, with_instructions
+from ctxsim.policies.around.tracker import TokenTracker
 from ctxsim.readers import read, sources
-from ctxsim.references import Survival, prepare
-from ctxsim.replay import replay
-from ctxsim.replay.tally import Sent
-from ctxsim.studies.as_sent import HeadMode, as_sent
+from ctxsim.recorded.as_sent import HeadMode, as_sent
+from ctxsim.simulator.measure.rows import edits_of
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.simulator.provider.wire import Format, request_body
+from ctxsim.simulator.references import Survival, prepare
+from ctxsim.simulator.replay import replay
+from ctxsim.simulator.replay.tally import Sent
 from ctxsim.synthesis import load_scenario, synthesize
-from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from ctxsim.bench.another import is_reference
 from ctxsim.cli import answer, options
 from ctxsim.cli.answer import tell_answer
 from ctxsim.cli.output import tell_keys
 from ctxsim.errors import CtxsimError
 from ctxsim.results import read_run
+from ctxsim.runs.overwrite import is_reference
 
 
 @click.command("report")

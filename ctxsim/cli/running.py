@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from ctxsim.bench import DEFAULT_POLICIES, bench, preset_policies
-from ctxsim.bench.another import is_reference
-from ctxsim.bench.task import Setting
 from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import tell_fits, tell_keys, tell_providers, tell_recorded
 from ctxsim.cli.progress import progress
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import open_policy
-from ctxsim.provider.models import read_overrides
 from ctxsim.readers import SUFFIXES, bare
+from ctxsim.recorded.as_sent import HeadMode
 from ctxsim.results import Run, RunInfo, read_run
-from ctxsim.studies.as_sent import HeadMode
+from ctxsim.runs import DEFAULT_POLICIES, bench, preset_policies
+from ctxsim.runs.overwrite import is_reference
+from ctxsim.runs.task import Setting
+from ctxsim.simulator.provider.models import read_overrides
 from ctxsim.synthesis import Scenario, load_scenario
 
 DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")

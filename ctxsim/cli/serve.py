@@ -10,9 +10,9 @@ from ctxsim.cli import options
 from ctxsim.cli.loudness import loudness, note
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
-from ctxsim.serve.faults import parse_faults
-from ctxsim.serve.played import NEEDS, played
-from ctxsim.serve.script import script_of
+from ctxsim.live.faults import parse_faults
+from ctxsim.live.played import NEEDS, played
+from ctxsim.live.script import script_of
 
 
 @click.command("serve")
@@ -39,12 +39,12 @@ def command(
     begins with /s/NAME is a session of its own. Nothing is executed and nothing leaves this machine.
     """
     try:
-        from ctxsim.serve.app import Endpoint
-        from ctxsim.serve.server import listen, serve
+        from ctxsim.live.app import Endpoint
+        from ctxsim.live.server import listen, serve
     except ImportError:
         raise CtxsimError(NEEDS) from None
-    from ctxsim.serve.log import Entry, Log
-    from ctxsim.serve.session import Session
+    from ctxsim.live.log import Entry, Log
+    from ctxsim.live.session import Session
 
     conversation, provider = played(scenario, transcript, number, overrides)
     broken = parse_faults(faults)

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.answers.advice.advice import GOALS
 from ctxsim.errors import InputError
-from ctxsim.report.advice import GOALS
 
 FILE, PROJECT = "ctxsim.toml", "pyproject.toml"
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from ctxsim.bench.grid import expand
 from ctxsim.cli import answer, options, rows
 from ctxsim.cli.answer import show_run
 from ctxsim.cli.loudness import stage
@@ -22,6 +21,7 @@ from ctxsim.report.picture import picture
 from ctxsim.report.sweep_plots import sweeps
 from ctxsim.report.tables import sweep_sheet
 from ctxsim.report.tradeoff_plots import tradeoffs
+from ctxsim.runs.grid import expand
 
 BOUNDS = ("keep-all", "drop-all", "oracle-lossless")
 

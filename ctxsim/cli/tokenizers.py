@@ -7,9 +7,9 @@ import sys
 import click
 
 from ctxsim.cli import rows
+from ctxsim.counting.tokenizers import DEFAULT, available, open_tokenizer
+from ctxsim.counting.tokenizers.agreement import compare
 from ctxsim.report.sheet import sheet
-from ctxsim.tokenizers import DEFAULT, available, open_tokenizer
-from ctxsim.tokenizers.agreement import compare
 
 
 @click.command("tokenizers")

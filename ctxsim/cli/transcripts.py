@@ -17,13 +17,13 @@ from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.rows import show
 from ctxsim.cli.terminal import safe
+from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.formats.atif.written import unwritable, written
-from ctxsim.redaction import Redaction
+from ctxsim.recorded.survey import Against, against_usage, check, per_format, sizes
 from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.files import replacing
-from ctxsim.studies.survey import Against, against_usage, check, per_format, sizes
-from ctxsim.tokenizers import DEFAULT, open_tokenizer
+from ctxsim.safety.redaction import Redaction
 from ctxsim.transcript import Transcript
 
 CHECKED = ("transcript", "format", "model", "calls", "with usage", "messages", "results", "tokens", "parent", "notes")
@@ -175,7 +175,7 @@ def stats_command(paths: tuple[str, ...], tokenizer: str, by: tuple[str, ...], f
 @click.option("--paths", "list_paths", is_flag=True, help="Print the paths alone, one a line.")
 def find_command(list_paths: bool) -> None:
     """List the sessions that agents keep on this machine, without reading them; `@found` as a path means all."""
-    from ctxsim.readers.places import PLACES, kept
+    from ctxsim.readers.agent_folders import PLACES, kept
 
     found = list(kept())
     if list_paths:

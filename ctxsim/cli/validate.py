@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ctxsim.answers.validation.validation import Compared, Score, compare, score
 from ctxsim.cli import options
 from ctxsim.cli import rows as rows_of
 from ctxsim.cli.loudness import note
@@ -19,8 +20,7 @@ from ctxsim.errors import InputError
 from ctxsim.report.recall import LEGEND, recall_lines
 from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.recall import Predicted
-from ctxsim.studies.recall import predict, read_questions
-from ctxsim.studies.validation import Compared, Score, compare, score
+from evidence.recall import predict, read_questions
 
 COLUMNS = (
     Column("format", "format", left=True), Column("model", "model", left=True), Column("calls", "calls"),

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
+from ctxsim.answers.bill.what_if import Otherwise, Saving, otherwise, savings
+from ctxsim.answers.bill.window import OUTPUT, RESULTS, Amount, Filled, Part, by_server, filled, pooled
 from ctxsim.cli import options, rows
 from ctxsim.cli.output import tell_fit, tell_written
 from ctxsim.cli.reading import Reading
-from ctxsim.provider.models import read_overrides
+from ctxsim.recorded.as_sent import HeadMode, as_sent
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.report.window_plots import plot_window
-from ctxsim.studies.as_sent import HeadMode, as_sent
-from ctxsim.studies.what_if import Otherwise, Saving, otherwise, savings
-from ctxsim.studies.window import OUTPUT, RESULTS, Amount, Filled, Part, by_server, filled, pooled
+from ctxsim.simulator.provider.models import read_overrides
 
 MOST_ROWS, MOST_TRANSCRIPTS = 12, 6
 """Of tables for people; programs get all."""

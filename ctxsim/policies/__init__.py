@@ -1,4 +1,6 @@
-"""Policies: one file per policy, found by looking into this folder; others by path or entry point."""
+"""Policies: one file each, found by looking into this folder and those of agents and frameworks; others by path or
+entry point.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from functools import lru_cache
 import msgspec
 
 from ctxsim import labels
+from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.errors import LabelError
-from ctxsim.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.plugins import Registry
-from ctxsim.policies.foreign import ABSTRACT, FORMS
+from ctxsim.policies.foreign import form, forms
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
 __all__ = [
@@ -43,7 +45,7 @@ class Spec(msgspec.Struct, frozen=True):
         return [labels.build("policy", cls, name, parameters) for cls, name, parameters in self.links]
 
 
-_registry: Registry[Policy] = Registry("policy", __name__, Policy, (Oracle, *ABSTRACT), FORMS)
+_registry: Registry[Policy] = Registry("policy", __name__, Policy, (Oracle,), forms, form)
 
 
 def registered_policies() -> dict[str, type[Policy]]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ctxsim.estimators.estimator import length
+from ctxsim.counting.estimators.estimator import length
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import Sizes, View

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 
 from ctxsim import labels
-from ctxsim.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
+from ctxsim.counting.estimators import DEFAULT, Estimator, Reported, estimator_label, open_estimator
 from ctxsim.transcript import Head, Item, Usage
 from ctxsim.view import View
 

@@ -8,7 +8,7 @@ from glob import glob
 from pathlib import Path
 
 from ctxsim.errors import InputError, NotATranscript
-from ctxsim.readers.places import kept
+from ctxsim.readers.agent_folders import kept
 from ctxsim.readers.reader import owner
 from ctxsim.readers.source import Source, archive_members, standard_input
 from ctxsim.readers.source.git import GIT, git_sources

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ctxsim.answers.advice.advice import usd
+from ctxsim.answers.advice.intervals import rank_ranges
+from ctxsim.answers.advice.pooled import Figures, Pooled, Share
 from ctxsim.errors import unknown
-from ctxsim.report.advice import usd
-from ctxsim.report.intervals import rank_ranges
 from ctxsim.report.losses import share
-from ctxsim.report.pooled import Figures, Pooled, Share
 from ctxsim.report.sheet import Cell, Column, Sheet
 from ctxsim.report.style import compact
 from ctxsim.results import Run

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas
 
-from ctxsim.report.advice import usd
+from ctxsim.answers.advice.advice import usd
 from ctxsim.report.figure import entitle, new_figure, save
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.picture import Picture

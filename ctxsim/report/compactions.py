@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from ctxsim.report.intervals import Interval, bootstrap_mean
+from ctxsim.answers.advice.intervals import Interval, bootstrap_mean
 from ctxsim.report.style import compact
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionRow
 

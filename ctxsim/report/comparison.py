@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from ctxsim.answers.advice.intervals import bootstrap_mean, refused
 from ctxsim.errors import CtxsimError, unknown
-from ctxsim.report.intervals import bootstrap_mean, refused
 from ctxsim.report.sheet import Cell, Column, Sheet
 from ctxsim.results import Run
 

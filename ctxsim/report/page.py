@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.report.advice import Advice, usd, verdict
+from ctxsim.answers.advice.advice import Advice, usd, verdict
+from ctxsim.answers.advice.pooled import Share
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.compactions import HEADER, LEGEND, agent_lines, compaction_cells
 from ctxsim.report.losses import basis, survival_by_age
 from ctxsim.report.page_parts import chosen_transcripts, packed
 from ctxsim.report.picture import Picture, picture
-from ctxsim.report.pooled import Share
 from ctxsim.report.sheet import Cell, text_of, value_of
 from ctxsim.report.style import COLORS, DARK_COLORS, compact
 from ctxsim.report.tradeoff import dominated, frontiers, joined, points

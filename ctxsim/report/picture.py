@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ctxsim.report.advice import Advice, advise
-from ctxsim.report.pooled import Pooled, figures_of
+from ctxsim.answers.advice.advice import Advice, advise
+from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
 from ctxsim.results.run import BOUND

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from ctxsim.report.intervals import bootstrap_mean
+from ctxsim.answers.advice.intervals import bootstrap_mean
 from ctxsim.results.recall import Confusion, Predicted, confusion
 
 LEGEND = (

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ctxsim.answers.advice.pooled import Share
+from ctxsim.answers.advice.settings import Grid, grids
 from ctxsim.report.figure import LETTERS_PER_INCH, entitle, new_figure, save
 from ctxsim.report.picture import Picture
-from ctxsim.report.pooled import Share
-from ctxsim.report.settings import Grid, grids
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, direct_labels, plain_axes, short_number
 from ctxsim.report.tradeoff_plots import draw_frontiers
 

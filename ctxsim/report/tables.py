@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ctxsim.report.advice import Advice, as_values, verdict
+from ctxsim.answers.advice.advice import Advice, as_values, verdict
+from ctxsim.answers.advice.pooled import Figures, Pooled, figures_of
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
-from ctxsim.report.pooled import Figures, Pooled, figures_of
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
 from ctxsim.report.sheet import (
     Cell,

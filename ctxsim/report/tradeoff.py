@@ -8,8 +8,8 @@ from typing import Literal
 import msgspec
 import pandas
 
-from ctxsim.report.pooled import Pooled, Share, is_nothing
-from ctxsim.report.settings import family, parameters
+from ctxsim.answers.advice.pooled import Pooled, Share, is_nothing
+from ctxsim.answers.advice.settings import family, parameters
 from ctxsim.results import Run
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ctxsim.answers.advice.settings import family
 from ctxsim.report.figure import entitle, new_figure, save
 from ctxsim.report.picture import Picture
-from ctxsim.report.settings import family
 from ctxsim.report.style import LIMIT_COLOR, Label, direct_labels, plain_axes, thinned
 from ctxsim.report.tradeoff import Point, by_family, dominated, frontiers, joined, points
 

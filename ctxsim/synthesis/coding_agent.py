@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 import msgspec
 
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.synthesis.fit import fit
 from ctxsim.synthesis.tool_output import TOOLS, function, output, path
 from ctxsim.synthesis.words import prose, sentence
-from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Call, Head, Item, Transcript
 
 OLD_FACTS = 0.3

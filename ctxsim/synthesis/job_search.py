@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.synthesis.fit import fit
 from ctxsim.synthesis.job_pages import Job, job_page, job_search_page, make_jobs
 from ctxsim.synthesis.mail import Mail, html_mail, make_mails, search_hits
 from ctxsim.synthesis.words import digits, hexadecimal, prose
-from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Call, Head, Item, Kind, Transcript
 
 TOOLS = (

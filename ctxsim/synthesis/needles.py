@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.synthesis.words import digits, hexadecimal, prose, sentence
-from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Call, Head, Item, Needle, Transcript
 
 KINDS = ("key-value", "json", "log", "prose")

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import InputError, unknown
 from ctxsim.synthesis import coding_agent, job_search, needles, rounds, turns
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript
 
 

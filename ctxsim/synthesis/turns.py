@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.synthesis.tool_output import TOOLS
 from ctxsim.synthesis.words import digits, hexadecimal, sentence
-from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Call, Head, Item, Kind, Media, Transcript
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=10_000_000)]

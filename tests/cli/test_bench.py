@@ -15,11 +15,11 @@ from command_line import Done, ctxsim
 from project import ROOT
 from samples import conversation
 
-from ctxsim.bench import bench
-from ctxsim.bench.task import Setting
 from ctxsim.readers import sources
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.results import read_run
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from bench_runs import command
 from command_line import process
 
-from ctxsim.bench.parts import FOLDER
+from ctxsim.runs.parts import FOLDER
 
 CHAT = [{"role": "system", "content": "s"}, {"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
 

@@ -9,11 +9,11 @@ import pytest
 from bench_runs import POLICIES
 from click.testing import CliRunner
 
-from ctxsim.bench import bench
-from ctxsim.bench.task import Setting
 from ctxsim.cli import cli, progress
-from ctxsim.measure import measured
 from ctxsim.results import InputInfo
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
+from ctxsim.simulator.measure import measured
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])

@@ -6,12 +6,12 @@ import json
 
 from samples import RESULT, conversation, run, turns
 
-from ctxsim.estimators import open_estimator
+from ctxsim.counting.estimators import open_estimator
 from ctxsim.policies import open_policy
 from ctxsim.policies.char_budget import cut
 from ctxsim.policies.json_aware import MARK, truncate
-from ctxsim.replay.tally import Sent
-from ctxsim.studies.claims import Evidence
+from ctxsim.simulator.replay.tally import Sent
+from evidence.claims import Evidence
 
 
 def texts(sent: Sent, kind: str = "tool_result") -> list[str]:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from samples import call_rows, conversation, run
 
-from ctxsim.bench.grid import expand
 from ctxsim.errors import LabelError, UnknownName
 from ctxsim.labels import chain
 from ctxsim.policies import old_names, open_policy, registered_policies
 from ctxsim.report.style import short
+from ctxsim.runs.grid import expand
 
 
 @pytest.mark.parametrize(

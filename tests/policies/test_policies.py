@@ -10,9 +10,9 @@ from samples import call_rows, conversation, run
 from ctxsim.policies.head_tail import head_tail, marker
 from ctxsim.policies.mask import PREFIX
 from ctxsim.policies.token_budget import MARKER
-from ctxsim.provider import RateLimit
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.replay.tally import Sent
+from ctxsim.simulator.provider import RateLimit
+from ctxsim.simulator.replay.tally import Sent
 from ctxsim.transcript import Media
 
 

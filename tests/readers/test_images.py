@@ -9,10 +9,10 @@ import corpus
 import pytest
 from PIL import Image
 
+from ctxsim.answers.validation.validation import compare
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
 from ctxsim.readers.assembly.images import image_size, image_tokens
-from ctxsim.studies.validation import compare
 
 
 def png(width: int, height: int) -> str:

@@ -10,7 +10,7 @@ from command_line import ctxsim
 
 from ctxsim.errors import InputError
 from ctxsim.readers import registered_formats, sources
-from ctxsim.readers.places import PLACES, kept
+from ctxsim.readers.agent_folders import PLACES, kept
 
 
 @pytest.fixture

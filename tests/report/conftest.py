@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pages import BROWSER
 
-from ctxsim.bench import bench
-from ctxsim.bench.task import Setting
 from ctxsim.report.page import write_page
 from ctxsim.results import read_run
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
 from ctxsim.synthesis import load_scenario
 
 

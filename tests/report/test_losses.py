@@ -6,16 +6,16 @@ import pandas
 import pytest
 from samples import ASK, TASK, chat
 
-from ctxsim.bench import bench
-from ctxsim.bench.task import Setting
+from ctxsim.answers.advice.advice import advise
+from ctxsim.answers.advice.intervals import rank_ranges, survival_interval
+from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.readers.formats.ctxsim_jsonl import lines
-from ctxsim.report.advice import advise
 from ctxsim.report.cells import policy_sheet
-from ctxsim.report.intervals import rank_ranges, survival_interval
 from ctxsim.report.losses import breakdown, needle_rows
-from ctxsim.report.pooled import Pooled
 from ctxsim.report.sheet import text_rows
 from ctxsim.results import Run, read_run
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
 from ctxsim.transcript import Transcript
 
 

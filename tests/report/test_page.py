@@ -11,18 +11,18 @@ import pytest
 from pages import in_browser, opened, parts, words_of
 from samples import ASK, TASK, chat
 
-from ctxsim.bench import bench
-from ctxsim.bench.task import Setting
+from ctxsim.answers.advice.advice import advise, verdict
+from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.errors import InputError
 from ctxsim.readers.formats.ctxsim_jsonl import lines
-from ctxsim.report.advice import advise, verdict
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.page import COLUMNS, page, write_page
-from ctxsim.report.pooled import Pooled
 from ctxsim.report.sheet import text_of
 from ctxsim.results import read_run
 from ctxsim.results.compactions import CompactionRow
 from ctxsim.results.table import write_table
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
 from ctxsim.synthesis import load_scenario
 from ctxsim.transcript import Transcript
 

@@ -14,14 +14,14 @@ import pytest
 from invented import write_logs
 from pages import in_browser, opened, parts, ready
 
-from ctxsim.bench import bench
-from ctxsim.bench.task import Setting
 from ctxsim.errors import InputError
 from ctxsim.report import page_parts
 from ctxsim.report.page import page, write_page
 from ctxsim.report.page_parts import chosen_transcripts, longest, packed
 from ctxsim.results import Run, read_run
 from ctxsim.results.run import TABLES
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
 
 
 @pytest.fixture(scope="module")

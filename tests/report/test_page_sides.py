@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pages import in_browser, opened, parts
 
-from ctxsim.bench import bench
-from ctxsim.bench.task import Setting
 from ctxsim.report import page_parts
 from ctxsim.report.page import write_page
 from ctxsim.results import read_run
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
 from ctxsim.synthesis import load_scenario
 
 pytestmark = [pytest.mark.slow, in_browser]

@@ -13,14 +13,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from project import ROOT
 
-from ctxsim.bench import bench
-from ctxsim.bench.task import Setting
+from ctxsim.answers.advice.advice import usd
 from ctxsim.report import accuracy_plots, calibration_plots, charts, figure, plots
-from ctxsim.report.advice import usd
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
 from ctxsim.report.tradeoff import frontiers
 from ctxsim.results import Run, read_run
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 from command_line import ctxsim
 from invented import write_logs
 
+from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
-from ctxsim.report.pooled import Pooled
 from ctxsim.report.tradeoff import points
 from ctxsim.results import read_run
 

@@ -10,14 +10,14 @@ import pytest
 from invented import write_logs
 from matplotlib.text import Text
 
-from ctxsim.bench import bench
-from ctxsim.bench.grid import expand
-from ctxsim.bench.task import Setting
+from ctxsim.answers.advice.settings import family, grids, in_order, parameters
 from ctxsim.report.charts import plot_all
 from ctxsim.report.picture import Picture, picture
-from ctxsim.report.settings import family, grids, in_order, parameters
 from ctxsim.report.sweep_plots import fronts_figure, fronts_of, heat_map_figure, heat_maps_of, sweeps
 from ctxsim.results import read_run
+from ctxsim.runs import bench
+from ctxsim.runs.grid import expand
+from ctxsim.runs.task import Setting
 
 BOUNDS = ("keep-all", "drop-all")
 FRONT = expand("max-result-chars:chars=100..700@4")

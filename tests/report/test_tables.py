@@ -14,10 +14,10 @@ from made_runs import made_run
 from project import ROOT
 from rich.console import Console
 
+from ctxsim.answers.advice.advice import advise
+from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.errors import UnknownName
-from ctxsim.report.advice import advise
 from ctxsim.report.cells import EVERY, chosen_columns, every_column, glossary, policy_sheet
-from ctxsim.report.pooled import Pooled, figures_of
 from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, blocks, fitting, sheet, text_of, text_rows
 from ctxsim.report.tables import SORTS, bench_sheet, formatted, print_sheet, sorted_labels, sweep_sheet
 from ctxsim.results import Run, read_run

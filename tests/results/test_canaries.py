@@ -14,12 +14,12 @@ import pytest
 from mutants import Seed, seeds, write
 from pages import words_of
 
-from ctxsim.bench import bench
-from ctxsim.bench.parts import FOLDER
-from ctxsim.bench.task import Setting
 from ctxsim.report.page import write_page
 from ctxsim.report.plots import plot_run
 from ctxsim.results import read_run
+from ctxsim.runs import bench
+from ctxsim.runs.parts import FOLDER
+from ctxsim.runs.task import Setting
 
 CANARY = "yellowcanary"
 FOUND = Path(__file__).parents[1] / "found"

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from bench_runs import command, content
 
-from ctxsim.bench import bench
-from ctxsim.bench.task import Setting
 from ctxsim.errors import InputError
 from ctxsim.results.folder import LOCK, MARKER, WORK, RunFolder
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
 
 SETTING = Setting("a", "a", ("keep-all",))
 

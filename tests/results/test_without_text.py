@@ -9,11 +9,11 @@ import pandas
 from pages import words_of
 from samples import ASK, chat
 
-from ctxsim.bench import bench
-from ctxsim.bench.task import Setting
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.report.page import write_page
 from ctxsim.results import read_run
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
 
 
 def test_without_text_no_word_of_a_transcript_is_in_the_results(tmp_path: Path) -> None:

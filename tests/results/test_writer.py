@@ -9,8 +9,6 @@ import pytest
 from bench_runs import POLICIES, content
 from samples import conversation
 
-from ctxsim.bench import bench
-from ctxsim.bench.task import Setting
 from ctxsim.cli.losses import BY
 from ctxsim.errors import CtxsimError
 from ctxsim.readers.formats.ctxsim_jsonl import lines
@@ -20,6 +18,8 @@ from ctxsim.report.page import page_data
 from ctxsim.report.tables import policy_rows
 from ctxsim.results import read_run
 from ctxsim.results.writer import _Parquet
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
 
 
 def test_a_run_in_many_files_reads_like_one(logs: Path, undisturbed: Path, tmp_path: Path,

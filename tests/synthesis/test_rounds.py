@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from command_line import ctxsim
 
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
-from ctxsim.provider import Provider
-from ctxsim.references import Needles
-from ctxsim.references.canonical import canonical
-from ctxsim.replay import replay
 from ctxsim.report.charts import plot_all
 from ctxsim.report.picture import picture
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
 from ctxsim.results import read_run
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.references import Needles
+from ctxsim.simulator.references.canonical import canonical
+from ctxsim.simulator.replay import replay
 from ctxsim.synthesis.rounds import KINDS, PARTS, generate
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript, problems
 
 

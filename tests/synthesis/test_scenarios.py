@@ -8,16 +8,16 @@ import msgspec
 import pytest
 from samples import summarized
 
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import InputError, UnknownName
 from ctxsim.policies import open_policy
-from ctxsim.provider import Provider
-from ctxsim.provider.resolve import resolve
-from ctxsim.replay import replay
-from ctxsim.replay.tally import Sent
 from ctxsim.results.columns import SummaryRow
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.simulator.replay import replay
+from ctxsim.simulator.replay.tally import Sent
 from ctxsim.synthesis import Scenario, load_scenario, scenario_names, synthesize
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript, problems
 
 

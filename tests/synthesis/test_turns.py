@@ -6,9 +6,9 @@ import random
 
 import pytest
 
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.synthesis import turns
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
 from ctxsim.transcript import Transcript, problems
 
 

@@ -1,37 +1,44 @@
 """Other people's code as a policy: a function over messages, a process, a framework's class.
 
-One core turns a view into messages and back (`mapping`); what differs is only who is asked.
+One core turns a view into messages and back (`mapping`); what differs is only who is asked. What each of them needs is
+imported when a label asks for it.
 """
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from functools import partial
+from typing import Any
 
-from ctxsim.plugins import Form
-from ctxsim.policies.foreign import adapters, framework, messages, pipe
-from ctxsim.policies.foreign.shortener import Shortener
+from ctxsim.plugins import FOLDERS, Form, folders
 from ctxsim.policies.policy import Policy
 
-ABSTRACT: tuple[type[Policy], ...] = (Shortener, pipe.Pipe)
-"""Classes that labels name only together with the code that they stand for."""
+OWN = ("messages", "pipe")
+"""Prefixes of a user's own code; the others are frameworks'."""
 
-_FRAMEWORKS: list[framework.Framework] = [
-    importlib.import_module(f"{adapters.__name__}.{module.name}").FRAMEWORK
-    for module in pkgutil.iter_modules(adapters.__path__)
-]
 
-FORMS: dict[str, Form[Policy]] = {
-    messages.NAME: messages.opened,
-    pipe.NAME: pipe.opened,
-    **{one.prefix: partial(framework.opened, one) for one in _FRAMEWORKS},
-}
-"""What opens a label, by its prefix."""
+def forms() -> list[str]:
+    """Return the prefixes that something else than parameters follows."""
+    return [*OWN, *(name for name, (_, place) in folders(FOLDERS[1]).items() if (place / "adapter.py").exists())]
 
-ABOUT: dict[str, str] = {
-    messages.PATTERN: messages.ABOUT,
-    pipe.PATTERN: pipe.ABOUT,
-    **{f"{one.prefix}:CLASS:key=value": f"A class of {one.install}, by its own parameters." for one in _FRAMEWORKS},
-}
-"""What each form of label is, by its pattern."""
+
+def form(prefix: str) -> Form[Policy]:
+    """Return what opens labels of one of these prefixes."""
+    if prefix in OWN:
+        opened: Form[Policy] = importlib.import_module(f"{__name__}.{prefix}").opened
+        return opened
+    return partial(importlib.import_module(f"{__name__}.framework").opened, _framework(prefix))
+
+
+def about() -> dict[str, str]:
+    """Return what each form of label is, by its pattern."""
+    own = [importlib.import_module(f"{__name__}.{prefix}") for prefix in OWN]
+    frameworks = [_framework(prefix) for prefix in forms() if prefix not in OWN]
+    return {one.PATTERN: one.ABOUT for one in own} | {
+        f"{one.prefix}:CLASS:key=value": f"A class of {one.install}, by its own parameters." for one in frameworks
+    }
+
+
+def _framework(prefix: str) -> Any:
+    package, _ = folders(FOLDERS[1])[prefix]
+    return importlib.import_module(f"{package}.adapter").FRAMEWORK

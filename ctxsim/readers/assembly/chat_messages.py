@@ -1,4 +1,4 @@
-"""Messages of the chat-completions API, the form in which most frameworks and benchmarks pass messages on.
+"""Messages of the chat-completions API, the form in which most frameworks and evidence pass messages on.
 
 Documentation: https://platform.openai.com/docs/api-reference/chat
 """

@@ -26,7 +26,7 @@ NAME = "openai-chat"
 TITLE = "OpenAI chat-completions messages"
 DOCS = "https://platform.openai.com/docs/api-reference/chat"
 VERSIONS = "any: `tool_calls`, the older `function_call`, `reasoning_content`"
-READS = "A list, an object with `messages` (and `tools`), JSONL of either; used by most frameworks and benchmarks."
+READS = "A list, an object with `messages` (and `tools`), JSONL of either; used by most frameworks and evidence."
 NOT_READ = "Log probabilities, audio bytes, refusals apart from their text."
 
 

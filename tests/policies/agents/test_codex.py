@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from by_hand import SUMMARY, Driven
 
-from ctxsim.policies.agents.codex import middle_truncated
+from ctxsim.policies.agents.codex.policy import middle_truncated
 
 
 def test_a_long_output_loses_its_middle_by_bytes() -> None:

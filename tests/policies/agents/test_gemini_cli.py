@@ -5,7 +5,7 @@ from __future__ import annotations
 from by_hand import SUMMARY, Driven
 
 from ctxsim.policies import Stop, open_policy
-from ctxsim.policies.agents.gemini_cli import ACKNOWLEDGED, MASKED
+from ctxsim.policies.agents.gemini_cli.policy import ACKNOWLEDGED, MASKED
 from ctxsim.transcript import Item
 
 

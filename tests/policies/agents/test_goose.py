@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from by_hand import SUMMARY, Driven
 
-from ctxsim.policies.agents.goose import GO_ON
+from ctxsim.policies.agents.goose.policy import GO_ON
 
 
 def test_it_looks_only_when_the_user_speaks() -> None:

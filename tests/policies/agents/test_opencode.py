@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from by_hand import SUMMARY, Driven
 
-from ctxsim.policies.agents.idle import CLEARED
-from ctxsim.policies.agents.opencode import GO_ON
+from ctxsim.policies.agents.opencode.policy import GO_ON
+from ctxsim.policies.agents.shared.idle import CLEARED
 
 # 1,000 less 200 of output: 800 usable, of which a quarter, 200 tokens, may stay.
 SMALL = "opencode:output=200"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from by_hand import SUMMARY, Driven
 
-from ctxsim.policies.agents.openhands import events
+from ctxsim.policies.agents.openhands.policy import events
 
 
 def test_a_call_with_its_text_is_one_event() -> None:

@@ -14,10 +14,10 @@ import pytest
 from by_hand import SUMMARY
 from corpus import FOLDER
 
-from benchmarks.agents import equality
 from ctxsim.policies import Surroundings, open_policy
-from ctxsim.replay.moments import Moments
+from ctxsim.simulator.replay.moments import Moments
 from ctxsim.transcript import Head, Item
+from evidence.agents import equality
 
 OBSERVED = FOLDER.parent / "observed"
 real = pytest.mark.skipif(not OBSERVED.is_dir(), reason="no recordings of driven agents here")

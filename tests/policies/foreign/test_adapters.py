@@ -13,14 +13,14 @@ from typing import Any
 import corpus
 import pytest
 
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.policies.foreign.conversation import Conversation
-from ctxsim.provider import Provider
-from ctxsim.provider.summaries import EMPTY
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.replay import replay
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.summaries import EMPTY
+from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript
 
 OBSERVED = Path(os.environ.get("CTXSIM_OBSERVED") or corpus.FOLDER.parent / "observed") / "frameworks"

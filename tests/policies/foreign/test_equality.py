@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from project import ROOT
 from strategies import transcripts
 
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
-from ctxsim.provider import Provider
-from ctxsim.replay import replay
-from ctxsim.replay.contract import violations
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import replay
+from ctxsim.simulator.replay.contract import violations
 from ctxsim.transcript import Transcript
 
 EXAMPLES = ROOT / "docs" / "examples"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -12,18 +11,18 @@ import pytest
 from samples import RESULT, conversation
 
 from ctxsim import labels
+from ctxsim.counting.estimators import open_estimator
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import ContractError, LabelError, UnknownName
-from ctxsim.estimators import open_estimator
 from ctxsim.policies import Policy, Spec, open_policy, registered_policies
-from ctxsim.policies.foreign import FORMS, framework
+from ctxsim.policies.foreign import forms, framework
 from ctxsim.policies.foreign.conversation import Message
 from ctxsim.policies.foreign.framework import MOST_SUMMARIES, Call, Framework, Scribe, literal
 from ctxsim.policies.foreign.shortener import Session
-from ctxsim.provider import Provider
-from ctxsim.replay import replay
-from ctxsim.replay.tally import Sent
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import replay
+from ctxsim.simulator.replay.tally import Sent
 
 
 class Reducer:
@@ -131,14 +130,13 @@ def test_who_asks_again_and_again_is_stopped() -> None:
 
 
 def test_no_framework_is_loaded_unless_a_label_asks_for_it() -> None:
-    assert {"langchain", "langmem", "autogen", "agent-framework", "pydantic-ai", "strands"} <= FORMS.keys()
+    assert {"langchain", "langmem", "autogen", "agent-framework", "pydantic-ai", "strands"} <= set(forms())
     # langmem is a policy by name too: what is only parameters means that.
-    assert {name for name in registered_policies() if name in FORMS} == {"langmem"}
-    assert all(isinstance(FORMS[name], partial) for name in FORMS if name not in ("messages", "pipe"))
+    assert {name for name in registered_policies() if name in forms()} == {"langmem"}
 
 
 def test_a_policy_that_is_called_like_a_framework_opens_by_its_parameters() -> None:
-    for name in [name for name in registered_policies() if name in FORMS]:
+    for name in [name for name in registered_policies() if name in forms()]:
         for label in (name, f"{name}:estimator=chars:ratio=4"):
             ((cls, opened, _),) = open_policy(label).links
             assert (cls, opened) == (registered_policies()[name], name)

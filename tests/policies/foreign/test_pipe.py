@@ -16,13 +16,13 @@ from command_line import ctxsim
 from project import ROOT
 from samples import ASK, TASK, chat, conversation, run
 
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import ContractError, CtxsimError, LabelError
 from ctxsim.policies import open_policy
 from ctxsim.policies.foreign import process
-from ctxsim.provider import Provider
-from ctxsim.replay import replay
-from ctxsim.tokenizers import open_tokenizer
-from ctxsim.tokenizers.counter import Counter
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import replay
 
 TALK = chat(
     TASK, ASK, ("tool_result", "one"), ASK, ("tool_result", "two"), ASK, ("tool_result", "three"), ("assistant", ".")

@@ -15,9 +15,9 @@ import pytest
 from project import ROOT
 from upstream import by_conversation, difference, in_a_row, plain, read_lines, row, sent, transcript_of
 
-from ctxsim.estimators import open_estimator
+from ctxsim.counting.estimators import open_estimator
 from ctxsim.policies import registered_policies
-from ctxsim.policies.frameworks.messages import messages
+from ctxsim.policies.frameworks.shared.messages import messages
 from ctxsim.transcript import Call, Transcript, Usage
 from ctxsim.view import View
 

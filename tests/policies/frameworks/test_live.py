@@ -10,7 +10,7 @@ from drive_upstream import DRIVERS, invented
 from project import TESTS
 from upstream import Row, difference, read_lines, row, sent, transcript_of
 
-from ctxsim.policies.frameworks.messages import messages
+from ctxsim.policies.frameworks.shared.messages import messages
 
 RECORDED = TESTS / "policies" / "frameworks" / "sent"
 CONVERSATION = invented()

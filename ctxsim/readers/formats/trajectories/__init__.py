@@ -29,12 +29,7 @@ import msgspec
 
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.assembly import Assembly
-from ctxsim.readers.formats.trajectories.messages import (
-    add_messages,
-    looks_like_messages,
-    plain_chat,
-    without_nulls,
-)
+from ctxsim.readers.formats.trajectories.messages import add_messages, looks_like_messages, plain_chat, without_nulls
 from ctxsim.readers.formats.trajectories.rows import COLUMNS, Row, json_rows, table_rows
 from ctxsim.readers.source import Sample, Source, compact_json
 from ctxsim.readers.source.parquet import ROWS_AT_ONCE

@@ -1,0 +1,1 @@
+"""Advice: which policy to take, what it saves and loses, and how sure that is."""

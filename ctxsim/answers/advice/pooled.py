@@ -1,0 +1,249 @@
+"""The figures of a run, each policy over all its transcripts: what every table, chart, page and advice agrees on.
+
+Amounts are pooled: the sum over all transcripts, as a share of keep-all's sum. `kept` is survival, the mean over the
+transcripts that have aged needs. Intervals are by bootstrap over root sessions, the same draws for every policy.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ctxsim.answers.advice.intervals import MANY_SESSIONS, RESAMPLES, ratio_error, refused, resampled
+from ctxsim.results import Run
+
+Array = npt.NDArray[np.float64]
+
+MEASURES = (
+    "tokens", "tokens_all", "peak", "peak_all", "usd", "usd_all", "usd_least", "kept", "kept_low", "kept_high",
+    "having", "refused", "calls",
+)  # fmt: skip
+"""What is summed by session. `_all` is what keep-all sends or pays, `having` counts transcripts with aged needs."""
+
+NOTHING = "keep-all"
+"""The policy that never edits: what others are beside."""
+
+_AT = {name: number for number, name in enumerate(MEASURES)}
+
+SHARES = {"usd": "usd_all", "tokens": "tokens_all", "peak": "peak_all", "kept": "having"}
+"""Each share and what it is a share of."""
+
+
+def is_nothing(label: str) -> bool:
+    """Return whether a label is that of doing nothing, under whichever estimator."""
+    return label.partition(":")[0] == NOTHING
+
+
+class Share(msgspec.Struct, frozen=True):
+    """A share with its 95 % interval; no interval for fewer than two sessions: one says nothing about others."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """One policy over all transcripts. None is not known.
+
+    `usd` is the bill of the transcripts with known prices, `tokens` the input of all; their shares are of keep-all's.
+    `peak` is the largest request of all; `peak_mean` the mean of the transcripts' largest, which the share is of.
+    `kept_low` and `kept_high`: survival if summaries kept nothing, and if they kept what later calls use.
+    `usd_least`: the least that anybody could have paid who keeps as much, by any means.
+    """
+
+    policy: str
+    bound: bool
+    transcripts: int
+    priced: int
+    sessions: int
+    calls: int
+    usd: float | None
+    usd_share: Share | None
+    usd_least: float | None
+    tokens: int
+    tokens_share: Share
+    peak: int
+    peak_mean: int
+    peak_share: Share | None
+    kept: Share | None
+    kept_low: float | None
+    kept_high: float | None
+    refused: int
+    failing: int
+
+    def share(self, of: str) -> Share | None:
+        """Return one of SHARES."""
+        found: Share | None = self.kept if of == "kept" else getattr(self, f"{of}_share")
+        return found
+
+
+class Pooled:
+    """Every policy's figures. Sums are kept by session, so that differences between policies have intervals too."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.labels = run.labels
+        first = run.of(self.labels[0])
+        self.transcripts = len(first)
+        self._session: npt.NDArray[np.int64] = np.unique(first.root.to_numpy(), return_inverse=True)[1]
+        self.sessions = int(self._session.max()) + 1
+        priced = first.cost_usd.notna() & first.cost_vs_keep_all.notna()
+        self.priced = int(priced.sum())
+        self._priced = priced.to_numpy()
+        self.sums: dict[str, Array] = {}
+        self._tops: dict[str, tuple[int, int]] = {}
+        self.nothing = next(filter(is_nothing, self.labels), None)
+        """keep-all's label, which may name an estimator; None if it didn't run."""
+        keep_all = run.of(self.nothing) if self.nothing else None
+        bill = keep_all.cost_usd.to_numpy() if keep_all is not None else None
+        peaks = keep_all.tokens_peak.to_numpy() if keep_all is not None else None
+        for label in self.labels:
+            part = run.of(label)
+            # Who ended early is beside keep-all's bill of its own calls.
+            self.sums[label] = self._sums(part, None if label in run.ended_early else bill, peaks)
+            self._tops[label] = int(part.tokens_peak.max()), int(part.first_failure.notna().sum())
+        self.unknown_peaks = peaks is None
+
+    def _sums(self, part: Any, bill: Any, peaks: Any) -> Array:
+        """The sums of MEASURES by session, of one policy's summary rows."""
+        if bill is None:
+            # The rows know each transcript's ratio to keep-all.
+            bill = (part.cost_usd / part.cost_vs_keep_all).to_numpy()
+        having = part.survival.notna().to_numpy()
+        usd = part.cost_usd.to_numpy()
+        columns = {
+            "tokens": part.tokens_sum,
+            "tokens_all": part.tokens_full_sum,
+            "peak": part.tokens_peak,
+            "peak_all": part.tokens_peak if peaks is None else peaks,
+            "usd": np.where(self._priced, usd, 0.0),
+            "usd_all": np.where(self._priced, bill, 0.0),
+            "usd_least": np.where(self._priced, part.cost_frontier_usd.fillna(0.0), 0.0),
+            "kept": part.survival.fillna(0.0),
+            "kept_low": part.survival_low.fillna(part.survival).fillna(0.0),
+            "kept_high": part.survival_high.fillna(part.survival).fillna(0.0),
+            "having": having,
+            "refused": refused(part),
+            "calls": part.calls,
+        }
+        return np.stack(
+            [
+                np.bincount(self._session, np.asarray(columns[name], dtype=float), minlength=self.sessions)
+                for name in MEASURES
+            ],
+            axis=1,
+        )
+
+    def total(self, label: str, measure: str) -> float:
+        """Return a policy's sum over all transcripts."""
+        return float(self.sums[label][:, _AT[measure]].sum())
+
+    def value(self, label: str, share: str, without: int | None = None) -> float | None:
+        """Return one of SHARES, of all sessions or without one; None where it isn't known."""
+        totals = self.sums[label].sum(axis=0)
+        if without is not None:
+            totals = totals - self.sums[label][without]
+        of = totals[_AT[SHARES[share]]]
+        if of > 0:
+            return float(totals[_AT[share]] / of)
+        # Transcripts of no tokens at all save nothing.
+        return 1.0 if share in ("tokens", "peak") else None
+
+    def refusals(self, label: str, without: int | None = None) -> float:
+        """Return the share of calls that were refused."""
+        sums = self.sums[label] if without is None else np.delete(self.sums[label], without, axis=0)
+        calls = sums[:, _AT["calls"]].sum()
+        return float(sums[:, _AT["refused"]].sum() / calls) if calls else 0.0
+
+    @cached_property
+    def _drawn(self) -> Array:
+        """How often each session is drawn in each resample."""
+        return np.concatenate([one.astype(float) for one in resampled(self.sessions, RESAMPLES)])
+
+    def _shares(self, label: str, share: str) -> Array:
+        """A share in every resample; those that drew nothing to divide by are left out by being no number."""
+        drawn = self._drawn @ self.sums[label][:, [_AT[share], _AT[SHARES[share]]]]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: Array = drawn[:, 0] / drawn[:, 1]
+        return found
+
+    def interval(self, label: str, share: str, other: str | None = None) -> tuple[float, float] | None:
+        """Return the 95 % interval of a share, or of its difference to another policy's; None for one session."""
+        if self.sessions < 2 or self.value(label, share) is None:
+            return None
+        if self.sessions > MANY_SESSIONS:
+            return self._normal(label, share, other)
+        found = self._shares(label, share)
+        if other is not None:
+            found = found - self._shares(other, share)
+        found = found[np.isfinite(found)]
+        low, high = np.percentile(found, [2.5, 97.5]) if len(found) else (np.nan, np.nan)
+        return (float(low), float(high)) if len(found) else None
+
+    def _normal(self, label: str, share: str, other: str | None) -> tuple[float, float]:
+        """Of many sessions the interval is normal, and nothing is resampled."""
+        of = self.sums[label][:, _AT[SHARES[share]]]
+        sums = self.sums[label][:, [_AT[share]]]
+        if other is not None:
+            sums = sums - self.sums[other][:, [_AT[share]]]
+        middle = float(sums.sum() / of.sum())
+        reach = NormalDist().inv_cdf(0.975) * float(ratio_error(sums, of)[0])
+        return middle - reach, middle + reach
+
+    def share(self, label: str, share: str) -> Share | None:
+        """Return one of SHARES with its interval; None where it isn't known."""
+        value = self.value(label, share)
+        if value is None:
+            return None
+        return Share(value, *(self.interval(label, share) or (None, None)))
+
+    def figures(self, label: str) -> Figures:
+        """Return what is known of one policy."""
+        peak, failing = self._tops[label]
+        tokens = self.share(label, "tokens")
+        assert tokens is not None
+        having = self.total(label, "having")
+        bracket = [self.total(label, name) / having if having else None for name in ("kept_low", "kept_high")]
+        summarised = bracket[0] != bracket[1]
+        return Figures(
+            policy=label,
+            bound=label in self.run.info.bounds,
+            transcripts=self.transcripts,
+            priced=self.priced,
+            sessions=self.sessions,
+            calls=int(self.total(label, "calls")),
+            usd=self.total(label, "usd") if self.priced else None,
+            usd_share=self.share(label, "usd") if self.priced else None,
+            usd_least=self.total(label, "usd_least") if self.priced else None,
+            tokens=int(self.total(label, "tokens")),
+            tokens_share=tokens,
+            peak=peak,
+            peak_mean=round(self.total(label, "peak") / self.transcripts),
+            peak_share=None if self.unknown_peaks else self.share(label, "peak"),
+            kept=self.share(label, "kept"),
+            kept_low=bracket[0] if summarised else None,
+            kept_high=bracket[1] if summarised else None,
+            refused=int(self.total(label, "refused")),
+            failing=failing,
+        )
+
+    @cached_property
+    def all(self) -> dict[str, Figures]:
+        """Every policy's figures, in the order of the run."""
+        return {label: self.figures(label) for label in self.labels}
+
+    @property
+    def by_dollars(self) -> bool:
+        """Whether prices are known for most transcripts: then amounts are dollars, else tokens."""
+        return self.priced * 2 >= self.transcripts
+
+
+@lru_cache(maxsize=1)
+def figures_of(run: Run) -> Pooled:
+    """Return a run's figures; those of the run asked for last are kept, for its pictures, its table and the advice."""
+    return Pooled(run)

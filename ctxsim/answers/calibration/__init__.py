@@ -1,0 +1,1 @@
+"""Calibration: characters per token of one's own texts."""

@@ -1,0 +1,253 @@
+"""Fitting chars-per-token ratios and class weights to one's own transcripts, with how far to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ctxsim.answers.calibration.ratios import ratio_of
+from ctxsim.answers.calibration.risk import Unsafe, divisor_at_risk, unsafe, votes
+from ctxsim.counting.estimators.calibrated import VERSION, Calibration, Heads, Ratio
+from ctxsim.counting.estimators.classes import FEATURES
+from ctxsim.errors import CtxsimError
+from ctxsim.recorded.heads import (
+    RESAMPLES,
+    Measure,
+    Series,
+    chars_per_token,
+    head,
+    holds_its_texts,
+    slope,
+    slope_interval,
+    unseen_errors,
+)
+from ctxsim.recorded.least_squares import non_negative
+from ctxsim.recorded.sample import Prompt, Sample, Text
+from ctxsim.simulator.measure.totals import nearest_rank
+
+FOLDS = 5
+
+Array = npt.NDArray[np.float64]
+
+
+def class_weights(texts: Sequence[Text]) -> Array:
+    """Return the non-negative weight of each class that fits tokens best.
+
+    Each text counts by the square root of its tokens, so that neither the many small nor the few large ones decide.
+    """
+    matrix = np.array([text.features for text in texts], dtype=float)
+    target = np.array([text.tokens for text in texts], dtype=float)
+    scale = 1 / np.sqrt(np.maximum(target, 1))
+    return non_negative(matrix * scale[:, None], target * scale)
+
+
+def recorded_prompts(found: Iterable[Series], per_char: float) -> list[Prompt]:
+    """Return what was recorded beyond each series' fitted head: what characters have to stand for."""
+    return [
+        Prompt(series.transcript, chars, recorded - hidden, features)
+        for series in found
+        for hidden in [head(series, per_char)]
+        for chars, recorded, features in zip(series.chars, series.recorded, series.features, strict=True)
+    ]
+
+
+class Held(msgspec.Struct, frozen=True):
+    """Errors on transcripts that the fit never saw: mean absolute relative errors of requests, and how often the
+    divisor under-estimates one near the window, as counted and as recorded.
+    """
+
+    chars4: float
+    ratio: float
+    classes: float
+    counted: Unsafe | None
+    recorded: Unsafe | None
+
+
+def cross_validate(sample: Sample, risk: float | None, against_usage: bool) -> Held | None:
+    """Return held-out errors, folds by transcript; None with fewer than 5 transcripts.
+
+    Against usage a request is told from the first one of its series, as an agent would.
+    """
+    if sample.transcripts < FOLDS:
+        return None
+    errors: tuple[list[float], ...] = ([], [], [])
+    counted: list[tuple[int, bool]] = []
+    recorded: list[tuple[int, bool]] = []
+    for fold in range(FOLDS):
+        training, held = _parted(sample, fold)
+        if not training.texts or not (training.series if against_usage else training.prompts):
+            continue
+        per_char, per_class = _fitted(training, against_usage)
+        for values, found in zip(errors, _errors(held, (1 / 4, per_char, per_class), against_usage), strict=True):
+            values += found
+        divisor = _divisor(training, risk, against_usage)
+        counted += votes(held.prompts, divisor)
+        if training.series:
+            # The head is what an agent knows of its own session; the constant is what others' sessions say.
+            recorded += votes(recorded_prompts(held.series, slope(training.series)), divisor)
+    if not errors[0]:
+        return None
+    chars4, ratio, classes = (round(float(np.mean(values)), 4) for values in errors)
+    return Held(chars4, ratio, classes, unsafe(counted), unsafe(recorded))
+
+
+def _parted(sample: Sample, fold: int) -> tuple[Sample, Sample]:
+    """Training and held-out transcripts."""
+
+    def part(held: bool) -> Sample:
+        return Sample(
+            [one for one in sample.texts if (one.transcript % FOLDS == fold) is held],
+            [one for one in sample.prompts if (one.transcript % FOLDS == fold) is held],
+            [one for one in sample.series if (one.transcript % FOLDS == fold) is held],
+            sample.transcripts,
+        )
+
+    return part(False), part(True)
+
+
+def _by_class(weights: Array) -> Measure:
+    return lambda series: np.asarray(np.array(series.features, dtype=float) @ weights)
+
+
+def _fitted(sample: Sample, against_usage: bool) -> tuple[float, Array]:
+    """Tokens per character, and the class weights, scaled to what they are to meet."""
+    weights = class_weights(sample.texts)
+    if against_usage:
+        return slope(sample.series), weights * slope(sample.series, _by_class(weights))
+    tokens = sum(one.tokens for one in sample.prompts)
+    predicted = sum(float(weights @ np.array(one.features)) for one in sample.prompts)
+    chars = sum(one.chars for one in sample.prompts)
+    return (tokens / chars if chars else 0.0), weights * (tokens / predicted if predicted else 1.0)
+
+
+def _errors(held: Sample, fits: tuple[float, float, Array], against_usage: bool) -> tuple[list[float], ...]:
+    """Absolute relative errors of each fit on requests it never saw."""
+    quarter, per_char, weights = fits
+    if against_usage:
+        told = [(unseen_errors(one, quarter), unseen_errors(one, per_char), unseen_errors(one, 1.0, _by_class(weights)))
+                for one in held.series]  # fmt: skip
+        return tuple([float(abs(error)) for series in told for error in series[n]] for n in range(3))
+    found = [one for one in held.prompts if one.tokens > 0]
+    return (
+        [abs(one.chars * quarter / one.tokens - 1) for one in found],
+        [abs(one.chars * per_char / one.tokens - 1) for one in found],
+        [abs(float(weights @ np.array(one.features)) / one.tokens - 1) for one in found],
+    )
+
+
+def _divisor(sample: Sample, risk: float | None, against_usage: bool) -> float:
+    per_char, _ = _fitted(sample, against_usage)
+    if risk is None:
+        return chars_per_token(per_char)
+    return divisor_at_risk(recorded_prompts(sample.series, per_char) if against_usage else sample.prompts, risk)
+
+
+def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, against_usage: bool) -> Calibration:
+    """Return the calibration of a sample. Raises CtxsimError if there is nothing to fit to.
+
+    Logs whose growth can't be that of their texts are left out of all that is about recorded usage.
+    """
+    whole = [series for series in sample.series if holds_its_texts(series)]
+    left_out = len(sample.series) - len(whole)
+    sample = msgspec.structs.replace(sample, series=whole)
+    if not sample.texts or not (whole if against_usage else sample.prompts):
+        raise CtxsimError(
+            "nothing to calibrate with: no transcript has a call" + (" with usage that grows" if against_usage else "")
+        )
+    counted = ratio_of([(one.transcript, one.chars, one.tokens) for one in sample.texts])
+    overall = recorded_ratio(whole) if against_usage else counted
+    held = cross_validate(sample, risk, against_usage)
+    divisor = _divisor(sample, risk, against_usage) if risk is not None else overall.chars_per_token
+    _, weights = _fitted(sample, against_usage)
+    if not against_usage:
+        weights = class_weights(sample.texts)
+    return Calibration(
+        version=VERSION,
+        tokenizer="recorded usage" if against_usage else tokenizer,
+        overall=overall,
+        divisor=divisor,
+        risk=risk,
+        by=by,
+        groups=_groups(sample, by, overall.chars_per_token / counted.chars_per_token, against_usage),
+        class_weights={name: round(float(weight), 5) for name, weight in zip(FEATURES, weights, strict=True)},
+        errors=_told(held, against_usage),
+        provenance={
+            "transcripts": sample.transcripts,
+            "texts": len(sample.texts),
+            "requests": len(sample.prompts),
+            "recorded requests": sum(len(series.chars) for series in whole),
+            "resamples": RESAMPLES,
+            "folds": FOLDS,
+        },
+        heads=heads(whole, 1 / overall.chars_per_token, left_out) if against_usage else None,
+        holds_for="requests as recorded, with the head fitted to each series of calls"
+        if against_usage
+        else f"texts as {tokenizer} counts them",
+    )
+
+
+def recorded_ratio(found: Sequence[Series]) -> Ratio:
+    """Return characters per recorded token, the heads taken off, with an interval over transcripts."""
+    per_char, interval = slope(found), slope_interval(found)
+    beyond = recorded_prompts(found, per_char)
+    return Ratio(
+        chars_per_token=round(chars_per_token(per_char), 4),
+        low=round(chars_per_token(interval[1]), 4) if interval else None,
+        high=round(chars_per_token(interval[0]), 4) if interval else None,
+        texts=len(beyond),
+        transcripts=len({series.transcript for series in found}),
+        chars=sum(one.chars for one in beyond),
+        tokens=round(sum(one.tokens for one in beyond)),
+    )
+
+
+def heads(found: Sequence[Series], per_char: float, left_out: int) -> Heads:
+    """Return how large the fitted heads are; there is at least one."""
+    sizes = sorted(round(head(series, per_char)) for series in found)
+    low, middle, high = (int(nearest_rank(sizes, percent)) for percent in (10, 50, 90))
+    return Heads(median=middle, p10=low, p90=high, series=len(sizes), left_out=left_out)
+
+
+def _groups(sample: Sample, by: str, scale: float, against_usage: bool) -> dict[str, Ratio]:
+    """Ratios of groups of texts, or of models' recorded calls; most tokens first.
+
+    Usage isn't recorded for a tool or a kind of content: against it the counted ratios are `scale`d to the overall one.
+    """
+    found: dict[str, Ratio] = {}
+    if against_usage and by == "model":
+        models = sorted({series.model for series in sample.series})
+        found = {name: recorded_ratio([one for one in sample.series if one.model == name]) for name in models}
+    else:
+        pairs: dict[str, list[tuple[int, float, float]]] = {}
+        for text in sample.texts:
+            pairs.setdefault(text.group, []).append((text.transcript, text.chars, text.tokens))
+        for name, group in pairs.items():
+            if sum(pair[2] for pair in group):
+                found[name] = _scaled(ratio_of(group), scale)
+    return dict(sorted(found.items(), key=lambda pair: -pair[1].tokens))
+
+
+def _scaled(ratio: Ratio, scale: float) -> Ratio:
+    if scale == 1:
+        return ratio
+    values = (ratio.chars_per_token, ratio.low, ratio.high)
+    chosen, low, high = (None if value is None else round(value * scale, 4) for value in values)
+    return msgspec.structs.replace(ratio, chars_per_token=chosen, low=low, high=high)
+
+
+def _told(held: Held | None, against_usage: bool) -> dict[str, float | None]:
+    found = {
+        "chars/4, held-out MAPE": held.chars4 if held else None,
+        "one ratio, held-out MAPE": held.ratio if held else None,
+        "character classes, held-out MAPE": held.classes if held else None,
+    }
+    checks: list[tuple[str, Unsafe | None]] = [("recorded", held.recorded)] if held and held.recorded else []
+    if not against_usage:
+        checks.insert(0, ("counted", held.counted if held else None))
+    for name, share in checks:
+        found[f"under-estimated near the window as {name}, held-out share"] = share.requests if share else None
+        found[f"transcripts with such a request as {name}, held-out share"] = share.transcripts if share else None
+    return found

@@ -1,0 +1,68 @@
+"""The risk of a divisor: how often characters divided by it are fewer tokens than a request near the window has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from ctxsim.errors import CtxsimError
+from ctxsim.recorded.sample import Prompt
+
+NEAR_WINDOW = 0.5
+"""Requests of at least this share of a transcript's largest are what a risk is about: small ones can't overflow."""
+
+
+def divisor_at_risk(prompts: Sequence[Prompt], risk: float) -> float:
+    """Return the divisor whose chance to under-estimate any request near the window of a new transcript is at most
+    `risk`.
+
+    Split-conformal: of n transcripts' smallest ratios take the k-th smallest with k = floor(risk * (n + 1)); if a new
+    transcript is like these, the chance that its own is smaller is at most k / (n + 1). With k = 0 there are too few
+    transcripts for so small a risk, and the smallest ratio seen is all that can be said. Raises CtxsimError without
+    any request.
+    """
+    smallest: dict[int, float] = {}
+    for prompt in _near_window(prompts):
+        # chars / divisor < tokens, an under-estimate, exactly where chars / tokens < divisor.
+        ratio = prompt.chars / prompt.tokens
+        smallest[prompt.transcript] = min(smallest.get(prompt.transcript, math.inf), ratio)
+    if not smallest:
+        raise CtxsimError("no request to take a risk with: the transcripts have no calls")
+    rank = max(1, math.floor(risk * (len(smallest) + 1)))
+    # Rounded down, and past rounding errors: equality must not count as an under-estimate.
+    return math.floor(sorted(smallest.values())[rank - 1] * 1e4 - 1e-6) / 1e4
+
+
+def _near_window(prompts: Sequence[Prompt]) -> Iterator[Prompt]:
+    largest: dict[int, float] = {}
+    for prompt in prompts:
+        largest[prompt.transcript] = max(largest.get(prompt.transcript, 0.0), prompt.tokens)
+    return (one for one in prompts if one.tokens > 0 and one.tokens >= NEAR_WINDOW * largest[one.transcript])
+
+
+class Unsafe(msgspec.Struct, frozen=True):
+    """How often a divisor under-estimates: the share of requests near the window, mean over transcripts, and the share
+    of transcripts with such a request.
+    """
+
+    requests: float
+    transcripts: float
+
+
+def unsafe(votes: Sequence[tuple[int, bool]]) -> Unsafe | None:
+    """Return how often it is, of (transcript, under-estimated); None without any."""
+    groups: dict[int, list[bool]] = {}
+    for transcript, vote in votes:
+        groups.setdefault(transcript, []).append(vote)
+    if not groups:
+        return None
+    shares = [sum(group) / len(group) for group in groups.values()]
+    return Unsafe(round(float(np.mean(shares)), 4), round(float(np.mean([share > 0 for share in shares])), 4))
+
+
+def votes(prompts: Sequence[Prompt], divisor: float) -> list[tuple[int, bool]]:
+    """Return, for each request near the window, its transcript and whether the divisor under-estimates it."""
+    return [(one.transcript, one.chars / divisor < one.tokens) for one in _near_window(prompts)]

@@ -1,0 +1,85 @@
+"""What the agent asked again: tool calls that repeat one from before a point, exactly or by reading the same file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import msgspec
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.references import reissues
+from ctxsim.transcript import Item, Transcript
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One tool call that repeats an earlier one, `of` (the newest such place); `exact`: with the same arguments."""
+
+    place: int
+    call: int
+    of: int
+    exact: bool
+    tokens_call: int
+    tokens_result: int
+
+
+def asked_again(transcript: Transcript, counter: Counter) -> list[Asked]:
+    """Return the tool calls that repeat an earlier one: the same tool with the same arguments, or another look into the
+    same file. Tokens are counted.
+    """
+    exact, same_file = reissues(transcript), _same_file(transcript)
+    results = {item.answers: item for item in transcript.items if item.kind == "tool_result"}
+    found = []
+    for number, call in enumerate(transcript.calls, 1):
+        for item in transcript.items[call.start : call.end]:
+            of = max(exact.get(item.place, -1), same_file.get(item.place, -1))
+            if of < 0:
+                continue
+            result = results.get(item.place)
+            found.append(
+                Asked(
+                    place=item.place,
+                    call=number,
+                    of=of,
+                    exact=item.place in exact,
+                    tokens_call=counter.item(item),
+                    tokens_result=counter.item(result) if result else 0,
+                )
+            )
+    return found
+
+
+def _same_file(transcript: Transcript) -> dict[int, int]:
+    """By place, the newest earlier look into the same file by the same tool; looks of one response are no repeats."""
+    found: dict[int, int] = {}
+    newest: dict[tuple[str, str], int] = {}
+    for call in transcript.calls:
+        looks = dict(_looks(transcript.items[call.start : call.end]))
+        found.update((place, newest[key]) for place, key in looks.items() if key in newest)
+        newest.update((key, place) for place, key in looks.items())
+    return found
+
+
+def _looks(items: tuple[Item, ...]) -> Iterator[tuple[int, tuple[str, str]]]:
+    """The tool calls whose only text argument is a path: where in the file to look may be said in numbers."""
+    for item in items:
+        path = looked_at(item.text) if item.kind == "tool_call" else None
+        if path:
+            yield item.place, (item.tool, path)
+
+
+def looked_at(arguments: str) -> str | None:
+    """Return the path that is the only text in some arguments; None for any others."""
+    try:
+        values = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return None
+    texts = [value for value in values.values() if isinstance(value, str)] if isinstance(values, dict) else []
+    others = [value for value in values.values() if isinstance(value, dict)] if isinstance(values, dict) else []
+    path = texts[0] if len(texts) == 1 and not others else ""
+    return path if ("/" in path or "\\" in path) and not any(map(str.isspace, path)) else None
+
+
+def repeated_after(asked: list[Asked], at: int, first: int, last: int) -> list[Asked]:
+    """Return the tool calls of the calls `first` to `last` whose newest earlier like lies before the place `at`."""
+    return [one for one in asked if first <= one.call <= last and one.of < at]

@@ -1,0 +1,40 @@
+"""What a recorded compaction cost, and after how many calls it has paid for itself. Dollars are modelled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.prices import rate_at
+
+
+class Paid(NamedTuple):
+    """Dollars of the summary request and of the broken cache, and calls until their saving has paid for both."""
+
+    summary_usd: float
+    cache_usd: float
+    calls: float | None
+
+
+def paid(provider: Provider, before: int, after: int, summary: int, rewritten: int) -> Paid | None:
+    """Return it for a request of so many tokens before and after; None without prices.
+
+    The summary request reads what the cache holds of the history and writes `summary` tokens. The next request writes
+    `rewritten` tokens that it would have read. Each later call saves reading what was removed. The same rule as
+    `measure.economics.payback_calls`.
+    """
+    if provider.prices is None:
+        return None
+    read, write = provider.read_and_write_usd(before)
+    asked = before * read + summary * rate_at(provider.prices.output, before) / 1e6
+    broken = rewritten * (write - read)
+    saved = (before - after) * read
+    return Paid(round(asked, 6), round(broken, 6), round((asked + broken) / saved, 2) if saved > 0 else None)
+
+
+def asked_again_usd(provider: Provider, prompt: int, calls: int, results: int) -> float | None:
+    """Return the dollars of tool calls as output tokens and of their results as new input; None without prices."""
+    if provider.prices is None:
+        return None
+    _, write = provider.read_and_write_usd(prompt)
+    return round(calls * rate_at(provider.prices.output, prompt) / 1e6 + results * write, 6)

@@ -1,0 +1,305 @@
+"""What recorded compactions kept and lost, with their own summaries, beside policies that leave as many tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import Any
+
+import msgspec
+
+from ctxsim.answers.compactions.again import Asked, asked_again, repeated_after
+from ctxsim.answers.compactions.control import Control, controls
+from ctxsim.answers.compactions.cuts import Cut, session_of
+from ctxsim.answers.compactions.dollars import asked_again_usd, paid
+from ctxsim.answers.compactions.kinds import KINDS, kind_of_atom
+from ctxsim.answers.compactions.later import SOON, Later, held_by, held_in, identifiers, later
+from ctxsim.answers.compactions.left import DEFAULT_SUMMARY, FITTED, fitted, left_by, tokens_of
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.summaries import clairvoyant
+from ctxsim.simulator.references import References, prepare
+from ctxsim.simulator.references.needs import Key
+from ctxsim.transcript import Item, Transcript
+
+
+class Scored(msgspec.Struct):
+    """The rows of some transcripts, by table."""
+
+    compactions: list[CompactionRow] = []
+    beside: list[BesideRow] = []
+    needs: list[CompactionNeedRow] = []
+    kinds: list[CompactionKindRow] = []
+
+    def add(self, other: Scored) -> None:
+        """Append another's rows."""
+        for mine, theirs in zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True):
+            mine.extend(theirs)
+
+
+def score(transcript: Transcript, beside: bool = True) -> Scored:
+    """Return the rows of a transcript's recorded compactions; `beside`: what policies would have kept, too."""
+    scored = Scored()
+    if not transcript.compactions:
+        return scored
+    session, references = session_of(transcript), prepare(transcript)
+    for cut in session.cuts():
+        one = _Compaction(cut, controls(session, cut), references)
+        scored.compactions.append(one.row())
+        scored.needs += one.needs()
+        scored.kinds += one.kinds()
+        if beside and cut.readable:
+            scored.beside += one.beside()
+    return scored
+
+
+class _Compaction:
+    """One recorded compaction being scored."""
+
+    def __init__(self, cut: Cut, controls: Sequence[Control], references: References) -> None:
+        self.cut = cut
+        self.controls = controls
+        self.references = references
+        self.counter = cut.provider.counter()
+        self.asked = asked_again(cut.transcript, self.counter)
+        self.later = later(references, cut.compaction.at, cut.first, cut.last, held_by(references, cut.before))
+        self.soon = self.later.until(cut.first + SOON - 1)
+        self.held = held_by(references, cut.after)
+        self.tokens = tokens_of(cut.after, self.counter)
+        self.identifiers = identifiers(cut.before)
+
+    def kept(self, keys: Iterable[Key]) -> int | None:
+        """How many of these what was left holds; None where the log doesn't show that."""
+        return sum(key in self.held for key in keys) if self.cut.readable else None
+
+    def row(self) -> CompactionRow:
+        """The compaction's own row."""
+        cut, transcript = self.cut, self.cut.transcript
+        again = repeated_after(self.asked, cut.compaction.at, cut.first, min(cut.first + SOON - 1, cut.last))
+        before, after, rewritten = _sizes(cut)
+        window = transcript.calls[cut.first - 2].window or cut.provider.window
+        summary = self.counter.text(cut.summary) if cut.readable else None
+        cost = paid(cut.provider, before, after, summary, rewritten or 0) if before and after and summary else None
+        left = self.identifiers & identifiers(cut.after) if cut.readable else None
+        strict, loose = (self.later.of(detector) for detector in ("strict", "loose"))
+        strict_soon, loose_soon = (self.soon.of(detector) for detector in ("strict", "loose"))
+        return CompactionRow(
+            transcript=transcript.name,
+            root=transcript.parent or transcript.name,
+            compaction=cut.number,
+            agent=transcript.format,
+            model=transcript.calls[cut.first - 2].model or transcript.model,
+            started_by=cut.compaction.started_by,
+            call=cut.first,
+            calls_after=cut.last - cut.first + 1,
+            window=window,
+            share=round(before / window, 4) if before else None,
+            tokens_before=before,
+            tokens_after=after,
+            tokens_left=self.tokens,
+            tokens_summary=summary,
+            tokens_unlogged=cut.unlogged_tokens,
+            items_kept=len(cut.compaction.kept),
+            seconds=cut.compaction.seconds,
+            needed_strict_soon=len(strict_soon),
+            kept_strict_soon=self.kept(strict_soon),
+            needed_strict=len(strict),
+            kept_strict=self.kept(strict),
+            needed_loose_soon=len(loose_soon),
+            kept_loose_soon=self.kept(loose_soon),
+            needed_loose=len(loose),
+            kept_loose=self.kept(loose),
+            needed_carried=len(self.later.carried),
+            kept_carried=self.kept(self.later.carried),
+            used_again=len(_strict(self.later.again)),
+            used_again_kept=self.kept(_strict(self.later.again)),
+            identifiers_before=len(self.identifiers),
+            identifiers_kept=len(left) if left is not None else None,
+            reread_calls=len(again),
+            reread_exact=sum(one.exact for one in again),
+            reread_tokens=sum(one.tokens_call + one.tokens_result for one in again),
+            reread_usd=_again_usd(cut.provider, after or 0, again),
+            tokens_rewritten=rewritten,
+            cost_summary_usd=cost.summary_usd if cost else None,
+            cost_cache_usd=cost.cache_usd if cost else None,
+            payback_calls=cost.calls if cost else None,
+            **self._control(),
+        )
+
+    def _control(self) -> dict[str, Any]:
+        """The same measures at the control calls, means."""
+        repeated = [len(repeated_after(self.asked, one.at, one.call, one.call + SOON - 1)) for one in self.controls]
+        found = [later(self.references, one.at, one.call, one.call + SOON - 1) for one in self.controls]
+        strict, carried = [len(one.of("strict")) for one in found], [len(one.carried) for one in found]
+        return {
+            "controls": len(self.controls),
+            "control_reread_calls": round(fmean(repeated), 4) if repeated else None,
+            "control_needed_strict": round(fmean(strict), 4) if strict else None,
+            "control_needed_carried": round(fmean(carried), 4) if carried else None,
+        }
+
+    def needs(self) -> list[CompactionNeedRow]:
+        """Each thing that calls after it used of what lay behind it."""
+        by_name = zip(("needed", "carried", "again"), msgspec.structs.astuple(self.later), strict=True)
+        return [
+            CompactionNeedRow(
+                transcript=self.cut.transcript.name,
+                compaction=self.cut.number,
+                call=call,
+                found=name,
+                detector=key[0],
+                kind=kind_of_atom(*key),
+                atom=key[1],
+                kept=key in self.held if self.cut.readable else None,
+            )
+            for name, keys in by_name
+            for key, call in keys.items()
+        ]
+
+    def kinds(self) -> list[CompactionKindRow]:
+        """All identifiers before it by kind, and how many of them are left."""
+        left = identifiers(self.cut.after)
+        rows = []
+        for kind in KINDS[:-1]:
+            before = {atom for atom in self.identifiers if kind_of_atom("strict", atom) == kind}
+            kept = len(before & left) if self.cut.readable else None
+            rows.append(CompactionKindRow(self.cut.transcript.name, self.cut.number, kind, len(before), kept))
+        return rows
+
+    def beside(self) -> list[BesideRow]:
+        """What policies would have left at the compaction, and at its controls, with as many tokens."""
+        cut = self.cut
+        place = _Place("compaction", cut.first, cut.before, self.soon)
+        rows = [self._beside(place, "recorded", "recorded", cut.after, self.tokens), *self._policies(place)]
+        for one in self.controls[::2]:
+            needed = later(self.references, one.at, one.call, one.call + SOON - 1)
+            rows += self._policies(_Place("control", one.call, one.items, needed))
+        return rows
+
+    def _policies(self, place: _Place) -> list[BesideRow]:
+        provider, head = self.cut.provider, self.cut.transcript.head
+        common = (place.items, head, provider, self.counter)
+        found = {
+            name: fitted(pattern, place.items, self.tokens, head, provider, self.counter)
+            for name, pattern in FITTED.items()
+        }
+        found["summary, default"] = left_by(DEFAULT_SUMMARY, *common)
+        rows = [self._beside(place, name, left.policy, left.items, left.tokens) for name, left in found.items()]
+        wanted = [atom for _, atom in (*place.needed.needed, *place.needed.carried)]
+        known = Item("summary", -1, -1, clairvoyant((), self.tokens, self.counter.text, list(dict.fromkeys(wanted))))
+        return [*rows, self._beside(place, "clairvoyant", "clairvoyant", (known,), self.counter.item(known))]
+
+    def _beside(self, place: _Place, name: str, policy: str, left: tuple[Item, ...], tokens: int) -> BesideRow:
+        held = held_by(self.references, left)
+        strict, loose, carried = place.needed.of("strict"), place.needed.of("loose"), place.needed.carried
+        known = identifiers(place.items)
+        return BesideRow(
+            transcript=self.cut.transcript.name,
+            root=self.cut.transcript.parent or self.cut.transcript.name,
+            compaction=self.cut.number,
+            at=place.at,
+            call=place.call,
+            name=name,
+            policy=policy,
+            tokens_allowed=self.tokens,
+            tokens_left=tokens,
+            needed_strict=len(strict),
+            kept_strict=len(held.intersection(strict)),
+            needed_loose=len(loose),
+            kept_loose=len(held.intersection(loose)),
+            needed_carried=len(carried),
+            kept_carried=len(held.intersection(carried)),
+            identifiers_before=len(known),
+            identifiers_kept=len(known & identifiers(left)),
+        )
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """Where a policy is asked: the request, and what calls after it needed of that."""
+
+    at: str
+    call: int
+    items: tuple[Item, ...]
+    needed: Later
+
+
+def _strict(keys: Iterable[Key]) -> list[Key]:
+    return [key for key in keys if key[0] == "strict"]
+
+
+def _sizes(cut: Cut) -> tuple[int | None, int | None, int | None]:
+    """Recorded input before and after, and what of the request after wasn't read from the cache."""
+    calls = cut.transcript.calls
+    last = calls[cut.first - 2].usage
+    following = calls[cut.first - 1].usage if cut.first <= len(calls) else None
+    before = cut.compaction.tokens_before or (last.input_tokens if last else None)
+    after = following.input_tokens if following and following.input_tokens else cut.compaction.tokens_after
+    if following is None or following.cache_read_tokens is None:
+        return before, after, None
+    return before, after, max(0, following.input_tokens - following.cache_read_tokens)
+
+
+def _again_usd(provider: Provider, prompt: int, again: Sequence[Asked]) -> float | None:
+    calls, results = sum(one.tokens_call for one in again), sum(one.tokens_result for one in again)
+    return asked_again_usd(provider, prompt, calls, results)
+
+
+class SummaryScore(msgspec.Struct, frozen=True):
+    """What a text holds of the history before a call. Needs are of the calls from there on.
+
+    `lost` are the needs that it doesn't hold, by kind, in order of use.
+    """
+
+    transcript: str
+    call: int
+    tokens: int
+    tokens_history: int
+    identifiers: int
+    identifiers_kept: int
+    needed: dict[str, int]
+    kept: dict[str, int]
+    lost: tuple[tuple[str, str], ...]
+
+
+def score_summary(text: str, transcript: Transcript, call: int | None = None) -> SummaryScore:
+    """Return how a text would do in place of the history before a call, from 2; by default the last compaction's, or
+    all of it. Raises ValueError for a call that isn't in the transcript.
+    """
+    calls = len(transcript.calls)
+    if call is None:
+        call = transcript.compactions[-1].call if transcript.compactions else calls + 1
+    if not 2 <= call <= calls + 1:
+        raise ValueError(f"there is no history before call {call}; the transcript has {calls} calls")
+    known = next((one for one in transcript.compactions if one.call == call), None)
+    at = known.at if known else transcript.calls[call - 1].start if call <= calls else len(transcript.items)
+    references = prepare(transcript)
+    found = later(references, at, call, calls)
+    groups = {
+        "identifiers": found.of("strict"),
+        "quotations": found.of("loose"),
+        "identifiers, own repeats too": list(found.carried),
+    }
+    held = held_in(references, text)
+    before, item = transcript.items[:at], Item("summary", -1, -1, text)
+    counter = _counter(transcript)
+    known_before = identifiers(before)
+    return SummaryScore(
+        transcript=transcript.name,
+        call=call,
+        tokens=counter.text(text),
+        tokens_history=tokens_of(before, counter),
+        identifiers=len(known_before),
+        identifiers_kept=len(known_before & identifiers((item,))),
+        needed={name: len(keys) for name, keys in groups.items()},
+        kept={name: len(held.intersection(keys)) for name, keys in groups.items()},
+        lost=tuple(
+            (kind_of_atom(*key), key[1]) for key in dict.fromkeys((*found.needed, *found.carried)) if key not in held
+        ),
+    )
+
+
+def _counter(transcript: Transcript) -> Counter:
+    counter = session_of(transcript).segments[0][1].provider.counter()
+    counter.learn_transcript(transcript)
+    return counter

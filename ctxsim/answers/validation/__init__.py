@@ -1,0 +1,1 @@
+"""Validation: our counts, prices, cache rules and decisions against what was recorded."""

@@ -1,0 +1,97 @@
+"""Known defects of compaction, each a small scenario with one line of expectation: which of them does a policy have?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ctxsim.answers.validation.symptoms import SYMPTOMS
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.errors import ContractError, InputError, unknown
+from ctxsim.policies import Spec, open_policy
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import Sent, replay
+from ctxsim.synthesis.scenario import Expectation, Scenario, folder, load_scenario, synthesize
+from ctxsim.transcript import Transcript
+
+
+class Defect(msgspec.Struct, frozen=True):
+    """One scenario that brings a defect out, and what is expected of a policy without it."""
+
+    scenario: Scenario
+    expectation: Expectation
+
+    @property
+    def name(self) -> str:
+        """As `--scenario defects/NAME` takes it."""
+        return self.scenario.name
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """What a policy showed in one scenario. `broken` is why it could not be replayed, or ''."""
+
+    defect: Defect
+    policy: str
+    value: float
+    broken: str = ""
+
+    @property
+    def has_it(self) -> bool:
+        """Whether the policy has the defect."""
+        return bool(self.broken) or self.value > self.defect.expectation.at_most
+
+
+def defect_names() -> list[str]:
+    """Return the names of the known defects."""
+    return sorted(file.stem for file in (folder() / "defects").glob("*.toml"))
+
+
+def load_defect(name: str) -> Defect:
+    """Return a defect by name. Raises UnknownName, and InputError for a file that doesn't fit."""
+    if name not in defect_names():
+        raise unknown("defect", name, defect_names())
+    scenario = load_scenario(f"defects/{name}")
+    if scenario.expect is None or scenario.expect.symptom not in SYMPTOMS:
+        raise InputError(f"scenario defects/{name}", f"expect needs a symptom, one of {', '.join(SYMPTOMS)}")
+    return Defect(scenario, scenario.expect)
+
+
+class Case(msgspec.Struct, frozen=True):
+    """A defect's scenario made ready: its transcript, its provider, and what keep-all sends."""
+
+    defect: Defect
+    transcript: Transcript
+    provider: Provider
+    counter: Counter
+    whole: tuple[Sent, ...]
+
+
+def prepare_case(defect: Defect) -> Case:
+    """Return a defect's scenario, ready to be replayed through one policy after another."""
+    transcript = synthesize(defect.scenario)
+    provider = msgspec.convert(defect.scenario.provider, Provider)
+    counter = provider.counter()
+    whole = tuple(replay(transcript, open_policy("keep-all"), provider, counter))
+    return Case(defect, transcript, provider, counter, whole)
+
+
+def examine(spec: Spec, case: Case) -> Diagnosis:
+    """Replay a defect's scenario through a policy, and look at its symptom."""
+    try:
+        sent = list(replay(case.transcript, spec, case.provider, case.counter))
+    except ContractError as error:
+        return Diagnosis(case.defect, spec.label, float("nan"), str(error))
+    value = SYMPTOMS[case.defect.expectation.symptom](case.transcript, sent, case.whole)
+    return Diagnosis(case.defect, spec.label, round(value, 3))
+
+
+def examine_all(specs: Sequence[Spec], names: Sequence[str] = ()) -> Iterator[Diagnosis]:
+    """Yield what each policy shows of each known defect, or of those named: by defect, then by policy.
+
+    Raises UnknownName.
+    """
+    for name in names or defect_names():
+        case = prepare_case(load_defect(name))
+        for spec in specs:
+            yield examine(spec, case)

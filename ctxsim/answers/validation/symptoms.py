@@ -1,0 +1,93 @@
+"""What can be seen going wrong in one replay: each symptom is a number of what was sent, at best zero.
+
+Written over `Sent` values alone, so that it holds for any policy: built in, adapter, or another program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from ctxsim.simulator.replay.tally import Sent
+from ctxsim.transcript import Item, Transcript
+
+Found = Sequence[Sent]
+Symptom = Callable[[Transcript, Found, Found], float]
+"""Of a transcript, what a policy sent of it, and what keep-all did."""
+
+
+def refused_calls(transcript: Transcript, sent: Found, whole: Found) -> float:
+    """Calls that the provider refused or the policy gave up."""
+    return sum(one.status != "ok" for one in sent)
+
+
+def unpaired_calls(transcript: Transcript, sent: Found, whole: Found) -> float:
+    """Calls with a result that answers nothing, or a tool call that nothing answers."""
+    return sum(one.status == "invalid_pairs" for one in sent)
+
+
+def empty_requests(transcript: Transcript, sent: Found, whole: Found) -> float:
+    """Requests with no message at all: only the head is left."""
+    return sum(len(one.view) == 0 for one in sent)
+
+
+def calls_without_the_task(transcript: Transcript, sent: Found, whole: Found) -> float:
+    """Calls whose request holds the first user text neither itself nor word for word in another item."""
+    first = next((item for item in transcript.items if item.kind == "user"), None)
+    return 0 if first is None else sum(not _holds(one, first) for one in sent)
+
+
+def user_texts_lost(transcript: Transcript, sent: Found, whole: Found) -> float:
+    """User texts that the last request no longer holds, neither themselves nor word for word in another item."""
+    last = sent[-1]
+    known = transcript.items[: last.recorded.start]
+    return sum(not _holds(last, item) for item in known if item.kind == "user")
+
+
+def results_cut_unread(transcript: Transcript, sent: Found, whole: Found) -> float:
+    """Tool results that were cut or gone in the first request that could have shown them."""
+    cut, shown = 0, 0
+    for one in sent:
+        new = [item for item in transcript.items[shown : one.recorded.start] if item.kind == "tool_result"]
+        cut += sum(one.view.find(item.place) != item for item in new)
+        shown = one.recorded.start
+    return cut
+
+
+def broken_prefixes(transcript: Transcript, sent: Found, whole: Found) -> float:
+    """Share of calls whose request isn't a continuation of the one before: a cache reads only up to there."""
+    return sum(this.changed_from < len(last.view) for last, this in pairwise(sent)) / max(1, len(sent) - 1)
+
+
+def dollars_of_keep_all(transcript: Transcript, sent: Found, whole: Found) -> float:
+    """What all calls cost, with their summaries, as a share of what keep-all's cost."""
+    return sum(one.cost_usd or 0 for one in sent) / (sum(one.cost_usd or 0 for one in whole) or 1)
+
+
+def edits_share(transcript: Transcript, sent: Found, whole: Found) -> float:
+    """Share of calls before which the policy edited what was there: new results cut on arrival don't count."""
+    return sum(any(moment != "on_tool_result" for moment, _ in one.edits) for one in sent) / len(sent)
+
+
+def summaries_share(transcript: Transcript, sent: Found, whole: Found) -> float:
+    """Summaries asked for, per call."""
+    return sum(one.summary_calls for one in sent) / len(sent)
+
+
+def tokens_lost_early(transcript: Transcript, sent: Found, whole: Found) -> float:
+    """Share of keep-all's last request that was taken away."""
+    return 1 - sent[-1].tokens_sent / whole[-1].tokens_sent
+
+
+SYMPTOMS: dict[str, Symptom] = {
+    found.__name__.replace("_", "-"): found
+    for found in (
+        refused_calls, unpaired_calls, empty_requests, calls_without_the_task, user_texts_lost, results_cut_unread,
+        broken_prefixes, dollars_of_keep_all, edits_share, summaries_share, tokens_lost_early,
+    )
+}  # fmt: skip
+
+
+def _holds(sent: Sent, item: Item) -> bool:
+    """Whether a request says what an item says."""
+    return sent.view.find(item.place) == item or any(item.text in other.text for other in sent.view)

@@ -1,0 +1,212 @@
+"""Model against the record: what replay says that a request was and cost, and what the provider said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+import msgspec
+
+from ctxsim.counting.tokenizers.models import tokenizer_of
+from ctxsim.policies import open_policy
+from ctxsim.recorded.as_sent import as_sent
+from ctxsim.recorded.usage import head_is_whole, requests
+from ctxsim.simulator.measure.totals import nearest_rank
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.priors import tokens_per_counted
+from ctxsim.simulator.replay import Sent, replay
+from ctxsim.transcript import Transcript
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """One call. Tokens: of its texts and of framing as our rules count, recorded, and modelled with the fitted size.
+
+    `read_predicted` are cache reads by the vendor's rules, without the misses that the recording shows; `read_trivial`
+    is a guess that knows no rule: all that the request before held. `read_recorded` and `cost_recorded_usd` are None
+    where the source doesn't say. `whole`: the source holds the head with its tools.
+    """
+
+    transcript: str
+    format: str
+    model: str
+    call: int
+    text: int
+    framing: int
+    recorded: int
+    modelled: int
+    read_predicted: int
+    read_trivial: int
+    read_recorded: int | None
+    cause: str
+    whole: bool
+    cost_recorded_usd: float | None = None
+    cost_modelled_usd: float | None = None
+
+    @property
+    def counted(self) -> int:
+        """Tokens by our own rules, nothing fitted."""
+        return self.text + self.framing
+
+    @property
+    def error(self) -> float:
+        """Relative error of the modelled size: (modelled - recorded) / recorded."""
+        return (self.modelled - self.recorded) / self.recorded
+
+
+def compare(transcript: Transcript) -> list[Compared]:
+    """Return the calls of a transcript that have recorded usage of the same request, segment by segment."""
+    found: list[Compared] = []
+    for one in as_sent(transcript):
+        segment, provider = one.transcript, one.provider
+        unlimited = msgspec.structs.replace(provider, window=1 << 60, rate_limit=None)
+        warm = tuple(msgspec.structs.replace(call, cold=False) for call in segment.calls)
+        by_rules = _keep_all(msgspec.structs.replace(segment, calls=warm), unlimited)
+        billed = _keep_all(segment, unlimited) if any(call.cold for call in segment.calls) else by_rules
+        plain = {request.call: request for request in requests(segment, unlimited)}
+        for number, (sent, paid) in enumerate(zip(by_rules, billed, strict=True), 1):
+            request, usage = plain.get(number), sent.recorded.usage
+            if request is None or usage is None:
+                continue
+            found.append(
+                Compared(
+                    transcript=segment.name,
+                    format=segment.format,
+                    model=sent.recorded.model or segment.model,
+                    call=number,
+                    text=request.text,
+                    framing=request.framing,
+                    recorded=request.recorded,
+                    modelled=sent.tokens_sent,
+                    read_predicted=sent.bill.split.read,
+                    read_trivial=by_rules[number - 2].tokens_sent if number > 1 else 0,
+                    read_recorded=usage.cache_read_tokens,
+                    cause=sent.cache_break,
+                    whole=head_is_whole(segment),
+                    cost_recorded_usd=usage.cost_usd,
+                    cost_modelled_usd=paid.cost_usd,
+                )
+            )
+    return found
+
+
+def _keep_all(transcript: Transcript, provider: Provider) -> list[Sent]:
+    return list(replay(transcript, open_policy("keep-all"), provider, provider.counter()))
+
+
+class HeldOut(msgspec.Struct, frozen=True):
+    """One call's size told without its own usage: from its transcript's first comparable call, whose size is known, and
+    growth by `factor`: 1 for a public tokenizer, else the median of the other transcripts of the model, or its prior.
+    """
+
+    call: Compared
+    tokens: float
+    factor: float
+
+    @property
+    def error(self) -> float:
+        """Relative error: (predicted - recorded) / recorded."""
+        return (self.tokens - self.call.recorded) / self.call.recorded
+
+
+def held_out(calls: Sequence[Compared]) -> Iterator[HeldOut]:
+    """Return the prediction of each call of one model but the first of each transcript, which is learned from."""
+    groups = by_transcript(calls)
+    slopes = {name: _slope(group) for name, group in groups.items()}
+    for name, group in groups.items():
+        factor = _factor(group[0].model, [slope for other, slope in slopes.items() if other != name and slope])
+        first = group[0]
+        for call in group[1:]:
+            grown = factor * (call.text - first.text) + call.framing - first.framing
+            yield HeldOut(call, first.recorded + grown, factor)
+
+
+def _factor(model: str, others: Sequence[float]) -> float:
+    if tokenizer_of(model)[1]:
+        return 1.0
+    prior = tokens_per_counted(model)
+    return median(others) if others else prior.tokens if prior else 1.0
+
+
+def _slope(group: Sequence[Compared]) -> float | None:
+    """Recorded growth by counted growth, least squares; None where little grows."""
+    first = group[0]
+    pairs = [(call.text - first.text, call.recorded - call.framing - first.recorded + first.framing) for call in group]
+    square = sum(x * x for x, _ in pairs)
+    return sum(x * y for x, y in pairs) / square if max(x for x, _ in pairs) > GROWN else None
+
+
+GROWN = 1_000
+"""Counted tokens by which a transcript must grow to say how its provider counts."""
+
+
+def by_transcript(calls: Iterable[Compared]) -> dict[str, list[Compared]]:
+    """Return the calls by transcript, in order."""
+    groups: dict[str, list[Compared]] = {}
+    for call in calls:
+        groups.setdefault(call.transcript, []).append(call)
+    return groups
+
+
+class Score(msgspec.Struct, frozen=True):
+    """How well a group of calls was modelled; shares are of calls, errors relative. None: nothing to compare.
+
+    `median_error`, `p95_error`, `within_5` are of the modelled size, with what was fitted to the same recording;
+    `held_out_*` of predictions that did not see it. Cache figures leave out first calls, which another session may have
+    warmed: `agreement` of the vendor's rules, `trivial_agreement` of the guess that all is read.
+    """
+
+    format: str
+    model: str
+    calls: int
+    median_error: float
+    p95_error: float
+    within_5: float
+    held_out_calls: int
+    held_out_median: float | None
+    held_out_p95: float | None
+    cache_calls: int
+    agreement: float | None
+    trivial_agreement: float | None
+    reads_ratio: float | None
+    paid_calls: int
+    cost_ratio: float | None
+
+
+AGREES = 0.05
+"""A predicted cache read agrees if it is within this share of the modelled request."""
+
+
+def score(calls: Sequence[Compared]) -> Score:
+    """Return the score of the calls of one format and model; at least one."""
+    errors = sorted(abs(call.error) for call in calls)
+    unseen = sorted(abs(one.error) for one in held_out(calls))
+    cached = [call for call in calls if call.read_recorded is not None and call.call > 1]
+    recorded = sum(call.read_recorded or 0 for call in cached)
+    paid = [call for call in calls if call.cost_recorded_usd and call.cost_modelled_usd is not None]
+    stated = sum(call.cost_recorded_usd or 0 for call in paid)
+    return Score(
+        format=calls[0].format,
+        model=calls[0].model,
+        calls=len(calls),
+        median_error=round(nearest_rank(errors, 50), 4),
+        p95_error=round(nearest_rank(errors, 95), 4),
+        within_5=_share(error <= 0.05 for error in errors),
+        held_out_calls=len(unseen),
+        held_out_median=round(nearest_rank(unseen, 50), 4) if unseen else None,
+        held_out_p95=round(nearest_rank(unseen, 95), 4) if unseen else None,
+        cache_calls=len(cached),
+        agreement=_share(_agrees(call, call.read_predicted) for call in cached) if cached else None,
+        trivial_agreement=_share(_agrees(call, call.read_trivial) for call in cached) if cached else None,
+        reads_ratio=round(sum(call.read_predicted for call in cached) / recorded, 4) if recorded else None,
+        paid_calls=len(paid),
+        cost_ratio=round(sum(call.cost_modelled_usd or 0 for call in paid) / stated, 4) if stated else None,
+    )
+
+
+def _agrees(call: Compared, read: int) -> bool:
+    return abs(read - (call.read_recorded or 0)) <= AGREES * call.modelled
+
+
+def _share(found: Iterable[bool]) -> float:
+    values = list(found)
+    return round(sum(values) / len(values), 4)

@@ -1,0 +1,1 @@
+"""Counting: real tokenizers, and estimators that guess."""

@@ -1,0 +1,60 @@
+"""Estimators: one file per family, found by looking into this folder and those of agents and frameworks; others by path
+or entry point.
+"""
+
+from __future__ import annotations
+
+from ctxsim import labels
+from ctxsim.counting.estimators.estimator import Estimator, Reported
+from ctxsim.plugins import Registry
+
+__all__ = [
+    "DEFAULT", "Estimator", "Reported", "broken_estimators", "estimator_label", "judged_estimators", "open_estimator",
+    "registered_estimators",
+]  # fmt: skip
+
+DEFAULT = "chars"
+
+
+_registry: Registry[Estimator] = Registry("estimator", __name__, Estimator)
+
+
+def registered_estimators() -> dict[str, type[Estimator]]:
+    """Return all built-in and installed estimator classes by name."""
+    return _registry.classes
+
+
+def broken_estimators() -> dict[str, str]:
+    """Return the installed estimators that can't be used, each with its error in one line."""
+    return _registry.broken
+
+
+def judged_estimators() -> list[str]:
+    """Return a label for every setting that a family is judged at; none of one that needs a parameter of yours."""
+    return [
+        f"{name}:{setting}" if setting else name
+        for name, cls in registered_estimators().items()
+        if not labels.required(cls)
+        for setting in cls.judged_at
+    ]
+
+
+def open_estimator(label: str = DEFAULT) -> Estimator:
+    """Return the estimator of a label: `chars:ratio=3.5`, `chars/3.5` for short, or `path.py:Class:key=value`.
+
+    Raises UnknownName or LabelError.
+    """
+    name, slash, ratio = label.partition("/")
+    if slash and ".py:" not in label and ":" not in name:
+        ratio, _, rest = ratio.partition(":")
+        label = f"{name}:ratio={ratio}{',' if rest else ''}{rest}"
+    name, cls, parameters = _registry.open(label)
+    if ".py:" in name:
+        # From a file it is called by its path, so that its label opens it again.
+        cls.name = name
+    return labels.build("estimator", cls, name, parameters)
+
+
+def estimator_label(estimator: Estimator) -> str:
+    """Return the label that names an estimator and the parameters that are not at their default."""
+    return labels.of(estimator.name, estimator, defaults=False)

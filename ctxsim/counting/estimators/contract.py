@@ -1,0 +1,129 @@
+"""The estimator contract, checked on anybody's estimator: what must hold for policies to decide by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import methodcaller
+from typing import NamedTuple
+
+import msgspec
+
+from ctxsim.counting.estimators.estimator import Estimator, Reported
+from ctxsim.errors import ContractError
+from ctxsim.transcript import Item, Transcript, Usage
+
+TEXTS = (
+    "",
+    " ",
+    "a",
+    "word " * 500,
+    "x" * 20_000,
+    "\n\n\n",
+    "日本語のテキスト",
+    "é👩‍👩‍👧\u200b",
+    "\ud800 alone",
+    '{"a": [1]}',
+)
+"""What tool results hold at their edges: nothing, one long run, other scripts, half of a surrogate pair."""
+
+MORE = 1_000
+"""Tokens by which the larger of two requests is larger."""
+
+
+class Question(NamedTuple):
+    """Something to ask an estimator, and how to call it in a sentence."""
+
+    what: str
+    ask: Callable[[Estimator], object]
+
+
+def violations(create: Callable[[], Estimator], transcripts: Iterable[Transcript]) -> Iterator[str]:
+    """Return how an estimator breaks the contract on these transcripts; nothing if it keeps it.
+
+    `create` gives a fresh object. Checked: answers are whole numbers, 0 or more; the same ones on the second time, from
+    a fresh object, and in any order; inputs stay as they were; an item is the sum of its texts and media, unless the
+    class has a docstring to say what else it is; a request doesn't shrink when only `size` grows.
+    """
+    try:
+        yield from _answers([Question(f"text {text[:20]!r}", methodcaller("text", text)) for text in TEXTS], create)
+        for transcript in transcripts:
+            heads = [Question(f"{transcript.name}, the head", methodcaller("head", transcript.head))]
+            items = [Question(_place(transcript, item), methodcaller("item", item)) for item in transcript.items]
+            yield from _answers([*heads, *items], create)
+            yield from _sums(create(), transcript)
+            yield from _requests(create, transcript)
+    except ContractError as error:
+        yield str(error)
+
+
+def _place(transcript: Transcript, item: Item) -> str:
+    return f"{transcript.name}, item {item.place} ({item.kind})"
+
+
+def _asked(question: Question, estimator: Estimator) -> int:
+    try:
+        answer = question.ask(estimator)
+    # An estimator is anybody's code: whatever it raises is told in one line.
+    except Exception as error:
+        raise ContractError(f"{question.what}: raised {type(error).__name__}: {error}") from error
+    if type(answer) is not int or answer < 0:
+        raise ContractError(f"{question.what}: {answer!r} is not a whole number of at least 0")
+    return answer
+
+
+def _answers(questions: Sequence[Question], create: Callable[[], Estimator]) -> Iterator[str]:
+    """Ask one object twice and a fresh one backwards: the same answers."""
+    one, other = create(), create()
+    first = [_asked(question, one) for question in questions]
+    second = [_asked(question, one) for question in questions]
+    backwards = [_asked(question, other) for question in reversed(questions)][::-1]
+    for (what, _), a, b, c in zip(questions, first, second, backwards, strict=True):
+        if not a == b == c:
+            told = f"{a}, then {b}, and {c} from a fresh object"
+            yield f"{what}: {told}; is it deterministic, and does it remember what was asked before?"
+
+
+def _sums(estimator: Estimator, transcript: Transcript) -> Iterator[str]:
+    """An item that isn't the sum of its texts, unexplained: a reader of tables couldn't know why."""
+    cls = type(estimator)
+    # What begins with the signature was written by `dataclass`, not by a person.
+    said = vars(cls).get("__doc__") or ""
+    if said and not said.startswith(f"{cls.__name__}("):
+        return
+    for item in transcript.items:
+        what = _place(transcript, item)
+        answer = _asked(Question(what, methodcaller("item", item)), estimator)
+        summed = Estimator.item(estimator, item)
+        if answer != summed:
+            yield f"{what}: {answer}, but its texts add up to {summed}; say in the class's docstring what else counts"
+            return
+
+
+def _requests(create: Callable[[], Estimator], transcript: Transcript) -> Iterator[str]:
+    """Every call's request, before any usage and after one; each also with a larger size."""
+    estimator = create()
+    sizes = [0]
+    for item in transcript.items:
+        sizes.append(sizes[-1] + _asked(Question(_place(transcript, item), methodcaller("item", item)), estimator))
+    questions = []
+    for number, call in enumerate(transcript.calls, 1):
+        size, items, head = sizes[call.start], transcript.items[: call.start], call.head or transcript.head
+        for reported in (Reported(), _reported(transcript, number, size)):
+            what = f"{transcript.name}, request of call {number}"
+            before = msgspec.structs.replace(reported, outputs=dict(reported.outputs))
+            asked = [Question(what, methodcaller("request", head, size + more, items, reported)) for more in (0, MORE)]
+            small, large = (_asked(one, estimator) for one in asked)
+            if large < small:
+                yield f"{what}: {small} tokens at size {size}, but {large} at {size + MORE}; more must not count less"
+            if reported != before:
+                yield f"{what}: changed what was reported to it"
+                return
+            questions.append(asked[0])
+    yield from _answers(questions, create)
+
+
+def _reported(transcript: Transcript, number: int, size: int) -> Reported:
+    """What a provider could have said by this call: 50 tokens per response, and a request of 100 over its size."""
+    spoken = [transcript.items[call.start : call.end] for call in transcript.calls[: number - 1]]
+    outputs = {items[0].message: 50 for items in spoken if items}
+    return Reported(Usage(input_tokens=size + 100, output_tokens=50), size, outputs)

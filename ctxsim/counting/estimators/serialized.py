@@ -1,0 +1,63 @@
+"""The serialised request: field names, quotes and escapes count like content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.counting.estimators.estimator import Estimator, Reported, Rounding, Unit, divided, length, positive
+from ctxsim.transcript import Head, Item
+
+
+@dataclass(frozen=True)
+class Serialized(Estimator):
+    """Length of each message block as JSON / ratio.
+
+    ratio=3, ceil, utf16 (cline/cline SDK); 4, floor, points (microsoft/agent-framework, _compaction.py: json // 4);
+    4, ceil, bytes (openai/codex, core/src/context_manager/history.rs).
+    """
+
+    name: ClassVar[str] = "serialized"
+    ratio: float = 3
+    rounding: Rounding = "ceil"
+    unit: Unit = "utf16"
+
+    def __post_init__(self) -> None:
+        positive(self.name, self.ratio)
+
+    def text(self, text: str) -> int:
+        return self._of(json.dumps(text, ensure_ascii=False))
+
+    def item(self, item: Item) -> int:
+        return self._of(json.dumps(_block(item), ensure_ascii=False)) + sum(media.tokens for media in item.media)
+
+    def _of(self, serialised: str) -> int:
+        return divided(length(serialised, self.unit), self.ratio, self.rounding)
+
+
+def _block(item: Item) -> dict[str, object]:
+    """The block as the Messages API has it: what these tools serialise."""
+    match item.kind:
+        case "tool_call":
+            return {"type": "tool_use", "id": item.call_id, "name": item.tool, "input": item.text}
+        case "tool_result":
+            return {"type": "tool_result", "tool_use_id": item.call_id, "content": item.text}
+        case _:
+            return {"type": "text", "text": item.text}
+
+
+@dataclass(frozen=True)
+class UsageSerialized(Serialized):
+    """Input and output tokens of the last accepted call + the JSON's length / ratio of what joined (or left) since.
+
+    openai/codex, core/src/context_manager/history.rs (ratio=4, ceil, bytes). Before the first usage the plain estimate.
+    """
+
+    name: ClassVar[str] = "usage-serialized"
+
+    def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
+        if reported.usage is None:
+            return self.head(head) + size
+        return max(0, reported.usage.input_tokens + (reported.usage.output_tokens or 0) + size - reported.size)

@@ -1,0 +1,59 @@
+"""Real token counts, offline: names, engines, and what is available on this machine.
+
+`o200k_base` is the default engine's vocabulary, `tiktoken:o200k_base` the reference engine's, `hf:PATH_OR_ID` any
+tokenizer of the transformers library that is already on this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Protocol
+
+from ctxsim.counting.tokenizers.splintr_engine import VOCABULARIES, SplintrTokenizer
+from ctxsim.counting.tokenizers.tiktoken_engine import RANKED, TiktokenTokenizer
+from ctxsim.counting.tokenizers.transformers_engine import TransformersTokenizer
+from ctxsim.errors import UnknownName, unknown
+
+DEFAULT = "o200k_base"
+
+
+class Tokenizer(Protocol):
+    """Counts tokens of untrusted text: special tokens that stand in it are ordinary text."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def vocabulary_sha256(self) -> str: ...
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, counted by itself."""
+        ...
+
+    def ids(self, text: str) -> list[int]:
+        """Return the token ids of a text."""
+        ...
+
+
+def available() -> list[str]:
+    """Return the names that can be opened without network on this machine, apart from `hf:` names."""
+    return [*VOCABULARIES, *(f"tiktoken:{name}" for name in RANKED)]
+
+
+@lru_cache(maxsize=8)
+def open_tokenizer(name: str = DEFAULT) -> Tokenizer:
+    """Return the tokenizer of that name.
+
+    Raises UnknownName, with close names, if there is none, and if an `hf:` tokenizer isn't on this machine.
+    """
+    engine, colon, rest = name.partition(":")
+    if engine == "hf" and rest:
+        return TransformersTokenizer(rest)
+    if engine == "tiktoken" and rest in RANKED:
+        return TiktokenTokenizer(rest)
+    if not colon and name in VOCABULARIES:
+        return SplintrTokenizer(name)
+    if engine == "hf":
+        raise UnknownName("hf: needs a path or a cached model id, as in hf:./tokenizer.json")
+    raise unknown("tokenizer", name, available())

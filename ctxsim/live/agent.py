@@ -1,0 +1,95 @@
+"""What is known of one agent, as data: how to get it, point it at an endpoint, start it, and read its requests.
+
+The file `drive.toml` in the folder of each agent.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from typing import Any, Literal
+
+import msgspec
+
+from ctxsim.errors import unknown
+from ctxsim.plugins import FOLDERS, folders
+from ctxsim.results.run import OBSERVED
+
+DRIVE = "drive.toml"
+
+
+class Helper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A request that isn't the conversation: `kind` says what it is, `pattern` is searched where `where` says.
+
+    `where`: the last message's text, the system prompt, or the header named by `header`. `answer` is what it gets;
+    `{summary}` stands for a summary of what it sends.
+    """
+
+    kind: str
+    pattern: str
+    where: Literal["text", "system", "header"] = "text"
+    header: str = ""
+    answer: str = "{summary}"
+
+
+class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One agent. Texts may hold `{url}`, `{window}`, `{output}`, `{share}`, `{prompt}`, `{home}` and `{folder}`.
+
+    `programs` is the folder of an npm package that holds the binary itself, with `{machine}` as in linux-x64. `also` is
+    installed beside the package. `files` are written before the first prompt, by path under its home or, with
+    `folder:`, its working folder. `command` is for one prompt, `resume` for a later one; `stdin`: it goes there.
+    `tools` are templates of the calls that read a file, in order of preference; `ends` is the call that ends a turn,
+    where a text doesn't. `tells`: what the run can't enforce, in one line.
+    """
+
+    name: str
+    version: str = ""
+    package: str = ""
+    also: tuple[str, ...] = ()
+    installer: Literal["npm", "pip", ""] = ""
+    binary: str = ""
+    programs: str = ""
+    node: str = ""
+    source: str = ""
+    date: str = ""
+    command: tuple[str, ...] = ()
+    resume: tuple[str, ...] = ()
+    stdin: bool = False
+    files: dict[str, str] = {}
+    env: dict[str, str] = {}
+    tools: dict[str, dict[str, Any]] = {}
+    ends: dict[str, dict[str, Any]] = {}
+    helpers: tuple[Helper, ...] = ()
+    tells: str = ""
+
+    @property
+    def label(self) -> str:
+        """The policy's name in results, as in `observed:codex@0.169.0`."""
+        return f"{OBSERVED}{self.name}@{self.version}" if self.version else f"{OBSERVED}{self.name}"
+
+    def helper_of(self, text: str, system: str, headers: dict[str, str]) -> Helper | None:
+        """Return which helper request this is, if any that is known."""
+        for helper in self.helpers:
+            found = {"text": text, "system": system, "header": headers.get(helper.header.lower(), "")}[helper.where]
+            if re.search(helper.pattern, found):
+                return helper
+        return None
+
+
+UNNAMED = Agent("client")
+"""Somebody's own client, of which nothing is known."""
+
+
+def agent_names() -> list[str]:
+    """Return the agents that can be driven."""
+    return [name for name, (_, place) in folders(FOLDERS[0]).items() if (place / DRIVE).exists()]
+
+
+@cache
+def load_agent(name: str) -> Agent:
+    """Return what is known of an agent. Raises UnknownName, with close ones."""
+    if name not in agent_names():
+        raise unknown("agent", name, agent_names())
+    text = (folders(FOLDERS[0])[name][1] / DRIVE).read_text(encoding="utf-8")
+    return msgspec.convert({"name": name, **tomllib.loads(text)}, Agent)

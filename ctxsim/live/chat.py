@@ -1,0 +1,109 @@
+"""OpenAI Chat Completions: how a reply, a stream and a refusal look.
+
+Documentation: https://platform.openai.com/docs/api-reference/chat
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ctxsim.live.exchange import Refusal, Reply, Tool, Used
+from ctxsim.live.sse import data, pieces
+
+VENDOR = "openai"
+CREATED = 1_700_000_000
+"""When everything was made: equal runs give equal bytes."""
+
+
+def tools_of(body: dict[str, Any]) -> Iterator[Tool]:
+    """Return the functions that a request offers."""
+    for tool in body.get("tools") or []:
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if isinstance(function, dict):
+            yield tool_of(function, "parameters")
+
+
+def tool_of(function: dict[str, Any], key: str) -> Tool:
+    """Return a tool from its name and the JSON schema under a key; what doesn't fit is empty."""
+    schema = function.get(key)
+    schema = schema if isinstance(schema, dict) else {}
+    found, required = schema.get("properties"), schema.get("required")
+    return Tool(
+        str(function.get("name", "")),
+        found if isinstance(found, dict) else {},
+        tuple(name for name in required if isinstance(name, str)) if isinstance(required, list) else (),
+    )
+
+
+def whole(reply: Reply) -> dict[str, Any]:
+    """Return the response body."""
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None, "refusal": None}
+    if reply.calls:
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in reply.calls
+        ]
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(reply)}
+    return {**_around(reply, "chat.completion"), "choices": [choice], **_usage(reply)}
+
+
+def stream(reply: Reply) -> Iterator[bytes]:
+    """Return the server-sent events: text, calls, end, then the usage in a chunk of its own."""
+    around = _around(reply, "chat.completion.chunk")
+
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return data({**around, "choices": [choice]})
+
+    yield chunk({"role": "assistant", "content": ""})
+    for text in pieces(reply.text):
+        yield chunk({"content": text})
+    if reply.broken:
+        yield data({"error": _error("The server had an error while processing your request.", "server_error", None)})
+        return
+    for number, call in enumerate(reply.calls):
+        function = {"name": call.name, "arguments": ""}
+        yield chunk({"tool_calls": [{"index": number, "id": call.id, "type": "function", "function": function}]})
+        for text in pieces(call.arguments):
+            yield chunk({"tool_calls": [{"index": number, "function": {"arguments": text}}]})
+    yield chunk({}, _finish(reply))
+    if reply.used:
+        yield data({**around, "choices": [], **_usage(reply)})
+    yield b"data: [DONE]\n\n"
+
+
+def refusal(refused: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
+    """Return status, body and headers."""
+    if refused.reason == "rate_limited":
+        headers = {"retry-after": f"{refused.retry_after_s:g}", "x-ratelimit-remaining-tokens": "0"}
+        return 429, {"error": _error(refused.message, "tokens", "rate_limit_exceeded")}, headers
+    code = "context_length_exceeded" if refused.reason == "overflow" else None
+    return 400, {"error": _error(refused.message, "invalid_request_error", code)}, {}
+
+
+def _error(message: str, kind: str, code: str | None) -> dict[str, Any]:
+    return {"message": message, "type": kind, "param": None, "code": code}
+
+
+def _around(reply: Reply, kind: str) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{reply.id}", "object": kind, "created": CREATED, "model": reply.model}
+
+
+def _finish(reply: Reply) -> str:
+    return "tool_calls" if reply.calls else "stop"
+
+
+def _usage(reply: Reply) -> dict[str, Any]:
+    return {"usage": usage(reply.used)} if reply.used else {}
+
+
+def usage(used: Used) -> dict[str, Any]:
+    """Return the tokens as the vendor reports them: the whole prompt, of that what was cached."""
+    return {
+        "prompt_tokens": used.input,
+        "completion_tokens": used.output,
+        "total_tokens": used.input + used.output,
+        "prompt_tokens_details": {"cached_tokens": used.read},
+        "completion_tokens_details": {"reasoning_tokens": 0},
+    }

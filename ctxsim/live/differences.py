@@ -1,0 +1,126 @@
+"""A built-in policy beside the real agent, on the agent's own conversation: what both send, and where they differ."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.live.observed import Observation
+from ctxsim.live.session import SUMMARY_TOKENS
+from ctxsim.policies import Spec, open_policy
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import replay
+from ctxsim.simulator.replay.tally import Sent
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+LEAST_SHARE = 0.02
+"""Lines kept of a text that differ in size by no more than this share are cut alike."""
+
+LEAST_TOKENS = 32
+
+OWN_WORDS = 128
+"""Tokens that an agent may put around a text: how its command ended, that something was left out."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """The first call whose requests differ, the tokens of both, and one line for each item that does."""
+
+    call: int
+    tokens_agent: int
+    tokens_policy: int
+    lines: tuple[str, ...]
+
+
+class Amounts(msgspec.Struct, frozen=True):
+    """What all requests of the conversation come to: without an agent's titles, checks and summaries."""
+
+    tokens: int
+    peak: int
+    usd: float | None
+    """Modelled; None where a price isn't known."""
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """An agent and a policy on the agent's own conversation; `first` is None where they never differ."""
+
+    first: Difference | None
+    agent: Amounts
+    policy: Amounts
+
+
+def compared(observation: Observation, label: str, provider: Provider) -> Comparison:
+    """Return where a policy first sends something else than the agent did, and what both send in all.
+
+    The policy's summaries are as large as the endpoint's, unless the label says how large. An item that one of them
+    sends and the other doesn't is a difference, and so is one of which they keep lines whose size differs by more than
+    2 % and 32 tokens, or 128 tokens of other words. Of summaries and notes only the number counts.
+    Raises UnknownName or LabelError.
+    """
+    counter = provider.counter()
+    agent = list(replay(observation.transcript, observation.spec(), provider, counter))
+    policy = list(replay(observation.transcript, _with_like_summaries(open_policy(label)), provider, counter))
+    originals = {item.place: item.text for item in observation.transcript.items if item.kind == "tool_result"}
+    first = None
+    for theirs, ours in zip(agent, policy, strict=True):
+        if lines := tuple(_differences(theirs.view, ours.view, originals, counter)):
+            first = Difference(theirs.call, theirs.tokens_sent, ours.tokens_sent, lines)
+            break
+    return Comparison(first, _amounts(agent), _amounts(policy))
+
+
+def _with_like_summaries(spec: Spec) -> Spec:
+    """The same policy, which gets summaries of the size that the agent got."""
+    like = {"summary_tokens": str(SUMMARY_TOKENS)}
+    links = tuple(
+        (cls, name, {**like, **given} if like.keys() & {field.name for field in dataclasses.fields(cls)} else given)
+        for cls, name, given in spec.links
+    )
+    return msgspec.structs.replace(spec, links=links)
+
+
+def _amounts(calls: Sequence[Sent]) -> Amounts:
+    usd = [sent.bill.cost.total if sent.bill.cost else None for sent in calls]
+    known = [one for one in usd if one is not None]
+    sizes = [sent.tokens_sent for sent in calls]
+    return Amounts(sum(sizes), max(sizes), sum(known) if len(known) == len(usd) else None)
+
+
+def _differences(theirs: View, ours: View, originals: dict[int, str], counter: Counter) -> Iterator[str]:
+    """Each item that differs, in recorded order, then what they made themselves."""
+    agent = {item.place: item for item in theirs if not item.synthetic}
+    policy = {item.place: item for item in ours if not item.synthetic}
+    for place in sorted(agent.keys() | policy.keys()):
+        first, second = agent.get(place), policy.get(place)
+        if first is None or second is None or not _alike(first, second, originals.get(place, ""), counter):
+            sizes = [counter.item(item) if item else 0 for item in (first, second)]
+            sent = f"{_sent('agent', first, sizes[0])}, {_sent('policy', second, sizes[1])}"
+            yield f"{_named(first or second, place)}: {sent}"
+    made = [sum(item.synthetic and item.kind == "summary" for item in view) for view in (theirs, ours)]
+    if made[0] != made[1]:
+        yield f"summaries: agent {made[0]}, policy {made[1]}"
+
+
+def _alike(first: Item, second: Item, original: str, counter: Counter) -> bool:
+    """Whether two forms of a result keep as much of it, whatever is said around it. Other texts have no original."""
+    if first.text == second.text:
+        return True
+    lines = set(original.split("\n"))
+    kept, others = [], []
+    for item in (first, second):
+        own = [line for line in item.text.split("\n") if line not in lines]
+        others.append(counter.text("\n".join(own)))
+        kept.append(counter.item(item) - others[-1])
+    apart = abs(kept[0] - kept[1])
+    return apart <= max(LEAST_TOKENS, LEAST_SHARE * max(kept)) and abs(others[0] - others[1]) <= OWN_WORDS
+
+
+def _named(item: Item | None, place: int) -> str:
+    return f"item {place} ({item.tool or item.kind if item else ''})"
+
+
+def _sent(who: str, item: Item | None, tokens: int) -> str:
+    return f"{who} sends {tokens:,} tokens" if item else f"{who} leaves it out"

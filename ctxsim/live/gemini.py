@@ -1,0 +1,74 @@
+"""Gemini generateContent: how a reply, a stream and a refusal look.
+
+Documentation: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/troubleshooting
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ctxsim.live.chat import tool_of
+from ctxsim.live.exchange import Refusal, Reply, Tool
+from ctxsim.live.sse import data, pieces
+
+VENDOR = "google"
+
+
+def tools_of(body: dict[str, Any]) -> Iterator[Tool]:
+    """Return the functions that a request declares."""
+    for tool in body.get("tools") or []:
+        declared = tool.get("functionDeclarations") if isinstance(tool, dict) else None
+        for function in declared if isinstance(declared, list) else []:
+            if isinstance(function, dict):
+                yield tool_of(function, "parametersJsonSchema" if "parametersJsonSchema" in function else "parameters")
+
+
+def whole(reply: Reply) -> dict[str, Any]:
+    """Return the response body."""
+    parts: list[dict[str, Any]] = [{"text": reply.text}] if reply.text else []
+    return _body(reply, [*parts, *_calls(reply)], last=True)
+
+
+def stream(reply: Reply) -> Iterator[bytes]:
+    """Return the server-sent events: each is a whole response with some of the parts; usage stands in the last."""
+    for text in pieces(reply.text):
+        yield data(_body(reply, [{"text": text}], last=False))
+    if reply.broken:
+        yield data(_error(503, "UNAVAILABLE", "The model is overloaded. Please try again later."))
+        return
+    yield data(_body(reply, _calls(reply), last=True))
+
+
+def refusal(refused: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
+    """Return status, body and headers."""
+    if refused.reason != "rate_limited":
+        return 400, _error(400, "INVALID_ARGUMENT", refused.message), {}
+    body = _error(429, "RESOURCE_EXHAUSTED", refused.message)
+    retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{refused.retry_after_s:g}s"}
+    body["error"]["details"] = [retry]
+    return 429, body, {}
+
+
+def _calls(reply: Reply) -> list[dict[str, Any]]:
+    return [{"functionCall": {"id": call.id, "name": call.name, "args": call.input}} for call in reply.calls]
+
+
+def _body(reply: Reply, parts: list[dict[str, Any]], last: bool) -> dict[str, Any]:
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
+    if last:
+        candidate["finishReason"] = "STOP"
+    body: dict[str, Any] = {"candidates": [candidate], "modelVersion": reply.model, "responseId": reply.id}
+    if last and reply.used:
+        used = reply.used
+        body["usageMetadata"] = {
+            "promptTokenCount": used.input,
+            "candidatesTokenCount": used.output,
+            "totalTokenCount": used.input + used.output,
+            "cachedContentTokenCount": used.read,
+        }
+    return body
+
+
+def _error(code: int, status: str, message: str) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, "status": status}}

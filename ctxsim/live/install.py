@@ -1,0 +1,107 @@
+"""Where an agent's program is: found on the path, or installed into a cache folder when that is asked for."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import msgspec
+
+from ctxsim.errors import CtxsimError
+from ctxsim.live.agent import Agent
+
+INSTALL_S = 1_200
+_VERSION = re.compile(r"\d+\.\d+\.\d+[\w.+-]*")
+
+
+def cache_folder(agent: Agent) -> Path:
+    """Return where this version of an agent is installed, or would be."""
+    root = os.environ.get("CTXSIM_AGENTS") or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "ctxsim")
+    return Path(root, f"{agent.name}@{agent.version}")
+
+
+def located(agent: Agent, install: bool) -> tuple[Agent, str]:
+    """Return the agent in the version that is there, and the search path that finds its program.
+
+    The cache comes first, then this process's own path. Raises CtxsimError where it is nowhere, or can't be installed.
+    """
+    folder = cache_folder(agent)
+    if install and not _installed(agent, folder):
+        _install(agent, folder)
+    inside = _installed(agent, folder)
+    if inside:
+        return agent, os.pathsep.join([*map(str, inside), *_own_path()])
+    found = shutil.which(agent.binary)
+    if found is None:
+        raise CtxsimError(f"{agent.name}: no '{agent.binary}' on the path; install {agent.package}, or add --install")
+    programs = os.pathsep.join([str(Path(found).parent), *_own_path()])
+    return msgspec.structs.replace(agent, version=_version(found)), programs
+
+
+def _own_path() -> list[str]:
+    return os.environ.get("PATH", os.defpath).split(os.pathsep)
+
+
+def _installed(agent: Agent, folder: Path) -> list[Path]:
+    """Return the folders with its programs; none where it isn't installed."""
+    modules = folder / "node_modules"
+    programs = modules / ".bin" if agent.installer == "npm" else folder / "bin"
+    if not (programs / (agent.binary or "python")).exists():
+        return []
+    own = [modules / agent.programs.replace("{machine}", _machine())] if agent.programs else []
+    return [*own, *([modules / f"node-{_machine()}" / "bin"] if agent.node else []), programs]
+
+
+def _machine() -> str:
+    """This machine as names of npm packages have it: linux-x64."""
+    machine = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    return f"{sys.platform}-{machine}"
+
+
+def _install(agent: Agent, folder: Path) -> None:
+    """Install the pinned version, without running any script of the packages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pinned = f"{agent.package}@{agent.version}"
+    if agent.installer == "npm":
+        node = [f"node-{_machine()}@{agent.node}"] if agent.node else []
+        options = ["--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"]
+        _run(agent, [_program(agent, "npm"), "install", *options, pinned, *agent.also, *node])
+    elif agent.installer == "pip":
+        venv.create(folder, with_pip=True)
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
+        _run(agent, [*pip, f"{agent.package}=={agent.version}", *agent.also])
+    else:
+        raise CtxsimError(f"{agent.name}: it isn't known how to install it")
+
+
+def _program(agent: Agent, name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise CtxsimError(f"{agent.name}: '{name}' is needed to install it")
+    return found
+
+
+def _run(agent: Agent, command: list[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_S)
+    except subprocess.TimeoutExpired:
+        raise CtxsimError(f"{agent.name}: installing took more than {INSTALL_S} s") from None
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["no word of why"]
+        raise CtxsimError(f"{agent.name}: it can't be installed: {last[0]}")
+
+
+def _version(program: str) -> str:
+    """What a program says its version is; '' if it doesn't."""
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = _VERSION.search(done.stdout)
+    return found[0] if found else ""

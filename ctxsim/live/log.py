@@ -1,0 +1,81 @@
+"""Every request on record: one JSON line each, in the form that the reader `request-log` takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from ctxsim.live.session import SHAPES, Served
+
+
+class Entry(msgspec.Struct, omit_defaults=True):
+    """One request with what was answered. `items` are kind, tokens and what each is of the history."""
+
+    session: str
+    number: int
+    kind: str
+    step: int
+    status: int
+    tokens: int
+    output: int
+    cost_usd: float | None
+    request: dict[str, Any]
+    response: dict[str, Any]
+    api: str = ""
+    compacted: bool = False
+    retry: bool = False
+    kept: int = 0
+    cut: int = 0
+    inserted: int = 0
+    twice: int = 0
+    dropped: int = 0
+    unused: str = ""
+
+
+class Log:
+    """Appends to a file as requests come; without one it only counts."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file = path.open("ab") if path else None
+        self.number = 0
+        self._dropped: dict[str, int] = {}
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file:
+            self._file.close()
+
+    def write(self, session: str, body: dict[str, Any], served: Served) -> Entry:
+        """Write one request down, and return what was written."""
+        self.number += 1
+        entry = self._entry(session, body, served)
+        if self._file:
+            self._file.write(msgspec.json.encode(entry) + b"\n")
+            self._file.flush()
+        return entry
+
+    def _entry(self, session: str, body: dict[str, Any], served: Served) -> Entry:
+        shape = SHAPES[served.asked.api]
+        if served.refusal:
+            status, response, _ = shape.refusal(served.refusal)
+        else:
+            status, response = 200, shape.whole(served.reply)
+        entry = Entry(
+            session, self.number, served.kind, served.step, status, served.tokens, served.output, served.cost_usd,
+            body, response, served.asked.api, retry=served.retry, unused=served.unused,
+        )  # fmt: skip
+        if served.matched:
+            states = [match.state for match in served.matched.matches]
+            entry.kept, entry.cut = states.count("kept"), states.count("cut")
+            entry.inserted, entry.twice = states.count("inserted"), states.count("twice")
+            entry.dropped = len(served.matched.dropped)
+            entry.compacted = entry.dropped > self._dropped.get(session, 0)
+            self._dropped[session] = entry.dropped
+        return entry

@@ -1,0 +1,97 @@
+"""Anthropic Messages: how a reply, a stream and a refusal look.
+
+Documentation: https://docs.anthropic.com/en/api/messages, https://docs.anthropic.com/en/api/messages-streaming,
+https://docs.anthropic.com/en/api/errors
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ctxsim.live.chat import tool_of
+from ctxsim.live.exchange import Refusal, Reply, Tool, Used
+from ctxsim.live.sse import data, pieces
+
+VENDOR = "anthropic"
+
+
+def tools_of(body: dict[str, Any]) -> Iterator[Tool]:
+    """Return the tools that a request offers."""
+    for tool in body.get("tools") or []:
+        if isinstance(tool, dict):
+            yield tool_of(tool, "input_schema")
+
+
+def whole(reply: Reply) -> dict[str, Any]:
+    """Return the response body."""
+    content: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text else []
+    content += [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.input} for call in reply.calls]
+    return {**_around(reply), "content": content, "stop_reason": _stop(reply), "usage": _usage(reply.used)}
+
+
+def stream(reply: Reply) -> Iterator[bytes]:
+    """Return the server-sent events, each with its name."""
+    used = reply.used
+    start = {**_around(reply), "content": [], "stop_reason": None, "usage": {**_usage(used), "output_tokens": 0}}
+    yield _event("message_start", message=start)
+    index = 0
+    if reply.text:
+        yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+        for text in pieces(reply.text):
+            yield _event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+        yield _event("content_block_stop", index=0)
+        index = 1
+    if reply.broken:
+        yield _event("error", error={"type": "overloaded_error", "message": "Overloaded"})
+        return
+    for number, call in enumerate(reply.calls, index):
+        block = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
+        yield _event("content_block_start", index=number, content_block=block)
+        for text in pieces(call.arguments or "{}"):
+            yield _event("content_block_delta", index=number, delta={"type": "input_json_delta", "partial_json": text})
+        yield _event("content_block_stop", index=number)
+    delta = {"stop_reason": _stop(reply), "stop_sequence": None}
+    yield _event("message_delta", delta=delta, usage={"output_tokens": used.output if used else 0})
+    yield _event("message_stop")
+
+
+def refusal(refused: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
+    """Return status, body and headers."""
+    if refused.reason == "rate_limited":
+        headers = {"retry-after": f"{refused.retry_after_s:g}", "anthropic-ratelimit-input-tokens-remaining": "0"}
+        return 429, _error("rate_limit_error", refused.message), headers
+    return 400, _error("invalid_request_error", refused.message), {}
+
+
+def _error(kind: str, message: str) -> dict[str, Any]:
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+def _event(kind: str, /, **fields: Any) -> bytes:
+    return data({"type": kind, **fields}, kind)
+
+
+def _around(reply: Reply) -> dict[str, Any]:
+    return {
+        "id": f"msg_{reply.id}",
+        "type": "message",
+        "role": "assistant",
+        "model": reply.model,
+        "stop_sequence": None,
+    }
+
+
+def _stop(reply: Reply) -> str:
+    return "tool_use" if reply.calls else "end_turn"
+
+
+def _usage(used: Used | None) -> dict[str, Any]:
+    """The vendor's three parts of the prompt. Its clients need the field: nothing known is reported as zeros."""
+    used = used or Used(0, 0)
+    return {
+        "input_tokens": used.input - used.read - used.write,
+        "cache_creation_input_tokens": used.write,
+        "cache_read_input_tokens": used.read,
+        "output_tokens": used.output,
+    }

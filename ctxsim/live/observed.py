@@ -1,0 +1,216 @@
+"""What a real agent sent, as a policy: call by call its requests, item by item against the recorded history.
+
+The agent's own conversation has the script's places: its head, its tool calls, and texts with what it wraps them in.
+Where a request differs from the grown history, that is an edit. So a real agent is replayed, judged, billed and
+measured by the same code as every policy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import msgspec
+
+from ctxsim.counting.estimators import DEFAULT, open_estimator
+from ctxsim.live.exchange import Asked
+from ctxsim.live.history import History
+from ctxsim.live.log import Entry
+from ctxsim.live.matching import Match
+from ctxsim.live.script import Script
+from ctxsim.live.session import ask
+from ctxsim.policies import Overflow, Policy, Spec
+from ctxsim.readers.assembly.requests.bodies import Api, answer
+from ctxsim.transcript import Call, Head, Item, Transcript, Usage
+from ctxsim.view import View
+
+SENT_TWICE = "sent a second time"
+NOT_SENT = "not in the agent's request"
+CHANGED = "changed in the agent's request"
+NEW = "the agent's own"
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """One item of a request: the place that it stands for, None for the agent's own, and its text."""
+
+    place: int | None
+    text: str
+    reason: str = ""
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """An agent's conversation, and the policy that sends what it sent.
+
+    `helpers` are the requests before each call, by its number, that aren't the conversation. `attempts` are the
+    requests for each call, those refused for the window first; `refused` why a call was never answered.
+    """
+
+    label: str
+    transcript: Transcript
+    attempts: tuple[tuple[tuple[Shown, ...], ...], ...]
+    helpers: dict[int, list[Entry]]
+    refused: dict[int, str]
+    notes: tuple[str, ...]
+
+    def spec(self) -> Spec:
+        """Return the policy, ready for replay."""
+        made = type("Observed", (Observed,), {"name": self.label, "attempts": self.attempts})
+        return Spec(self.label, ((made, self.label, {}),), open_estimator(DEFAULT))
+
+
+@dataclass
+class Observed(Policy):
+    """Sends what a real agent sent."""
+
+    attempts: ClassVar[Sequence[Sequence[Sequence[Shown]]]] = ()
+
+    def start(self) -> None:
+        """Before the first call."""
+        self._call = 0
+        self._tried = 0
+        self._first: dict[int, str] = {}
+        for tries in self.attempts:
+            for shown in tries[0]:
+                if shown.place is not None:
+                    self._first.setdefault(shown.place, shown.text)
+
+    def on_tool_result(self, item: Item) -> Item:
+        """A result as the agent first sent it."""
+        return item.with_text(self._first.get(item.place, item.text))
+
+    def before_call(self, view: View) -> View:
+        """The request as the agent first sent it."""
+        self._call += 1
+        self._tried = 0
+        return as_sent(view, self.attempts[self._call - 1][0])
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        """The agent's next try, if it made one."""
+        self._tried += 1
+        tries = self.attempts[self._call - 1]
+        return as_sent(view, tries[self._tried]) if self._tried < len(tries) else None
+
+
+def as_sent(view: View, request: Sequence[Shown]) -> View:
+    """Return a view edited so that it is a request."""
+    texts = {shown.place: shown.text for shown in reversed(request) if shown.place is not None}
+    own = Frequencies(shown.text for shown in request if shown.place is None)
+    gone = []
+    for item in view:
+        if item.synthetic:
+            own[item.text] -= 1
+        if (own[item.text] < 0) if item.synthetic else (item.place not in texts):
+            gone.append(item.place)
+    view = view.drop(gone, NOT_SENT)
+    view = view.rewrite({item.place: texts[item.place] for item in view if not item.synthetic}, CHANGED)
+    sources = [place for place in gone if place >= 0]
+    left = [shown for shown in request if shown.place is None]
+    for position, shown in enumerate(request):
+        if shown.place is None and own[shown.text] > 0:
+            own[shown.text] -= 1
+            after = (one.place for one in request[position:] if one.place is not None and view.find(one.place))
+            kind = "summary" if sources and len(shown.text) == max(len(one.text) for one in left) else "note"
+            at = next(after, view[-1].order + 1 if len(view) else 0)
+            view = view.insert(shown.text, at, shown.reason or NEW, kind, sources if kind == "summary" else ())  # type: ignore[arg-type]
+    return view
+
+
+def observe(label: str, script: Script, entries: Iterable[Entry]) -> Observation:
+    """Return what an agent's requests come to. What was asked again, or refused for rate, is one request."""
+    history = History(script)
+    tries: dict[int, list[tuple[Asked, Sequence[Match], Entry]]] = {}
+    replies: dict[int, Sequence[Any]] = {}
+    helpers: dict[int, list[Entry]] = {}
+    notes: Frequencies[str] = Frequencies()
+    for entry in entries:
+        if entry.kind != "main":
+            helpers.setdefault(len(replies) + 1, []).append(entry)
+            notes["requests that nobody recognised"] += entry.kind == "other"
+            continue
+        if entry.retry or entry.status == 429 or entry.step > len(script.steps):
+            notes["requests past the end of the script"] += entry.step > len(script.steps)
+            continue
+        api = cast(Api, entry.api)
+        asked = ask(api, entry.request, "", False)
+        found = history.match(asked.items, entry.step)
+        tries.setdefault(entry.step, []).append((asked, found.matches, entry))
+        if entry.status == 200:
+            made = [part for part in answer(api, entry.response, "response").parts if part.kind == "tool_call"]
+            history.answered(entry.step, made)
+            replies[entry.step] = made
+    own = _own(script, tries, replies)
+    preamble = _preamble(next(iter(tries.values()))[0])
+    attempts = tuple(
+        tuple(_shown(asked, matches, preamble) for asked, matches, _ in tries[step]) for step in sorted(tries)
+    )
+    calls = [_call(script.transcript.calls[step - 1], *tries[step][-1], preamble) for step in sorted(tries)]
+    first = calls[0].head or Head()
+    calls = [msgspec.structs.replace(call, head=None if call.head == first else call.head) for call in calls]
+    transcript = msgspec.structs.replace(
+        script.transcript, head=first, items=own[: calls[-1].end], calls=tuple(calls), compactions=(), cleared=()
+    )
+    told = tuple(f"{count} {what}" for what, count in notes.items() if count)
+    ends = enumerate((tries[step][-1][2] for step in sorted(tries)), 1)
+    refused = {number: _message(entry) for number, entry in ends if entry.status != 200}
+    return Observation(label, transcript, attempts, helpers, refused, told)
+
+
+def _message(entry: Entry) -> str:
+    error = entry.response.get("error")
+    return str(error.get("message", "")) if isinstance(error, dict) else ""
+
+
+def _preamble(first: tuple[Asked, Sequence[Match], Entry]) -> frozenset[str]:
+    """The texts before the first prompt: what an agent says of its surroundings is part of its head."""
+    asked, matches, _ = first
+    known = next((n for n, match in enumerate(matches) if match.place is not None), 0)
+    return frozenset(item.text for item in asked.items[:known])
+
+
+def _shown(asked: Asked, matches: Sequence[Match], preamble: frozenset[str]) -> tuple[Shown, ...]:
+    shown = []
+    for item, match in zip(asked.items, matches, strict=True):
+        if match.place is None and (item.text in preamble or item.kind == "reasoning"):
+            continue
+        if match.state == "twice":
+            shown.append(Shown(None, item.text, SENT_TWICE))
+        else:
+            shown.append(Shown(match.place, item.text))
+    return tuple(shown)
+
+
+def _call(recorded: Call, asked: Asked, matches: Sequence[Match], entry: Entry, preamble: frozenset[str]) -> Call:
+    """The call as the agent made it: its head, and the tokens that the endpoint counted."""
+    said = [item.text for item, match in zip(asked.items, matches, strict=True)
+            if match.place is None and item.text in preamble]  # fmt: skip
+    head = Head("\n\n".join(filter(None, [asked.head.system, *said])), asked.head.tools)
+    usage = Usage(entry.tokens, entry.output) if entry.status == 200 else None
+    return Call(recorded.start, recorded.end, usage, recorded.time_s, recorded.model, head=head)
+
+
+def _own(
+    script: Script,
+    tries: Mapping[int, Sequence[tuple[Asked, Sequence[Match], Entry]]],
+    replies: Mapping[int, Sequence[Any]],
+) -> tuple[Item, ...]:
+    """The script's items as the agent has them: its tool calls, and prompts and results in its wrapping."""
+    items = list(script.transcript.items)
+    for step, made in replies.items():
+        asked_for = script.steps[step - 1].wanted
+        for part, wanted in zip(made, asked_for if len(made) == len(asked_for) else (), strict=False):
+            call = items[wanted.place]
+            items[wanted.place] = msgspec.structs.replace(call, tool=part.tool, text=part.text, call_id=part.call_id)
+            if wanted.answer is not None:
+                result = items[wanted.answer]
+                items[wanted.answer] = msgspec.structs.replace(result, tool=part.tool, call_id=part.call_id)
+    seen: set[int] = set()
+    for step in sorted(tries):
+        for asked, matches, _ in tries[step]:
+            for item, match in zip(asked.items, matches, strict=True):
+                if match.place is not None and match.place not in seen:
+                    seen.add(match.place)
+                    if match.state == "kept":
+                        items[match.place] = items[match.place].with_text(item.text)
+    return tuple(items)

@@ -1,0 +1,93 @@
+"""One driven run in a process of its own: `python -m ctxsim.live.run_plan PLAN`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxsim.live.enclosure import enclose
+
+if TYPE_CHECKING:
+    from ctxsim.live.plan import Plan
+
+
+def main(path: str) -> None:
+    """Run a plan and write its outcome beside it."""
+    # Before anything is imported that starts a thread.
+    enclosed = enclose()
+    import msgspec
+
+    from ctxsim.live.app import Endpoint
+    from ctxsim.live.log import Log
+    from ctxsim.live.plan import Outcome, Plan
+    from ctxsim.live.script import script_of
+    from ctxsim.live.server import beside
+    from ctxsim.live.session import Session
+
+    plan = msgspec.json.decode(Path(path).read_bytes(), type=Plan)
+    script = script_of(plan.transcript)
+    session = Session(script, plan.provider, plan.faults, plan.agent, plan.project)
+    began = time.monotonic()
+    statuses: list[int | None] = []
+    with Log(Path(plan.log)) as log, beside(Endpoint(lambda name: session, log, plan.faults.slow_s)) as url:
+        write_files(plan, url)
+        for number, (prompt, _) in enumerate(script.prompts):
+            left = plan.limit_s - (time.monotonic() - began)
+            statuses.append(run(plan, url, prompt, number, left) if left > 0 else None)
+            if statuses[-1] is None:
+                break
+    outcome = Outcome(time.monotonic() - began, tuple(statuses), enclosed, session.step)
+    Path(plan.outcome).write_bytes(msgspec.json.encode(outcome))
+
+
+def write_files(plan: Plan, url: str) -> None:
+    """Write the agent's settings. Paths lie under its home, or, with `folder:`, where it works."""
+    for name, text in plan.agent.files.items():
+        inside, _, rest = name.partition(":")
+        file = Path(plan.project, rest) if inside == "folder" else Path(plan.home, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(plan.fill(text, url), encoding="utf-8")
+
+
+def run(plan: Plan, url: str, prompt: str, number: int, limit_s: float) -> int | None:
+    """Give the agent one prompt and return its exit status; None if the limit ended it."""
+    agent = plan.agent
+    command = agent.resume if number and agent.resume else agent.command
+    filled = [plan.fill(part, url, prompt) for part in command]
+    own = {
+        "HOME": plan.home, "PATH": plan.path, "TERM": "dumb", "LANG": "C.UTF-8", "TMPDIR": f"{plan.home}/tmp",
+        "XDG_CONFIG_HOME": f"{plan.home}/.config", "XDG_DATA_HOME": f"{plan.home}/.local/share",
+        "XDG_CACHE_HOME": f"{plan.home}/.cache", "XDG_STATE_HOME": f"{plan.home}/.local/state", "CTXSIM_URL": url,
+    }  # fmt: skip
+    own |= {name: plan.fill(value, url, prompt) for name, value in agent.env.items()}
+    Path(own["TMPDIR"]).mkdir(parents=True, exist_ok=True)
+    with Path(plan.work, "output.txt").open("ab") as output:
+        process = subprocess.Popen(
+            filled, cwd=plan.project, env=own, stdin=subprocess.PIPE if agent.stdin else subprocess.DEVNULL,
+            stdout=output, stderr=output, start_new_session=True,
+        )  # fmt: skip
+        try:
+            process.communicate(prompt.encode("utf-8", "replace") if agent.stdin else None, timeout=limit_s)
+            return process.returncode
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            end_group(process.pid)
+            process.wait()
+
+
+def end_group(group: int) -> None:
+    """End a process group: what an agent leaves running ends with it."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,242 @@
+"""One client's conversation with the endpoint: which step is next, what it costs, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.errors import InputError
+from ctxsim.live import chat, gemini, messages, responses
+from ctxsim.live.agent import UNNAMED, Agent
+from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used, head_of, items_of
+from ctxsim.live.faults import Faults
+from ctxsim.live.history import History
+from ctxsim.live.matching import Matched
+from ctxsim.live.script import Script
+from ctxsim.live.tools import tool_call
+from ctxsim.readers.assembly import Part
+from ctxsim.readers.assembly.requests.bodies import Api, caught
+from ctxsim.simulator.provider import MockLLM, Provider
+from ctxsim.simulator.provider.summaries import extractive
+from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.transcript import Item
+
+SHAPES: Mapping[Api, ModuleType] = {"chat": chat, "responses": responses, "messages": messages, "gemini": gemini}
+
+SUMMARY_TOKENS = 800
+"""A summary's size, about what agents ask for."""
+
+REMEMBERED = 32
+"""So many answers are kept for clients that ask again."""
+
+FOREVER_S = 60.0
+"""What a client is told to wait where no waiting will help."""
+
+OVER = "The conversation is over."
+"""What is answered past the script's end."""
+
+
+class Served(msgspec.Struct, frozen=True):
+    """What one request came to. `step` counts from 1; 0 for a request that isn't the conversation."""
+
+    kind: str
+    step: int
+    asked: Asked
+    tokens: int
+    reply: Reply | None
+    refusal: Refusal | None
+    matched: Matched | None
+    cost_usd: float | None = None
+    output: int = 0
+    retry: bool = False
+    unused: str = ""
+    """The recorded tool that no tool of the request could stand for."""
+
+
+class Session:
+    """State: the step, the provider, the history, and the last answers.
+
+    `folder`: where results lie as files. `counter`: one that sessions share, so that each text is held once.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        provider: Provider,
+        faults: Faults = Faults(),  # noqa: B008 - frozen
+        agent: Agent = UNNAMED,
+        folder: str | None = None,
+        counter: Counter | None = None,
+    ) -> None:
+        self.step = 0
+        self._script, self._provider, self._faults = script, provider, faults
+        self._agent, self._folder = agent, folder
+        self._counter = counter or provider.counter()
+        self._llm: MockLLM | None = None
+        self._last: list[Item] = []
+        self._answered: deque[tuple[bytes, Served]] = deque(maxlen=REMEMBERED)
+        self._admitted: set[bytes] = set()
+        self._limited: dict[int, int] = {}
+        self._broken: set[int] = set()
+        self._served = 0
+        self._history = History(script)
+
+    def answer(self, api: Api, body: dict[str, Any], model: str, stream: bool, headers: Mapping[str, str]) -> Served:
+        """Return what a request comes to. Raises InputError for a body that isn't one of that API."""
+        digest = hashlib.sha256(msgspec.json.encode(body)).digest()
+        for known, served in self._answered:
+            if known == digest:
+                return msgspec.structs.replace(served, retry=True)
+        asked = ask(api, body, model, stream)
+        helper = self._agent.helper_of(asked.text, asked.head.system, dict(headers))
+        kind = helper.kind if helper else self._kind(asked)
+        step = self.step + 1 if kind == "main" else 0
+        self._served += 1
+        matched = self._history.match(asked.items, step) if kind == "main" else None
+        tokens, refusal = self._judge(asked, digest, step)
+        served = Served(kind, step, asked, tokens, None, refusal, matched)
+        if refusal is not None:
+            return served
+        if kind == "main":
+            reply, unused = self._play(asked)
+        else:
+            reply, unused = self._reply(asked, self._help(asked, helper.answer if helper else "{summary}")), ""
+        served = self._billed(served, reply, unused)
+        if served.reply and not served.reply.broken:
+            self._answered.append((digest, msgspec.structs.replace(served, asked=asked.shell())))
+            if kind == "main":
+                self._advance(served.reply)
+        return served
+
+    def count(self, api: Api, body: dict[str, Any], model: str) -> int:
+        """Return a request's tokens, for endpoints that only count. Raises InputError for a bad body."""
+        asked = ask(api, body, model, False)
+        return MockLLM(self._provider, self._counter, asked.head).render(asked.items).total
+
+    def _kind(self, asked: Asked) -> str:
+        """A request without tools isn't the conversation where the agent's own requests bring some."""
+        return "other" if self._agent.tools and not asked.tools else "main"
+
+    # judging
+
+    def _llm_for(self, asked: Asked) -> MockLLM:
+        if self._llm is None:
+            provider = self._provider
+            if provider.vendor == "none":
+                provider = msgspec.structs.replace(provider, vendor=SHAPES[asked.api].VENDOR)
+            self._provider = provider
+            self._llm = MockLLM(provider, self._counter, asked.head)
+        return self._llm
+
+    def _judge(self, asked: Asked, digest: bytes, step: int) -> tuple[int, Refusal | None]:
+        """Return a request's tokens, and why it is refused, if it is."""
+        llm = self._llm_for(asked)
+        llm.begin(self.step * self._provider.pace_s, asked.head)
+        same = _shared(self._last, asked.items)
+        tokens = llm.ask(asked.items, same)
+        self._last = asked.items
+        limited = self._faults.limited.get(step)
+        if limited and self._limited.setdefault(step, 0) < limited.times:
+            self._limited[step] += 1
+            llm.not_asked(same)
+            return tokens, _rate_limit(limited.retry_after_s)
+        if digest in self._admitted:
+            self._admitted.discard(digest)
+            llm.not_asked(same)
+            return tokens, None
+        verdict = llm.judge(asked.items, tokens, same)
+        if verdict.status == "overflow":
+            wording = load_vendor(self._provider.vendor).overflow.message
+            size, window = tokens + self._provider.reserved_output, self._provider.window
+            return tokens, Refusal("overflow", wording.format(tokens=size, window=window))
+        if verdict.status == "rate_limited":
+            return tokens, _rate_limit(FOREVER_S)
+        if verdict.status != "ok" and not self._faults.unpaired:
+            return tokens, Refusal("invalid", f"Invalid request: {verdict.reason}")
+        if verdict.wait_s:
+            self._admitted.add(digest)
+            return tokens, _rate_limit(verdict.wait_s)
+        return tokens, None
+
+    def _billed(self, served: Served, reply: Reply, unused: str) -> Served:
+        """Return what was served with its usage, as the cache and the faults have it, and its dollars."""
+        assert self._llm is not None  # judged before
+        texts = [reply.text, *(text for call in reply.calls for text in (call.name, call.arguments))]
+        output = sum(map(self._counter.text, texts))
+        bill = self._llm.bill(output, 0)
+        split, factor = bill.split, self._faults.usage
+        if factor is not None:
+            counts = (served.tokens, output, split.read, split.write)
+            reply = msgspec.structs.replace(reply, used=Used(*(round(factor * one) for one in counts)))
+        cost = bill.cost.total if bill.cost else None
+        return msgspec.structs.replace(served, reply=reply, unused=unused, cost_usd=cost, output=output)
+
+    # answering
+
+    def _play(self, asked: Asked) -> tuple[Reply, str]:
+        """Return the next step's reply, and the recorded tool that nothing could stand for."""
+        if self.step >= len(self._script.steps):
+            return self._reply(asked, OVER, tuple(self._ending(asked, f"over_{self._served}"))), ""
+        step = self._script.steps[self.step]
+        found = [tool_call(wanted, asked.tools, self._agent.tools, self._folder) for wanted in step.wanted]
+        # One call without its tool would leave the others' results without meaning.
+        unused = next((wanted.tool for wanted, call in zip(step.wanted, found, strict=True) if call is None), "")
+        calls = [ToolCall(f"call_{self.step + 1:04}_{n}", *call) for n, call in enumerate(found) if call and not unused]
+        calls += [] if step.wanted else self._ending(asked, "end")
+        reply = self._reply(asked, step.text or ("" if calls else OVER), tuple(calls))
+        number = self.step + 1
+        if asked.stream and number in self._faults.broken and number not in self._broken:
+            self._broken.add(number)
+            reply = msgspec.structs.replace(reply, broken=True)
+        return reply, unused
+
+    def _ending(self, asked: Asked, call_id: str) -> list[ToolCall]:
+        """The call that ends a turn, for agents that need one."""
+        offered = {tool.name for tool in asked.tools}
+        ends = [(name, given) for name, given in self._agent.ends.items() if name in offered]
+        return [ToolCall(f"call_{self.step + 1:04}_{call_id}", name, json.dumps(given)) for name, given in ends[:1]]
+
+    def _reply(self, asked: Asked, text: str, calls: tuple[ToolCall, ...] = ()) -> Reply:
+        return Reply(f"{self._served:08}", asked.model, text, calls)
+
+    def _help(self, asked: Asked, template: str) -> str:
+        if "{summary}" not in template:
+            return template
+        # What asks for the summary isn't part of it, unless the whole conversation stands in one message: of a user's
+        # text a summary keeps the first sentence, of others the lines that say most.
+        items = asked.items[:-1]
+        if len(asked.items) <= 2:
+            items = [msgspec.structs.replace(item, kind="assistant") for item in asked.items]
+        return template.replace("{summary}", extractive(items, SUMMARY_TOKENS, self._counter.text))
+
+    def _advance(self, reply: Reply) -> None:
+        """The step is answered."""
+        self.step += 1
+        self._history.answered(self.step, [Part("tool_call", one.arguments, one.name, one.id) for one in reply.calls])
+
+
+def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
+    """Return a request's body as the provider sees it. Raises InputError for one that isn't of that API."""
+    held = caught(api, body, "request")
+    items = items_of(held)
+    if not items:
+        raise InputError("request", "it has no message")
+    last = held.said[-1]
+    text = last.answer.text if last.answer else "\n".join(part.text for part in last.parts)
+    return Asked(api, model, stream, head_of(held), items, tuple(SHAPES[api].tools_of(body)), text)
+
+
+def _rate_limit(wait_s: float) -> Refusal:
+    return Refusal("rate_limited", f"Rate limit reached. Please try again in {wait_s:g}s.", wait_s)
+
+
+def _shared(a: list[Item], b: list[Item]) -> int:
+    """Number of leading items that two requests share."""
+    return next((n for n, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))

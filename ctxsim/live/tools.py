@@ -1,0 +1,65 @@
+"""Which tool of a request does what a step wants: the recorded one where it is offered, else one that reads a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ctxsim.live.exchange import Tool
+from ctxsim.live.script import Wanted
+
+SHELL = ("command", "cmd", "script")
+"""What parameters of tools that run a command are called."""
+
+READ = ("file_path", "filePath", "absolute_path", "path", "target_file")
+"""What parameters of tools that read a file are called."""
+
+Template = Mapping[str, Any]
+"""A tool's arguments, with `{file}` where the file's path goes."""
+
+
+def tool_call(
+    wanted: Wanted, tools: Sequence[Tool], preferred: Mapping[str, Template], folder: str | None
+) -> tuple[str, str] | None:
+    """Return the name and the arguments of a call that gives the wanted result; None if no tool of the request does.
+
+    Without a `folder` of results only the recorded tool will do. `preferred` are templates by a tool's name.
+    """
+    offered = {tool.name: tool for tool in tools}
+    if folder is None:
+        return (wanted.tool, wanted.arguments) if wanted.tool in offered else None
+    path = f"{folder}/{wanted.file}" if folder else wanted.file
+    for name, template in preferred.items():
+        if name in offered:
+            return name, json.dumps(_filled(template, path))
+    for names, value in ((SHELL, f"cat {path}"), (READ, path)):
+        for tool in tools:
+            key = next((name for name in names if name in tool.parameters), None)
+            if key is not None:
+                return tool.name, json.dumps(_arguments(tool, key, value))
+    return None
+
+
+def _filled(template: Any, path: str) -> Any:
+    """Return a template with the path in its place, however deep."""
+    if isinstance(template, str):
+        return template.replace("{file}", path)
+    if isinstance(template, Mapping):
+        return {key: _filled(value, path) for key, value in template.items()}
+    return [_filled(value, path) for value in template] if isinstance(template, list) else template
+
+
+def _arguments(tool: Tool, key: str, value: str) -> dict[str, Any]:
+    """Return arguments that fit the schema: the one that matters, and something for what else is required."""
+    schema = tool.parameters[key]
+    whole: Any = value.split(" ", 1) if isinstance(schema, dict) and schema.get("type") == "array" else value
+    return {key: whole, **{name: _something(tool.parameters.get(name)) for name in tool.required if name != key}}
+
+
+def _something(schema: Any) -> Any:
+    schema = schema if isinstance(schema, dict) else {}
+    if schema.get("enum"):
+        return schema["enum"][0]
+    by_type = {"boolean": False, "integer": 1, "number": 1, "array": [], "object": {}}
+    return by_type.get(str(schema.get("type", "")), "result")

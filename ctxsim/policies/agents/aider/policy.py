@@ -1,0 +1,79 @@
+"""aider: the finished part of a chat is summarised when it outgrows a small budget."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.condense import replaced
+from ctxsim.policies.agents.shared.phases import exchanges, last_asked, newly_asked
+from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+
+@dataclass
+class Aider(Policy):
+    """When the user speaks and what is finished exceeds `max_chat_history_tokens`: a summary and less than half of it.
+
+    Aider-AI/aider, aider/history.py, aider/coders/base_coder.py. 0 means a sixteenth of the window, between 1,024 and
+    8,192. Finished is what came before the user's newest text; nothing within one task is ever shortened, unless
+    `whole` takes all but the newest exchange for finished. aider has no tool calls: here an exchange counts as one
+    message. What doesn't fit the summariser's window (`summarizer_tokens`, less 512) is neither summarised nor kept.
+    Nothing is done about a refused request.
+    """
+
+    family = "agents"
+    source = "Aider-AI/aider"
+    version = "0.86.2"
+    read_on = "2026-11"
+    decides_by: ClassVar[str] = "tokenizer"
+
+    max_chat_history_tokens: Count = 0
+    summarizer_tokens: Positive = 4_096
+    whole: bool = False
+    summary_tokens: Positive = 500
+
+    def before_call(self, view: View) -> View:
+        if not view or not (self.whole or newly_asked(view)):
+            return view
+        budget = self.max_chat_history_tokens or max(1_024, min(8_192, self.sees.window // 16))
+        done = exchanges(view)[:-1] if self.whole else exchanges(view[: last_asked(view)])
+        if sum(map(self._tokens, done)) <= budget:
+            return view
+        return self._summarised(view, done, budget)
+
+    def _tokens(self, exchange: Sequence[Item]) -> int:
+        return sum(map(self.sees.estimator.item, exchange))
+
+    def _summarised(self, view: View, done: list[list[Item]], budget: int) -> View:
+        split = self._split(done, budget)
+        if len(done) <= 4 or split <= 4:
+            split = len(done)
+        old = [item for exchange in done[:split] for item in exchange]
+        if all(item.synthetic for item in old):
+            return view
+        fits: list[Item] = []
+        left = self.summarizer_tokens - 512
+        for exchange in done[:split]:
+            left -= self._tokens(exchange)
+            # All of it is asked for where everything is to be one summary.
+            if left < 0 and split < len(done):
+                break
+            fits += exchange
+        text = self.sees.summarize(fits, self.summary_tokens) if fits else None
+        if text is None:
+            return view
+        at = view[sum(map(len, done[:split]))].order
+        return replaced(self, view, old, text, f"finished messages are over {budget:,} tokens", at)
+
+    def _split(self, done: Sequence[Sequence[Item]], budget: int) -> int:
+        """How many exchanges are old: the others are less than half of the budget, and begin after a response."""
+        tokens, split = 0, len(done)
+        for exchange in reversed(done):
+            tokens += self._tokens(exchange)
+            if tokens >= budget / 2:
+                break
+            split -= 1
+        while split > 1 and done[split - 1][-1].kind == "user":
+            split -= 1
+        return split

@@ -1,0 +1,145 @@
+"""Cline: a summary and 20,000 tokens of what came last, or the history folded without a model."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import ClassVar, Literal
+
+from ctxsim.policies.agents.shared.condense import condense, results_cut
+from ctxsim.policies.agents.shared.cuts import ends_of
+from ctxsim.policies.agents.shared.phases import exchanges, last_asked, newly_asked
+from ctxsim.policies.agents.shared.tools import is_shell
+from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
+from ctxsim.transcript import RESPONSE_KINDS, Item
+from ctxsim.view import View
+
+ASSISTANT_FIELDS, RESULT_FIELDS, USER_FIELDS = 283, 207, 120
+"""Characters of a message's own fields (id, time, metrics), means of a session in Cline's format; a result stands in an
+object of its own, of 87 characters as observed."""
+
+LEFT_OF_RESULTS = 16
+"""Characters of a result that the summariser gets when much is to be summarised."""
+
+
+@dataclass
+class Cline(Policy):
+    """From `threshold_ratio` of the window on, by its own count: a summary, then what came last.
+
+    cline/cline, sdk/packages/core/src/extensions/context: compaction.ts, agentic-compaction.ts, basic-compaction.ts.
+    It never looks at usage: ceil(characters of the messages' JSON / 3), whose results count as they are sent until
+    the first compaction, and whole afterwards. "agentic" keeps messages from the end until `preserve_tokens` are
+    reached, back to a response, never from behind the newest text of the user unless that is the first. "basic" asks
+    no model: it keeps the texts of the user and the newest messages within 0.7 of the trigger, which are then never
+    folded again, so that the next fold takes all that came after them. A refused request is folded to half, once per
+    run. Results keep 8,000 characters at their ends on arrival.
+    """
+
+    family = "agents"
+    source = "cline/cline"
+    version = "3.0.65"
+    read_on = "2026-11"
+    decides_by: ClassVar[str] = "serialized"
+
+    strategy: Literal["agentic", "basic"] = "agentic"
+    threshold_ratio: Share = 0.9
+    preserve_tokens: Count = 20_000
+    summary_tokens: Positive = 1_500
+
+    def start(self) -> None:
+        # By place, the tokens by which a result counts more than its text does: as it is sent, and whole.
+        self._more: dict[int, tuple[int, int]] = {}
+        self._compacted = False
+        self._recovered = False
+        self._frozen: set[int] = set()
+
+    def threshold(self) -> float:
+        return self.threshold_ratio * self.sees.window
+
+    def on_tool_result(self, item: Item) -> Item:
+        text = ends_of(item.text, 3_985, 3_985, "\n...[truncated {left} chars]...\n")
+        plain = len(json.dumps(text))
+        self._more[item.place] = (_in_an_object(text, plain), _in_an_object(item.text, plain))
+        return item.with_text(text)
+
+    def before_call(self, view: View) -> View:
+        if newly_asked(view):
+            self._recovered = False
+        used = self.sees.estimate(view) + sum(self._fields(item, self._compacted) for item in view)
+        if used < self.threshold():
+            return view
+        reason = f"{used:,} tokens are {self.threshold():,.0f} or more"
+        if self.strategy == "agentic":
+            return self._agentic(view, reason)
+        return self._basic(view, 0.7 * self.threshold() - self.sees.estimator.head(self.sees.head), reason)
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        if self._recovered:
+            return None
+        self._recovered = True
+        return self._basic(view, sum(map(self._size, view)) / 2, "the provider refused: window exceeded")
+
+    def _fields(self, item: Item, whole: bool) -> int:
+        """Tokens of what stands around an item: one message for each response and for each result."""
+        if item.kind == "tool_result":
+            return self._more.get(item.place, (0, 0))[whole]
+        return -(-(ASSISTANT_FIELDS if item.kind == "tool_call" else USER_FIELDS) // 3)
+
+    def _size(self, item: Item) -> int:
+        """Tokens of an item when it is decided what stays: a result counts whole."""
+        return self.sees.estimator.item(item) + self._fields(item, whole=True)
+
+    def _agentic(self, view: View, reason: str) -> View:
+        tokens, start = 0, len(view)
+        while start and tokens < self.preserve_tokens:
+            start -= 1
+            tokens += self._size(view[start])
+        asked = last_asked(view)
+        if asked > 0:
+            start = min(start, asked)
+        while start and view[start].kind == "tool_result":
+            start -= 1
+        while start and view[start].message == view[start - 1].message:
+            start -= 1
+        old = view[:start]
+        made = condense(
+            self, view, old, reason, self.summary_tokens, view[start].order, results_cut(old, LEFT_OF_RESULTS)
+        )
+        self._compacted = self._compacted or made is not None
+        return view if made is None else made
+
+    def _basic(self, view: View, target: float, reason: str) -> View:
+        kept = {item.place for item in view if item.kind == "user"} | self._frozen
+        left = target - sum(self._size(item) for item in view if item.place in kept)
+        for exchange in reversed(exchanges(view)):
+            if all(item.place in kept for item in exchange):
+                continue
+            left -= sum(map(self._size, exchange))
+            if left < 0:
+                break
+            kept |= {item.place for item in exchange}
+        old = [item for item in view if item.place not in kept]
+        if not old or all(item.synthetic for item in old):
+            return view
+        self._frozen = {item.place for item in view if item.place in kept and item.kind != "user"}
+        self._compacted = True
+        at = next((item.order for item in view if item.place in self._frozen), view[-1].order + 1)
+        made = view.drop([item.place for item in old], reason)
+        return made.insert(_notice(old), at, reason, sources=[item.place for item in old])
+
+
+def _in_an_object(text: str, plain: int) -> int:
+    """Tokens by which a result counts more than JSON of `plain` characters: it is JSON in JSON, in its message."""
+    return -(-(len(json.dumps(json.dumps(text))) - plain + RESULT_FIELDS) // 3)
+
+
+def _notice(old: Sequence[Item]) -> str:
+    """What was done in the items that left: commands, other calls, and the last three texts."""
+    calls = [item for item in old if item.kind == "tool_call"]
+    said = [item.text for item in old if item.kind in RESPONSE_KINDS - {"reasoning", "tool_call"}]
+    parts = ["<SYSTEM_NOTICE>", "Earlier context was compacted."]
+    for shell, group in groupby(
+        sorted(calls, key=lambda item: is_shell(item.tool)), key=lambda item: is_shell(item.tool)
+    ):
+        parts += ["Commands ran:" if shell else "Tools used:", *(f"{item.tool} {item.text[:100]}" for item in group)]
+    return "\n".join([*parts, *said[-3:], "</SYSTEM_NOTICE>"])

@@ -1,0 +1,97 @@
+"""Codex: the user's texts and a summary, nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.condense import replaced
+from ctxsim.policies.agents.shared.cuts import byte_length, first_bytes, last_bytes
+from ctxsim.policies.agents.shared.phases import history_of, newly_asked
+from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+MARK = " tokens truncated…"
+KEPT_BY_SERVER = 64_000
+
+
+def middle_truncated(text: str, size: int) -> str:
+    """Return a text with its middle left out where it has more than `size` UTF-8 bytes; the mark isn't counted."""
+    length = byte_length(text)
+    if length <= size:
+        return text
+    left = size // 2
+    right = size - left
+    return f"{first_bytes(text, left)}…{-(-(length - size) // 4)}{MARK}{last_bytes(text, right) if right else ''}"
+
+
+@dataclass
+class Codex(Policy):
+    """From 0.9 of the window on: the user's newest texts of at most `keep_user_tokens`, then one summary.
+
+    openai/codex, codex-rs: core/src/compact.rs, core/src/context_manager/history.rs, core/src/session/turn.rs,
+    utils/output-truncation. The number compared is the last usage and ceil(bytes / 4) of each item since, as JSON; a
+    text that the user has just sent isn't counted before its turn. `model_auto_compact_token_limit` is a lower limit,
+    0 for none. Outputs of more than `tool_output_token_limit` (x 4 bytes) lose their middle on arrival. A summary
+    request that overflows loses its oldest item and that one's pair, again and again. A refused request ends the
+    turn. `remote` is what a provider named OpenAI does: the server answers with an item of its own and 64,000 tokens
+    of the user's texts stay; here a summary of `summary_tokens` stands for that item too.
+    """
+
+    family = "agents"
+    source = "openai/codex"
+    version = "0.169.0"
+    read_on = "2026-11"
+    decides_by: ClassVar[str] = "usage-serialized:ratio=4,unit=bytes"
+
+    model_auto_compact_token_limit: Count = 0
+    tool_output_token_limit: Positive = 2_500
+    keep_user_tokens: Count = 20_000
+    remote: bool = False
+    summary_tokens: Positive = 1_500
+
+    def threshold(self) -> float:
+        limit = self.sees.window * 9 // 10
+        return min(self.model_auto_compact_token_limit or limit, limit)
+
+    def on_tool_result(self, item: Item) -> Item:
+        size = 4 * self.tool_output_token_limit
+        # A recording's text is cut already; its header and mark are what is over.
+        if MARK in item.text and byte_length(item.text) <= size * 1.2:
+            return item
+        return item.with_text(middle_truncated(item.text, size))
+
+    def before_call(self, view: View) -> View:
+        pending = newly_asked(view)
+        active = self.sees.estimate(view) - sum(map(self.sees.estimator.item, pending))
+        if active < self.threshold():
+            return view
+        return self._compacted(view, pending, f"{active:,} tokens are {self.threshold():,.0f} or more")
+
+    def _compacted(self, view: View, pending: Sequence[Item], reason: str) -> View:
+        history = history_of(view)
+        if all(item.synthetic or item.kind == "user" for item in history):
+            return view
+        asked, text = history, self.sees.summarize(history, self.summary_tokens)
+        while text is None and len(asked) > 1:
+            gone = view.partners([asked[0].place])
+            asked = [item for item in asked[1:] if item.place not in gone]
+            text = self.sees.summarize(asked, self.summary_tokens) if asked else None
+        if text is None:
+            return view
+        kept = self._user_texts(history)
+        old = [item for item in history if item.place not in kept]
+        at = pending[0].place if pending else None
+        return replaced(self, view.rewrite(kept, reason), old, text, reason, at)
+
+    def _user_texts(self, history: Sequence[Item]) -> dict[int, str]:
+        """The user's texts that stay, by place: newest first, the one that crosses the limit without its middle."""
+        left = KEPT_BY_SERVER if self.remote else self.keep_user_tokens
+        kept: dict[int, str] = {}
+        for item in reversed(history):
+            if item.kind != "user" or not left:
+                continue
+            tokens = -(-byte_length(item.text) // 4)
+            kept[item.place] = item.text if tokens <= left else middle_truncated(item.text, 4 * left)
+            left = max(0, left - tokens)
+        return kept

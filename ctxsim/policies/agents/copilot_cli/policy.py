@@ -1,0 +1,69 @@
+"""GitHub Copilot CLI: compaction beside the conversation, put in one request later."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.cuts import byte_length
+from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+
+@dataclass
+class CopilotCli(Policy):
+    """From `at` of the window on, by its own count, a summary is made beside the request and used at the next.
+
+    Closed source: as observed. Usage plays no part. What was sent when it began becomes a summary that quotes all
+    texts of the user; what came meanwhile stays. Its count was ours, 4 tokens for each message, and `overhead` more
+    for its tools. A result of `large_output_bytes` or more (19.7 KB stayed, 27.4 KB did not) becomes a notice with
+    its first five lines and a file's name. A refused request ends the turn.
+    """
+
+    family = "agents"
+    source = "github/copilot-cli, as observed"
+    version = "1.0.102"
+    read_on = "2026-11"
+    decides_by: ClassVar[str] = "tokenizer"
+
+    at: Share = 0.8
+    overhead: Count = 1_250
+    large_output_bytes: Positive = 20 * 1_024
+    summary_tokens: Positive = 1_500
+
+    def start(self) -> None:
+        self._summarised: tuple[str, list[int], list[str]] | None = None
+
+    def threshold(self) -> float:
+        return self.at * self.sees.window
+
+    def on_tool_result(self, item: Item) -> Item:
+        if byte_length(item.text) < self.large_output_bytes:
+            return item
+        lines = "\n".join(item.text.split("\n")[:5])[:600]
+        return item.with_text(
+            f"Output too large to show: {byte_length(item.text):,} bytes are in the file tool-{item.place}.txt. "
+            f"Search it or view a range of it.\n\nPreview:\n{lines}"
+        )
+
+    def before_call(self, view: View) -> View:
+        if self._summarised is not None:
+            view = self._swapped(view, *self._summarised)
+            self._summarised = None
+        used = self.sees.estimate(view) + self.overhead
+        if used >= self.threshold() and not all(item.synthetic for item in view):
+            text = self.sees.summarize(view, self.summary_tokens)
+            asked = [item.text for item in view if item.kind == "user"]
+            if text is not None:
+                self._summarised = (text, [item.place for item in view], asked)
+        return view
+
+    def _swapped(self, view: View, text: str, places: list[int], asked: list[str]) -> View:
+        gone = [place for place in places if view.find(place) is not None]
+        # An exchange that was under way belongs to what came after.
+        later = [item for item in view if item.place not in set(gone)]
+        calls = {item.answers for item in later if item.kind == "tool_result"}
+        gone = [place for place in gone if place not in calls]
+        reason = f"at {self.at:.0%} of the window by its own count, one request ago"
+        at = later[0].order if later else view[-1].order + 1
+        quoted = "\n\n".join(["User messages:", *asked, text])
+        return view.drop(gone, reason).insert(quoted, at, reason, kind="summary", sources=gone)

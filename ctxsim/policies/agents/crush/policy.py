@@ -1,0 +1,73 @@
+"""Crush: a summary replaces everything when little of the window is left."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.cuts import ends_of
+from ctxsim.policies.agents.shared.phases import history_of, last_asked, newly_asked, run_ended
+from ctxsim.policies.agents.shared.tools import is_shell
+from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.transcript import Item, Usage
+from ctxsim.view import View
+
+
+@dataclass
+class Crush(Policy):
+    """When 20,000 tokens are left of a window over 200,000, or 20 % of a smaller one: one summary of everything.
+
+    charmbracelet/crush, internal/agent/agent.go, usage_fallback.go. Looked at after each step, by its input, cache
+    reads and output: what was written to the cache isn't counted. Where usage is zero, (bytes + 3) / 4 of the texts
+    stands for it. Results that wait are in the summary; the first request is then asked again with a line around it,
+    and with one more line each time. Nothing is done about a refused request. Output of a shell keeps 30,000
+    characters at its ends on arrival.
+    """
+
+    family = "agents"
+    source = "charmbracelet/crush"
+    version = "37f36e93824"
+    read_on = "2026-08"
+    decides_by: ClassVar[str] = "bytes"
+
+    large_context_window_threshold: Count = 200_000
+    large_context_window_buffer: Count = 20_000
+    small_context_window_ratio: Share = 0.2
+    summary_tokens: Positive = 1_500
+
+    def start(self) -> None:
+        self._used: int | None = None
+        self._prompt = ""
+
+    def on_tool_result(self, item: Item) -> Item:
+        if not is_shell(item.tool):
+            return item
+        return item.with_text(ends_of(item.text, 15_000, 15_000, "\n... [{left} characters truncated] ...\n"))
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        read = usage.input_tokens - (usage.cache_write_tokens or 0)
+        self._used = read + (usage.output_tokens or 0) or self.sees.estimate(view)
+        return view
+
+    def before_call(self, view: View) -> View:
+        asked = last_asked(view)
+        if asked >= 0:
+            self._prompt = view[asked].text
+        used, self._used = self._used, None
+        window = self.sees.window
+        large = window > self.large_context_window_threshold
+        room = self.large_context_window_buffer if large else self.small_context_window_ratio * window
+        if used is None or window - used > room:
+            return view
+        history, pending = history_of(view), newly_asked(view)
+        reason = f"{window - used:,} tokens are left"
+        at = pending[0].place if pending else None
+        made = condense(self, view, history, reason, self.summary_tokens, at)
+        if made is None:
+            return view
+        if pending or run_ended(view):
+            return made
+        self._prompt = (
+            "The session before was interrupted because it got too long, the first request of the user was: "
+            f"`{self._prompt}`"
+        )
+        return made.insert(self._prompt, made[-1].order + 1, reason)

@@ -1,0 +1,147 @@
+"""Gemini CLI: compression at half of a window, and masking of old tool output before that."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.cuts import ends_of
+from ctxsim.policies.agents.shared.phases import since_response
+from ctxsim.policies.agents.shared.tools import is_reader, is_shell
+from ctxsim.policies.policy import Count, Policy, Positive, Share, Stop
+from ctxsim.transcript import Item, Usage
+from ctxsim.view import View
+
+MASKED = "<tool_output_masked>"
+CUT = "\n\n... [{left} characters omitted] ...\n\n"
+READ_LINES, READ_CHARS = 2_000, 2_000
+"""Of a file that is read: so many lines, and so many characters of each."""
+
+ACKNOWLEDGED = "Got it. Thanks for the additional context!"
+NEVER_MASKED = frozenset(("activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode"))
+
+
+def preview(item: Item) -> str:
+    """Return what is left of a masked result: ten lines at each end of a shell's, 250 characters of another's."""
+    lines = item.text.split("\n")
+    if is_shell(item.tool):
+        left = len(lines) - 20
+        shown = "\n".join([*lines[:10], f"... [{left} lines omitted] ...", *lines[-10:]]) if left > 0 else item.text
+    else:
+        shown = ends_of(item.text, 250, 250, "\n... [TRUNCATED] ...\n")
+    return (
+        f"{MASKED}\n{shown}\n\nOutput too large. Full output available at: tool-{item.place}.txt\n</tool_output_masked>"
+    )
+
+
+def shown_of_file(text: str) -> str:
+    """Return what the tool that reads a file shows of it: its first lines, each up to a length."""
+    lines = text.split("\n")
+    shown = [line if len(line) <= READ_CHARS else f"{line[:READ_CHARS]}... [truncated]" for line in lines[:READ_LINES]]
+    left = len(lines) - len(shown)
+    return "\n".join([f"[{left} more lines]", *shown] if left else shown)
+
+
+@dataclass
+class GeminiCli(Policy):
+    """From `compression_threshold` of the window on: a summary of the older part, from a text of the user on the rest.
+
+    google-gemini/gemini-cli, packages/core/src/context: chatCompressionService.ts, toolOutputMaskingService.ts;
+    core/client.ts. The number compared is the last prompt that the provider reported, without what joined since. The
+    split is the first text of the user with `1 - compression_preserve` of all characters before it, else the newest;
+    in one long prompt there is none, and nothing is ever compressed. Two requests for each summary. One that comes
+    out larger than before is thrown away, and no other is tried. Then masking: results beyond the newest `protect`
+    tokens become a preview, once they are `prunable` tokens. What doesn't fit the rest of the window even so stops
+    the agent. Output of a shell over `truncate_tool_output_threshold` characters keeps 20 % and 80 % of that at its
+    ends on arrival; a file that is read keeps its first 2,000 lines, and 2,000 characters of each (utils/fileUtils.ts).
+    """
+
+    family = "agents"
+    source = "google-gemini/gemini-cli"
+    version = "0.61.0"
+    read_on = "2026-11"
+    decides_by: ClassVar[str] = "gemini"
+
+    compression_threshold: Share = 0.5
+    compression_preserve: Share = 0.3
+    protect: Count = 50_000
+    prunable: Count = 30_000
+    truncate_tool_output_threshold: Positive = 40_000
+    summary_tokens: Positive = 1_500
+
+    def start(self) -> None:
+        self._prompt = 0
+        self._inflated = False
+
+    def on_tool_result(self, item: Item) -> Item:
+        if is_reader(item.tool):
+            return item.with_text(shown_of_file(item.text))
+        if not is_shell(item.tool):
+            return item
+        head = self.truncate_tool_output_threshold // 5
+        return item.with_text(ends_of(item.text, head, self.truncate_tool_output_threshold - head, CUT))
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        self._prompt = usage.input_tokens
+        return view
+
+    def before_call(self, view: View) -> View | Stop:
+        if self._prompt >= self.compression_threshold * self.sees.window:
+            view = self._compressed(view)
+        view = self._masked(view)
+        new = sum(map(self.sees.estimator.item, view[since_response(view) :]))
+        if new > self.sees.window - self._prompt:
+            return Stop(f"{new:,} tokens don't fit beside {self._prompt:,} of {self.sees.window:,}")
+        return view
+
+    def _compressed(self, view: View) -> View:
+        history = view[: since_response(view)]
+        old = history[: self._split(history)]
+        if self._inflated or all(item.synthetic for item in old):
+            return view
+        first = self.sees.summarize(old, self.summary_tokens)
+        text = None if first is None else self.sees.summarize(old, self.summary_tokens) or first
+        if text is None:
+            return view
+        reason = f"the last prompt, {self._prompt:,} tokens, is {self.compression_threshold:.0%} of the window or more"
+        places = [item.place for item in old]
+        at = next((item.order for item in view if item.place not in set(places)), view[-1].order + 1)
+        made = view.drop(places, reason).insert(text, at, reason, kind="summary", sources=places)
+        made = made.insert(ACKNOWLEDGED, at, reason)
+        if made.size > self._prompt:
+            self._inflated = True
+            return view
+        self._prompt = made.size
+        return made
+
+    def _split(self, history: Sequence[Item]) -> int:
+        """How many items are old."""
+        total, seen, last = sum(len(item.text) for item in history), 0, 0
+        for position, item in enumerate(history):
+            # Texts of the user in a row are one message.
+            if item.kind == "user" and (not position or history[position - 1].kind != "user"):
+                last = position
+                if seen >= (1 - self.compression_preserve) * total:
+                    return position
+            seen += len(item.text)
+        called = history and history[-1].kind == "tool_call"
+        return last if called else len(history)
+
+    def _masked(self, view: View) -> View:
+        newest = view[-1].message if view else 0
+        seen, pruned, masked = 0, 0, {}
+        for item in reversed(view.results):
+            if item.message == newest or item.tool in NEVER_MASKED or MASKED in item.text:
+                continue
+            tokens = self.sees.estimator.item(item)
+            seen += tokens
+            if seen > self.protect:
+                pruned += tokens
+                shown = preview(item)
+                if len(json.dumps(shown)) < len(json.dumps(item.text)):
+                    masked[item.place] = shown
+        if pruned < self.prunable or not masked:
+            return view
+        made = view.rewrite(masked, f"{pruned:,} tokens of results older than the newest {self.protect:,}")
+        self._prompt = made.size
+        return made

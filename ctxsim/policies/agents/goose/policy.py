@@ -1,0 +1,98 @@
+"""goose: at the start of a turn, a summary and the user's last text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.condense import replaced
+from ctxsim.policies.agents.shared.phases import history_of, newly_asked
+from ctxsim.policies.policy import Overflow, Policy, Positive, Share
+from ctxsim.transcript import Item, Usage
+from ctxsim.view import View
+
+GO_ON = "The conversation so far was summarised above. I go on from there."
+LADDER = (0, 10, 20, 50, 100)
+"""Per cent of the tool responses that the summariser goes without, attempt by attempt."""
+
+
+@dataclass
+class Goose(Policy):
+    """Over `auto_compact_threshold` of the window at the start of a turn: summary, note, the user's newest text.
+
+    block/goose, crates/goose/src/context_mgmt/mod.rs, agents/large_response_handler.rs. The number compared is the
+    last usage; a count where there is none. It looks only when the user speaks, so one long turn is never compacted
+    but by a refusal, once per turn. Where the summary request is refused, more and more tool responses are left out
+    of it, from the middle outwards; the newest is never one of them where their number is odd. A result over
+    `large_text_threshold` characters becomes one sentence.
+    """
+
+    family = "agents"
+    source = "block/goose"
+    version = "331a8429723"
+    read_on = "2026-08"
+    decides_by: ClassVar[str] = "tokenizer"
+
+    auto_compact_threshold: Share = 0.8
+    large_text_threshold: Positive = 200_000
+    summary_tokens: Positive = 1_500
+
+    def start(self) -> None:
+        self._used = 0
+        self._recovered = False
+
+    def on_tool_result(self, item: Item) -> Item:
+        if len(item.text) <= self.large_text_threshold:
+            return item
+        return item.with_text(
+            f"The response of {len(item.text)} characters is too large; it is in tool-{item.place}.txt."
+        )
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        self._used = usage.input_tokens + (usage.output_tokens or 0)
+        return view
+
+    def before_call(self, view: View) -> View:
+        if not newly_asked(view):
+            return view
+        self._recovered = False
+        used = self._used or self.sees.estimate(view)
+        if used <= self.auto_compact_threshold * self.sees.window:
+            return view
+        return (
+            self._compacted(view, f"{used:,} tokens are over {self.auto_compact_threshold:.0%} of the window") or view
+        )
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        if self._recovered:
+            return None
+        self._recovered = True
+        return self._compacted(view, "the provider refused: window exceeded")
+
+    def _compacted(self, view: View, reason: str) -> View | None:
+        history = history_of(view)
+        asked = [item for item in view if item.kind == "user"]
+        newest = newly_asked(view) or asked[-1:]
+        kept = {item.place for item in newest}
+        old = [item for item in view if item.place not in kept]
+        if all(item.synthetic for item in old):
+            return None
+        for per_cent in LADDER:
+            shown = without_responses(history, per_cent)
+            text = self.sees.summarize(shown, self.summary_tokens) if shown else None
+            if text is not None:
+                at = newest[0].order if newest else None
+                made = replaced(self, view, old, text, reason, at)
+                return made.insert(GO_ON, made[-1].order + 1 if at is None else at, reason)
+        return None
+
+
+def without_responses(items: Sequence[Item], per_cent: int) -> list[Item]:
+    """Return the items without so many of the tool responses, from the middle outwards."""
+    responses = [item.place for item in items if item.kind == "tool_result"]
+    count = len(responses)
+    if not per_cent or not count:
+        return list(items)
+    middle, wanted = count // 2, max(1, count * per_cent // 100)
+    order = [place for step in range(middle) for place in (middle - step - 1, middle + step)]
+    gone = {responses[index] for index in order[:wanted] if index < count}
+    return [item for item in items if item.place not in gone]

@@ -1,0 +1,49 @@
+"""Kimi CLI: a summary and the last two messages."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.view import View
+
+
+@dataclass
+class KimiCli(Policy):
+    """From `compaction_trigger_ratio` of the window on, or with `reserved_context_size` left: a summary, two messages.
+
+    MoonshotAI/kimi-cli, src/kimi_cli/soul/compaction.py (SimpleCompaction), kimisoul.py. Looked at before each step,
+    by the last usage and an estimate of what joined since. Messages of the user and of the model are counted, tool
+    results stay with theirs. The summariser never sees the arguments of calls. Nothing is done about a refused
+    request.
+    """
+
+    family = "agents"
+    source = "MoonshotAI/kimi-cli"
+    version = "1.52"
+    read_on = "2026-11"
+    decides_by: ClassVar[str] = "usage-tail"
+
+    compaction_trigger_ratio: Share = 0.85
+    reserved_context_size: Count = 50_000
+    max_preserved_messages: Positive = 2
+    summary_tokens: Positive = 1_500
+
+    def threshold(self) -> float:
+        window = self.sees.window
+        return max(0, min(self.compaction_trigger_ratio * window, window - self.reserved_context_size))
+
+    def before_call(self, view: View) -> View:
+        used = self.sees.estimate(view)
+        if used < self.threshold():
+            return view
+        messages = view.messages()
+        spoken = [number for number, message in enumerate(messages) if message[0].kind != "tool_result"]
+        if len(spoken) <= self.max_preserved_messages:
+            return view
+        start = spoken[-self.max_preserved_messages]
+        old = [item for message in messages[:start] for item in message]
+        shown = [item for item in old if item.kind != "tool_call"]
+        reason = f"{used:,} tokens are {self.threshold():,.0f} or more"
+        made = condense(self, view, old, reason, self.summary_tokens, messages[start][0].order, shown)
+        return view if made is None else made

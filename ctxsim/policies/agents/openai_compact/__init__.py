@@ -1,0 +1,1 @@
+"""OpenAI's server-side compaction."""

@@ -1,0 +1,105 @@
+"""opencode: a summary, and the newest messages that fit a quarter of the room."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.condense import condense, results_cut
+from ctxsim.policies.agents.shared.cuts import whole_lines
+from ctxsim.policies.agents.shared.idle import CLEARED
+from ctxsim.policies.agents.shared.phases import exchanges, history_of, newly_asked
+from ctxsim.policies.agents.shared.tools import is_shell
+from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
+from ctxsim.transcript import Item, Usage
+from ctxsim.view import View
+
+GO_ON = "Go on if steps are left, or stop and ask for clarification if it isn't clear how to proceed."
+
+
+@dataclass
+class Opencode(Policy):
+    """When a step's usage reaches the window less `output`: summary, newest messages, and a request to go on.
+
+    anomalyco/opencode, packages/opencode/src/session: compaction.ts, overflow.ts, message-v2.ts; tool/truncate.ts.
+    What joined after the step isn't in the number. Messages stay, newest first, while their estimate is at most
+    `tail` tokens and `tail_share` of the usable room; where the newest is larger, none stays. The summariser gets
+    2,000 characters of each result. A refused request is compacted and sent again, without a limit. Results keep
+    `max_lines` or `max_bytes` on arrival, of a shell the last ones. `prune`, off as shipped, clears results once over
+    20,000 tokens of them are older than the last two turns and 40,000 tokens of newer ones.
+    """
+
+    family = "agents"
+    source = "anomalyco/opencode"
+    version = "1.18.33"
+    read_on = "2026-11"
+    decides_by: ClassVar[str] = "serialized:ratio=4,rounding=round"
+
+    output: Count = 32_000
+    tail: Count = 15_000
+    tail_share: Share = 0.25
+    prune: bool = False
+    max_lines: Positive = 2_000
+    max_bytes: Positive = 51_200
+    summary_tokens: Positive = 1_500
+
+    def start(self) -> None:
+        self._used: int | None = None
+
+    @property
+    def usable(self) -> int:
+        """Tokens that a step may have used without being compacted."""
+        return max(0, self.sees.window - min(self.output, 32_000))
+
+    def on_tool_result(self, item: Item) -> Item:
+        return item.with_text(whole_lines(item.text, self.max_lines, self.max_bytes, end=is_shell(item.tool)))
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        self._used = usage.input_tokens + (usage.output_tokens or 0)
+        return view
+
+    def before_call(self, view: View) -> View:
+        used, self._used = self._used, None
+        if used is not None and self.usable and used >= self.usable:
+            view = self._compacted(view, f"{used:,} tokens are {self.usable:,} or more")
+        return self._pruned(view) if self.prune else view
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        return self._compacted(view, "the provider refused: window exceeded")
+
+    def _compacted(self, view: View, reason: str) -> View:
+        pending, history = newly_asked(view), history_of(view)
+        start = self._tail(history)
+        old, tail = history[:start], history[start:]
+        before = next(iter([*tail, *pending])).order if tail or pending else None
+        made = condense(self, view, old, reason, self.summary_tokens, before, results_cut(old, 2_000))
+        if made is None:
+            return view
+        return made if pending else made.insert(GO_ON, made[-1].order + 1, reason)
+
+    def _tail(self, history: Sequence[Item]) -> int:
+        """The position from which on messages stay; all leave where none does, and where all would stay."""
+        left = min(self.tail, self.tail_share * self.usable) if self.usable else self.tail
+        start = len(history)
+        for exchange in reversed(exchanges(history)):
+            left -= sum(map(self.sees.estimator.item, exchange))
+            if left < 0 or exchange[0].kind == "summary":
+                break
+            start -= len(exchange)
+        return start or len(history)
+
+    def _pruned(self, view: View) -> View:
+        turns, kept, pruned = 0, 0, 0
+        gone: list[int] = []
+        for item in takewhile(lambda item: item.text != CLEARED and item.kind != "summary", reversed(view)):
+            turns += item.kind == "user"
+            if turns < 2 or item.kind != "tool_result":
+                continue
+            tokens = int(len(item.text) / 4 + 0.5)
+            kept += tokens
+            if kept > 40_000:
+                gone.append(item.place)
+                pruned += tokens
+        if pruned <= 20_000:
+            return view
+        return view.rewrite(dict.fromkeys(gone, CLEARED), "older than two turns and 40,000 tokens of newer results")

@@ -1,0 +1,109 @@
+"""OpenHands: its events are counted, and those in the middle become a summary."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.policy import Count, Overflow, Policy, Positive
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+PREVIEW = 500
+"""Characters of each event that the summariser gets."""
+
+
+@dataclass
+class Openhands(Policy):
+    """Over `max_size` events or `max_tokens`: the first `keep_first` events, a summary, and the last ones.
+
+    OpenHands/software-agent-sdk, openhands-sdk/openhands/sdk/context/condenser/llm_summarizing_condenser.py. The
+    system prompt is an event; so are a call with its text, and a result. The tail is half of `max_size` less what
+    stands before it, or what brings the tokens to half of `max_tokens`; 0 means the window. Calls and their results
+    aren't parted. Where that would leave out less than a tenth, too many events are let be; too many tokens, or a
+    refused request, turn everything into one summary. The summariser gets 500 characters of each event.
+    """
+
+    family = "agents"
+    source = "OpenHands/software-agent-sdk"
+    version = "1.58.0"
+    read_on = "2026-11"
+    decides_by: ClassVar[str] = "tokenizer:vocabulary=cl100k_base"
+
+    max_size: Positive = 80
+    max_tokens: Count = 0
+    keep_first: Positive = 4
+    summary_tokens: Positive = 1_500
+
+    def threshold(self) -> float:
+        return min(self.max_tokens or self.sees.window, self.sees.window)
+
+    @property
+    def _system(self) -> int:
+        """How many events the head is: one, where there is a system prompt."""
+        head = self.sees.head
+        return int(bool(head.system or head.tools or head.hidden))
+
+    def before_call(self, view: View) -> View:
+        limit = self.threshold()
+        found, tokens = events(view), self.sees.estimate(view)
+        count = len(found) + self._system
+        tails = [self._few(self.max_size)] if count > self.max_size else []
+        if tokens > limit:
+            tails.append(self._light(found, tokens - limit // 2))
+        if not tails:
+            return view
+        return self._condensed(view, found, min(tails), tokens > limit, f"{count} events, {tokens:,} tokens") or view
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        found = events(view)
+        return self._condensed(
+            view, found, self._few(len(found) + self._system), True, "the provider refused: window exceeded"
+        )
+
+    def _few(self, count: int) -> int:
+        return max(0, count // 2 - self.keep_first - 1)
+
+    def _light(self, found: Sequence[Sequence[Item]], tokens: float) -> int:
+        """How many events may stay at the end, so that so many tokens go."""
+        saved = 0
+        for position in range(max(0, self.keep_first - self._system), len(found)):
+            saved += sum(map(self.sees.estimator.item, found[position]))
+            if saved >= tokens:
+                return len(found) - position - 1
+        return 0
+
+    def _condensed(
+        self, view: View, found: Sequence[Sequence[Item]], tail: int, hard: bool, reason: str
+    ) -> View | None:
+        legal = [n for n in range(len(found) + 1) if _legal(found, n)]
+        start = next((n for n in legal if n >= self.keep_first - self._system), len(found))
+        end = next((n for n in legal if n >= len(found) - tail), len(found))
+        if max(0, end - start) < 0.1 * (len(found) + self._system):
+            if not hard:
+                return None
+            start, end = 0, len(found)
+        old = [item for event in found[start:end] for item in event]
+        at = found[end][0].order if end < len(found) else None
+        shown = [item.with_text(item.text[:PREVIEW]) for item in old]
+        return condense(self, view, old, reason, self.summary_tokens, at, shown)
+
+
+def events(items: Sequence[Item]) -> list[list[Item]]:
+    """Return the items as events: each call, the first of a response with its text, and each result."""
+    found: list[list[Item]] = []
+    for item in items:
+        thought = found and item.kind == "tool_call" and found[-1][-1].kind in ("assistant", "reasoning")
+        if found and found[-1][-1].message == item.message and (thought or item.kind == "assistant"):
+            found[-1].append(item)
+        else:
+            found.append([item])
+    return found
+
+
+def _legal(found: Sequence[Sequence[Item]], position: int) -> bool:
+    """Whether the events may be cut there: not within a response, and not between calls and their results."""
+    if not 0 < position < len(found):
+        return True
+    item, before = found[position][0], found[position - 1][-1]
+    return item.kind != "tool_result" and item.message != before.message

@@ -1,0 +1,88 @@
+"""pi: at the end of a run, a summary and 20,000 tokens of what came last."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.condense import replaced, results_cut
+from ctxsim.policies.agents.shared.cuts import whole_lines
+from ctxsim.policies.agents.shared.phases import newly_asked, run_ended
+from ctxsim.policies.agents.shared.tools import is_shell
+from ctxsim.policies.policy import Count, Overflow, Policy, Positive
+from ctxsim.transcript import Item, Usage
+from ctxsim.view import View
+
+
+@dataclass
+class Pi(Policy):
+    """When a run ends with a usage over the window less `reserve_tokens`: a summary, then what came last.
+
+    badlogic/pi-mono, packages/coding-agent/src/core: compaction/compaction.ts, agent-session.ts, tools/truncate.ts.
+    It looks only where a response calls no tool, so a long run is never compacted but by a refusal, once per run. The
+    tail reaches back to `keep_recent_tokens` by ceil(characters / 4); where a tool result crosses that, it begins
+    after it. A turn that is cut has its own summary: two requests. The summariser gets 2,000 characters of each
+    result. Results keep `max_lines` or `max_bytes` on arrival, of a shell the last ones.
+    """
+
+    family = "agents"
+    source = "badlogic/pi-mono"
+    version = "0.73.1"
+    read_on = "2026-11"
+    decides_by: ClassVar[str] = "chars:ratio=4,unit=utf16"
+
+    reserve_tokens: Count = 16_384
+    keep_recent_tokens: Count = 20_000
+    max_lines: Positive = 2_000
+    max_bytes: Positive = 51_200
+    summary_tokens: Positive = 1_500
+
+    def start(self) -> None:
+        self._recovered = False
+
+    def on_tool_result(self, item: Item) -> Item:
+        return item.with_text(whole_lines(item.text, self.max_lines, self.max_bytes, end=is_shell(item.tool)))
+
+    def before_call(self, view: View) -> View:
+        if newly_asked(view):
+            self._recovered = False
+        return view
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        used, limit = usage.input_tokens + (usage.output_tokens or 0), self.sees.window - self.reserve_tokens
+        if used <= limit or not run_ended(view):
+            return view
+        return self._compacted(view, f"{used:,} tokens at the end of a run are over {limit:,}")
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        if self._recovered:
+            return None
+        self._recovered = True
+        return self._compacted(view, "the provider refused: window exceeded")
+
+    def _compacted(self, view: View, reason: str) -> View:
+        messages = view.messages()
+        start = self._tail(messages)
+        items = [item for message in messages[:start] for item in message]
+        turn = max((n for n in range(start + 1) if n < len(messages) and messages[n][0].kind == "user"), default=0)
+        split = turn < start
+        history = [item for message in messages[: turn if split else start] for item in message]
+        prefix = [item for message in messages[turn:start] for item in message] if split else []
+        texts = [self._summary(part) for part in (history, prefix) if not all(item.synthetic for item in part)]
+        if not texts or None in texts:
+            return view
+        before = messages[start][0].order if start < len(messages) else None
+        return replaced(self, view, items, "\n\n".join(filter(None, texts)), reason, before)
+
+    def _tail(self, messages: Sequence[Sequence[Item]]) -> int:
+        """The message that the kept tail begins with: never tool results; 0 where none can."""
+        tokens = 0
+        for number in range(len(messages) - 1, -1, -1):
+            for item in reversed(messages[number]):
+                tokens += self.sees.estimator.item(item)
+                if tokens >= self.keep_recent_tokens:
+                    later = [n for n in range(number, len(messages)) if messages[n][0].kind != "tool_result"]
+                    return later[0] if later else 0
+        return 0
+
+    def _summary(self, items: Sequence[Item]) -> str | None:
+        return self.sees.summarize(results_cut(items, 2_000), self.summary_tokens)

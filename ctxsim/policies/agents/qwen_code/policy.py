@@ -1,0 +1,104 @@
+"""Qwen Code: the whole history becomes a summary; only what a pending call asked for stays."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.cuts import ends_of
+from ctxsim.policies.agents.shared.idle import clear_old
+from ctxsim.policies.agents.shared.phases import newly_asked, since_response
+from ctxsim.policies.agents.shared.tools import files_read, is_reader, is_shell
+from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
+from ctxsim.transcript import Item, Usage
+from ctxsim.view import View
+
+SUMMARY, BUFFER = 20_000, 13_000
+ACKNOWLEDGED = "Got it. Thanks for the additional context!"
+
+
+@dataclass
+class QwenCode(Policy):
+    """From `context_percentage_threshold` of the window on, or with 33,000 left: a summary and the pending call.
+
+    QwenLM/qwen-code, packages/core/src/services: chatCompressionService.ts, tokenEstimation.ts,
+    microcompaction/microcompact.ts. The number compared is the last prompt and output, and (characters + 64) / 4 of
+    each pending result. After three failures in a row it leaves off. A refused request is compacted too, with the
+    pending result in the summary, and sent again. Up to `files` files that were read last come again. After an idle
+    hour results but the newest `keep_recent` are cleared. Output of a shell over `truncate_tool_output_threshold`
+    characters becomes a preview of 4,000 on arrival; a file read keeps so many.
+    """
+
+    family = "agents"
+    source = "QwenLM/qwen-code"
+    version = "0.24.4"
+    read_on = "2026-11"
+    decides_by: ClassVar[str] = "chars:ratio=4,unit=utf16"
+
+    files: Count = 5
+    keep_recent: Count = 5
+    idle_minutes: Count = 60
+    context_percentage_threshold: Share = 0.85
+    truncate_tool_output_threshold: Positive = 25_000
+    summary_tokens: Positive = 1_500
+
+    def start(self) -> None:
+        self._used: int | None = None
+        self._asked_s: float | None = None
+        self._failures = 0
+
+    @property
+    def limit(self) -> float:
+        """Tokens from which on it compacts."""
+        room = self.sees.window - SUMMARY - BUFFER
+        share = self.context_percentage_threshold * self.sees.window
+        return min(share, room) if room > 0 else share
+
+    def on_tool_result(self, item: Item) -> Item:
+        if is_reader(item.tool):
+            return item.with_text(
+                ends_of(item.text, self.truncate_tool_output_threshold, 0, "\n[{left} characters not shown]")
+            )
+        if is_shell(item.tool) and len(item.text) > self.truncate_tool_output_threshold:
+            return item.with_text(ends_of(item.text, 2_000, 2_000, "\n\n... [{left} characters in a file] ...\n\n"))
+        return item
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        self._used = usage.input_tokens + (usage.output_tokens or 0)
+        return view
+
+    def before_call(self, view: View) -> View:
+        idle = self._asked_s is not None and self.sees.now_s - self._asked_s >= 60 * self.idle_minutes
+        self._asked_s = self.sees.now_s
+        if idle:
+            view = clear_old(view, self.keep_recent, f"idle for {self.idle_minutes} minutes", lambda tool: True)
+        pending = view[since_response(view) :]
+        waiting = sum(self.sees.estimator.item(item) + 16 * (item.kind == "tool_result") for item in pending)
+        used = self.sees.estimate(view) if self._used is None else self._used + waiting
+        if used < self.limit or self._failures >= 3 or not since_response(view):
+            return view
+        made = self._compacted(view, f"{used:,} tokens are {self.limit:,.0f} or more", whole=False)
+        self._failures = 0 if made is not None else self._failures + 1
+        return view if made is None else made
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        return self._compacted(view, "the provider refused: window exceeded", whole=True)
+
+    def _compacted(self, view: View, reason: str, whole: bool) -> View | None:
+        end = since_response(view)
+        kept = {item.place for item in newly_asked(view)}
+        if not whole and end and any(item.kind == "tool_result" for item in view[end:]):
+            last = view[end - 1].message
+            asked = ("assistant", "tool_call")
+            kept |= {item.place for item in view[:end] if item.message == last and item.kind in asked}
+            kept |= {item.place for item in view[end:]}
+        old = [item for item in view if item.place not in kept]
+        before = next((item.order for item in view if item.place in kept), None)
+        files = [item for item in files_read(view) if item.place not in kept][: self.files]
+        made = condense(self, view, old, reason, self.summary_tokens, before, view)
+        if made is None:
+            return None
+        at = made[-1].order + 1 if before is None else before
+        made = made.insert(ACKNOWLEDGED, at, reason)
+        for file in files:
+            made = made.insert(file.text, at, "read lately: attached again", sources=[file.place])
+        return made

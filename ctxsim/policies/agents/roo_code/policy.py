@@ -1,0 +1,79 @@
+"""Roo Code: a fresh start from a summary, or half of the messages hidden."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.policy import Count, Overflow, Policy, Positive
+from ctxsim.transcript import Usage
+from ctxsim.view import View
+
+
+@dataclass
+class RooCode(Policy):
+    """Over 90 % of the window less the reserved output: one summary of all; if that fails, the older half is hidden.
+
+    RooCodeInc/Roo-Code, src/core/context-management/index.ts, src/core/condense/index.ts. The number compared is the
+    last usage and 1.5 times the o200k tokens of the last message alone, so parallel results in several messages are
+    missed. `auto_condense_percent` of the window is a second threshold; `max_tokens` is the model's output, at most a
+    fifth of the window. Without usage nothing is done. After a refusal it does the same at 75 %: under that, and
+    under the other threshold, the same request goes out again, three times in vain.
+    """
+
+    family = "agents"
+    source = "RooCodeInc/Roo-Code"
+    version = "cb836567180"
+    read_on = "2026-04"
+    decides_by: ClassVar[str] = "tokenizer:factor=1.5"
+
+    auto_condense_context: bool = True
+    auto_condense_percent: Positive = 100
+    max_tokens: Count = 8_192
+    summary_tokens: Positive = 1_500
+
+    def start(self) -> None:
+        self._used = 0
+
+    @property
+    def retries(self) -> int:
+        return 3
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        self._used = usage.input_tokens + (usage.output_tokens or 0)
+        return view
+
+    def before_call(self, view: View) -> View:
+        return self._managed(view, self.auto_condense_percent)
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        made = self._managed(view, 75)
+        return None if made is view else made
+
+    def _managed(self, view: View, percent: int) -> View:
+        if not self._used or not view:
+            return view
+        window = self.sees.window
+        newest = view[-1].message
+        used = self._used + sum(self.sees.estimator.item(item) for item in view if item.message == newest)
+        allowed = 0.9 * window - min(self.max_tokens, -(-window // 5))
+        reason = f"{used:,} tokens of {window:,}"
+        if self.auto_condense_context and (100 * used / window >= percent or used > allowed):
+            made = condense(self, view, list(view), reason, self.summary_tokens)
+            if made is not None:
+                self._used = 0
+                return made
+        return self._half_hidden(view, reason) if used > allowed else view
+
+    def _half_hidden(self, view: View, reason: str) -> View:
+        """Without the older half of the messages after the first, and without the results of calls that went."""
+        messages = view.messages()
+        count = (len(messages) - 1) // 2 // 2 * 2
+        old = {item.place for message in messages[1 : 1 + count] for item in message}
+        orphans = {item.place for item in view if item.answers in old}
+        gone = old | orphans
+        if not gone:
+            return view
+        made = view.drop(gone, reason)
+        at = next((item.order for item in made if item.order > min(gone)), view[-1].order + 1)
+        self._used = 0
+        return made.insert(f"[Sliding window truncation: {count} messages hidden to reduce context]", at, reason)

@@ -1,1 +1,0 @@
-"""One file per framework: how its messages are made and read, and how its classes are driven."""

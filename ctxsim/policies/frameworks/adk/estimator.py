@@ -1,0 +1,46 @@
+"""The Agent Development Kit's counter: characters of what is sent, results as JSON, divided once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from ctxsim.counting.estimators.estimator import Estimator
+from ctxsim.transcript import Head, Item
+
+
+@dataclass(frozen=True)
+class Adk(Estimator):
+    """Characters // 4 of all messages at once: texts, names, arguments and `{"result": text}` as JSON. No head.
+
+    google/adk-python, google/adk/apps/compaction.py (_estimate_prompt_token_count). One item alone is rounded likewise.
+    """
+
+    name: ClassVar[str] = "adk"
+    judged_at: ClassVar[tuple[str, ...]] = ()
+
+    def text(self, text: str) -> int:
+        return len(text) // 4
+
+    def item(self, item: Item) -> int:
+        return _chars(item) // 4
+
+    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
+        return sum(_chars(item) for message in messages for item in message) // 4
+
+    def head(self, head: Head) -> int:
+        return 0
+
+
+def _chars(item: Item) -> int:
+    if item.kind == "tool_result":
+        return len(item.tool) + _as_json(item.text)
+    return sum(map(len, item.texts))
+
+
+@lru_cache(maxsize=1 << 15)
+def _as_json(text: str) -> int:
+    return len(json.dumps({"result": text}))

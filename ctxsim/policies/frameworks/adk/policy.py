@@ -1,0 +1,98 @@
+"""Google's Agent Development Kit: a summary at a threshold, or the last invocations only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+from ctxsim.policies.frameworks.shared.messages import counted, flat, in_place_of, items_of, messages, only, packed
+from ctxsim.policies.policy import Count, Family, Policy, Positive
+from ctxsim.transcript import Usage
+from ctxsim.view import View
+
+SHOWN = 2_000
+"""Characters of a call's arguments and of a result that the summarizer sees."""
+
+
+class OfAdk:
+    """What its policies share."""
+
+    decides_by: ClassVar[str] = "adk"
+    family: ClassVar[Family] = "frameworks"
+    source: ClassVar[str] = "google/adk-python"
+    version: ClassVar[str] = "google-adk 2.13.0"
+    read_on: ClassVar[str] = "2026-11-22"
+
+
+@dataclass
+class AdkCompact(OfAdk, Policy):
+    """From `token_threshold` on, put a summary in the place of all but the last `event_retention_size` events.
+
+    google/adk/apps/compaction.py, by token threshold: the input tokens last reported, since the last summary, or an
+    estimate without the head. A response is one event, and so are its results; a tail that begins with results grows by
+    their call. The summary before goes into the next one. The task leaves with the rest. Upstream must be told both
+    numbers: a threshold of 0 is the model's window.
+    """
+
+    token_threshold: Count = 0
+    event_retention_size: Count = 10
+    summary_tokens: Positive = 1_000
+
+    def start(self) -> None:
+        self._reported: int | None = None
+
+    def threshold(self) -> float:
+        return self.token_threshold or self.sees.window
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        self._reported = usage.input_tokens
+        return view
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        tokens = counted(self.sees, found) if self._reported is None else self._reported
+        if tokens < self.threshold():
+            return view
+        events = packed(found)
+        summaries = sum(group[0].items[0].kind == "summary" for group in events)
+        if len(events) - summaries <= self.event_retention_size:
+            return view
+        start = len(events) - self.event_retention_size
+        while 0 < start < len(events) and events[start][0].role == "tool":
+            start -= 1
+        old = flat(events[:start])
+        shown = [
+            item.with_text(item.text[:SHOWN]) if item.kind in ("tool_call", "tool_result") else item
+            for item in items_of(old)
+        ]
+        text = self.sees.summarize(shown, self.summary_tokens) if start > summaries else None
+        if text is None:
+            return view
+        self._reported = None
+        return in_place_of(view, old, text, f"{self.threshold():,.0f} tokens or more")
+
+
+@dataclass
+class AdkFilter(OfAdk, Policy):
+    """Send the last `num_invocations_to_keep` invocations once there are `remove_amount` more than that.
+
+    google/adk/plugins/context_filter_plugin.py, ContextFilterPlugin. An invocation begins with one or more texts of a
+    user in a row: with one task and no word after it nothing ever leaves. Upstream has no default number.
+    """
+
+    num_invocations_to_keep: Positive = 3
+    remove_amount: Positive = 1
+
+    @property
+    def ephemeral(self) -> bool:
+        return True
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        asked = [message.role == "user" for message in found]
+        starts = [n for n, (before, now) in enumerate(pairwise([False, *asked])) if now and not before]
+        if len(starts) < self.num_invocations_to_keep + self.remove_amount:
+            return view
+        kept = found[starts[-self.num_invocations_to_keep] :]
+        return only(view, kept, f"before the last {self.num_invocations_to_keep} invocations")

@@ -1,0 +1,71 @@
+"""Agent Framework's counter: each message as JSON, its field names and its id too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from ctxsim.counting.estimators.estimator import Estimator
+from ctxsim.transcript import Head, Item
+
+
+@dataclass(frozen=True)
+class AgentFramework(Estimator):
+    """len(json) // 4 of each message with its role, its id and its contents, at least 1; parts of one share the frame.
+
+    microsoft/agent-framework, python, agent_framework/_compaction.py (CharacterEstimatorTokenizer, _serialize_message).
+    Tool schemas aren't counted. `ids` is what messages' ids begin with, before their number: they count too.
+    """
+
+    name: ClassVar[str] = "agent-framework"
+    judged_at: ClassVar[tuple[str, ...]] = ()
+    ids: str = "msg_"
+
+    def text(self, text: str) -> int:
+        return max(1, len(text) // 4)
+
+    def item(self, item: Item) -> int:
+        return self._message([item]) + sum(media.tokens for media in item.media)
+
+    def head(self, head: Head) -> int:
+        return self._framed("system", [_text(head.system)], 0) if head.system else 0
+
+    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
+        first = self._framed("system", [_text(system)], 0) if system else 0
+        return first + sum(map(self._message, messages))
+
+    def _message(self, items: Sequence[Item]) -> int:
+        contents = [_content(item) for item in items if item.kind == "tool_call" or item.text]
+        kind = items[0].kind
+        if kind == "tool_result":
+            return self._framed("tool", contents or [_content(items[0])], items[0].place)
+        return self._framed("user" if kind in ("user", "summary") else "assistant", contents, items[0].place)
+
+    def _framed(self, role: str, contents: Sequence[int], place: int) -> int:
+        frame = len('{"contents": [], "message_id": "", "role": ""}') + len(self.ids) + len(role) + len(str(place))
+        return max(1, (frame + sum(contents) + 2 * max(0, len(contents) - 1)) // 4)
+
+
+@lru_cache(maxsize=1 << 15)
+def _quoted(text: str) -> int:
+    """Characters of a text as JSON."""
+    return len(json.dumps(text, ensure_ascii=False))
+
+
+def _text(text: str) -> int:
+    return len('{"additional_properties": {}, "text": , "type": "text"}') + _quoted(text)
+
+
+def _content(item: Item) -> int:
+    """Characters of one content."""
+    if item.kind == "tool_call":
+        frame = '{"additional_properties": {}, "arguments": , "call_id": , "hosted": false, '
+        frame += '"name": , "type": "function_call"}'
+        return len(frame) + _quoted(item.text) + _quoted(item.call_id) + _quoted(item.tool)
+    if item.kind == "tool_result":
+        frame = '{"additional_properties": {}, "call_id": , "result": , "type": "function_result"}'
+        return len(frame) + _quoted(item.call_id) + _quoted(item.text)
+    return _text(item.text)

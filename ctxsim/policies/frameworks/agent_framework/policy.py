@@ -1,0 +1,187 @@
+"""Microsoft Agent Framework: whole groups leave, or become their results in one line. Its Python strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.frameworks.shared.messages import Message, counted, first_that, flat, in_place_of, messages, only
+from ctxsim.policies.policy import Count, Family, Policy, Positive, Share
+from ctxsim.view import View
+
+LONGEST = 4_096
+"""Characters of a group's results, its frame and marker with them."""
+MARKER = "... [truncated]"
+
+Group = list[Message]
+
+
+def groups_of(found: Sequence[Message]) -> list[Group]:
+    """Return messages in groups: a response that calls tools with the results that follow it, others alone."""
+    groups: list[Group] = []
+    for message in found:
+        if message.role == "tool" and groups and is_tool_group(groups[-1]):
+            groups[-1].append(message)
+        else:
+            groups.append([message])
+    return groups
+
+
+def is_tool_group(group: Group) -> bool:
+    """Whether a group is a response's calls and their results."""
+    return group[0].role == "tool" or bool(group[0].calls)
+
+
+class OfAgentFramework:
+    """What its policies share."""
+
+    decides_by: ClassVar[str] = "agent-framework"
+    family: ClassVar[Family] = "frameworks"
+    source: ClassVar[str] = "microsoft/agent-framework"
+    version: ClassVar[str] = "agent-framework-core 1.23.0"
+    read_on: ClassVar[str] = "2026-11-22"
+
+
+def truncated(policy: Policy, view: View, over: float, target: float, first_user: bool, by_tokens: bool) -> View:
+    """Return the view, if it is over a limit, without its oldest groups until it is at a target.
+
+    The newest group never leaves; nor does the first user's, if `first_user`.
+    """
+    groups = groups_of(messages(view))
+    system = policy.sees.head.system
+
+    def size(kept: Sequence[Group]) -> int:
+        if by_tokens:
+            return counted(policy.sees, flat(kept), system)
+        return sum(map(len, kept)) + bool(system)
+
+    if size(groups) <= over or not groups:
+        return view
+    opening = next((n for n, group in enumerate(groups) if group[0].role == "user"), None) if first_user else None
+    may_go = [n for n in range(len(groups) - 1) if n != opening]
+
+    def without(oldest: int) -> list[Group]:
+        gone = set(may_go[:oldest])
+        return [group for n, group in enumerate(groups) if n not in gone]
+
+    fewest = first_that(lambda oldest: size(without(oldest)) <= target, 0, len(may_go))
+    return only(view, flat(without(fewest)), f"over {over:,.0f} {'tokens' if by_tokens else 'messages'}")
+
+
+def with_results_in_line(view: View, keep: int) -> View:
+    """Return the view with all but the newest `keep` groups of calls replaced by a note of their results."""
+    groups = [group for group in groups_of(messages(view)) if is_tool_group(group)]
+    for group in groups[: max(0, len(groups) - keep)]:
+        view = in_place_of(view, group, _in_line(group), f"older than the newest {keep} tool groups", kind="note")
+    return view
+
+
+def _in_line(group: Group) -> str:
+    tools = {call.place: call.tool for message in group for call in message.calls}
+    told = []
+    for message in group:
+        if message.role == "tool":
+            tool = tools.get(message.items[0].answers or 0, "")
+            told.append((f"{tool}: {message.text}" if tool else message.text).strip())
+    before, text, after = "[Tool results: ", "; ".join(told) or "no results", "]"
+    if len(before + text + after) <= LONGEST:
+        return before + text + after
+    return before + text[: LONGEST - len(before + MARKER + after)].rstrip() + MARKER + after
+
+
+@dataclass
+class AfTruncation(OfAgentFramework, Policy):
+    """Over `max_n` drop the oldest groups until `compact_to` is met; never the system prompt or the newest group.
+
+    agent_framework/_compaction.py, TruncationStrategy: tokens, or messages with `tokenizer=False`. The task leaves
+    with the rest unless `preserve_first_user_group`. Upstream has no defaults: 0 is the model's window, and half of
+    `max_n`.
+    """
+
+    max_n: Count = 0
+    compact_to: Count = 0
+    tokenizer: bool = True
+    preserve_first_user_group: bool = False
+
+    def threshold(self) -> float | None:
+        return (self.max_n or self.sees.window) if self.tokenizer else None
+
+    def before_call(self, view: View) -> View:
+        limit = self.max_n or self.sees.window
+        target = self.compact_to or limit // 2
+        return truncated(self, view, limit, target, self.preserve_first_user_group, self.tokenizer)
+
+
+@dataclass
+class AfSliding(OfAgentFramework, Policy):
+    """Keep the newest `keep_last_groups` groups. agent_framework/_compaction.py, SlidingWindowStrategy.
+
+    A response with its results is one group, a user's text another. Upstream has no default.
+    """
+
+    keep_last_groups: Positive = 6
+
+    def before_call(self, view: View) -> View:
+        groups = groups_of(messages(view))
+        return only(view, flat(groups[-self.keep_last_groups :]), f"before the newest {self.keep_last_groups} groups")
+
+
+@dataclass
+class AfSelective(OfAgentFramework, Policy):
+    """Drop all but the newest `keep_last_tool_call_groups` groups of calls with their results; texts stay.
+
+    agent_framework/_compaction.py, SelectiveToolCallCompactionStrategy.
+    """
+
+    keep_last_tool_call_groups: Count = 1
+
+    def before_call(self, view: View) -> View:
+        groups = groups_of(messages(view))
+        tools = [n for n, group in enumerate(groups) if is_tool_group(group)]
+        gone = set(tools[: max(0, len(tools) - self.keep_last_tool_call_groups)])
+        kept = flat(group for n, group in enumerate(groups) if n not in gone)
+        return only(view, kept, f"older than the newest {self.keep_last_tool_call_groups} tool groups")
+
+
+@dataclass
+class AfToolResult(OfAgentFramework, Policy):
+    """Put one line of at most 4,096 characters, `[Tool results: ...]`, in the place of older groups of calls.
+
+    agent_framework/_compaction.py, ToolResultCompactionStrategy. Shorter results are copied whole, so that little
+    leaves: only the calls' arguments and the frame.
+    """
+
+    keep_last_tool_call_groups: Count = 1
+
+    def before_call(self, view: View) -> View:
+        return with_results_in_line(view, self.keep_last_tool_call_groups)
+
+
+@dataclass
+class AfContextWindow(OfAgentFramework, Policy):
+    """Over half of the input budget put older groups of calls in a line; still over .8 of it, drop down to half.
+
+    agent_framework/_compaction.py, ContextWindowCompactionStrategy; the budget is the window less
+    `max_output_tokens`. `max_context_window_tokens` 0 is the model's window: upstream must be told.
+    """
+
+    max_context_window_tokens: Count = 0
+    max_output_tokens: Count = 0
+    tool_eviction_threshold: Share = 0.5
+    truncation_threshold: Share = 0.8
+    keep_last_tool_call_groups: Count = 4
+    preserve_first_user_group: bool = False
+
+    @property
+    def _budget(self) -> int:
+        return max(1, (self.max_context_window_tokens or self.sees.window) - self.max_output_tokens)
+
+    def threshold(self) -> float:
+        return int(self._budget * self.tool_eviction_threshold)
+
+    def before_call(self, view: View) -> View:
+        if counted(self.sees, messages(view), self.sees.head.system) > self.threshold():
+            view = with_results_in_line(view, self.keep_last_tool_call_groups)
+        over = int(self._budget * self.truncation_threshold)
+        return truncated(self, view, over, self.threshold(), self.preserve_first_user_group, by_tokens=True)

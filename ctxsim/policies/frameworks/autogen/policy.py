@@ -1,0 +1,87 @@
+"""AutoGen's three model contexts: the last messages, head and tail, and a budget that pops from the middle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, in_place_of, messages, only, packed
+from ctxsim.policies.policy import Count, Family, Policy, Positive
+from ctxsim.view import View
+
+
+class OfAutogen:
+    """What its policies share: what they leave out of a request stays in the history."""
+
+    family: ClassVar[Family] = "frameworks"
+    source: ClassVar[str] = "microsoft/autogen"
+    version: ClassVar[str] = "autogen-core 0.7.5"
+    read_on: ClassVar[str] = "2026-11-22"
+
+    @property
+    def ephemeral(self) -> bool:
+        return True
+
+
+def _without_leading_results(groups: list[list[Message]]) -> list[list[Message]]:
+    return groups[1:] if groups and groups[0][0].role == "tool" else groups
+
+
+@dataclass
+class AutogenBuffered(OfAutogen, Policy):
+    """Send the last `buffer_size` messages, the results of one response being one; not a result in front.
+
+    autogen_core/model_context, BufferedChatCompletionContext. Upstream has no default.
+    """
+
+    buffer_size: Positive = 10
+
+    def before_call(self, view: View) -> View:
+        kept = _without_leading_results(packed(messages(view))[-self.buffer_size :])
+        return only(view, flat(kept), f"before the last {self.buffer_size} messages")
+
+
+@dataclass
+class AutogenHeadTail(OfAutogen, Policy):
+    """Send the first `head_size` and the last `tail_size` messages, and between them how many were skipped.
+
+    autogen_core/model_context, HeadAndTailChatCompletionContext: a call at the end of the head and results in front of
+    the tail leave too, and aren't in the number. Upstream has no defaults.
+    """
+
+    head_size: Positive = 2
+    tail_size: Positive = 8
+
+    def before_call(self, view: View) -> View:
+        groups = packed(messages(view))
+        skipped = len(groups) - self.head_size - self.tail_size
+        if skipped <= 0:
+            return view
+        head, tail = groups[: self.head_size], _without_leading_results(groups[-self.tail_size :])
+        if head[-1][0].calls:
+            head.pop()
+        left = groups[len(head) : len(groups) - len(tail)]
+        return in_place_of(view, flat(left), f"Skipped {skipped} messages.", "between head and tail", kind="note")
+
+
+@dataclass
+class AutogenTokenLimited(OfAutogen, Policy):
+    """Over `token_limit` take out the message in the middle, again and again, then one result in front.
+
+    autogen_core/model_context, TokenLimitedChatCompletionContext: nothing keeps calls and results together, and a
+    request can end up empty. The system prompt isn't counted, and the client counts: here the estimator. 0 is what the
+    window leaves, as where upstream is given no limit.
+    """
+
+    token_limit: Count = 0
+
+    def before_call(self, view: View) -> View:
+        limit = self.token_limit or self.sees.window
+        groups = packed(messages(view))
+        sizes = [counted(self.sees, group) for group in groups]
+        total = sum(sizes)
+        while total > limit and groups:
+            middle = len(groups) // 2
+            groups.pop(middle)
+            total -= sizes.pop(middle)
+        return only(view, flat(_without_leading_results(groups)), f"over {limit:,} tokens, from the middle")

@@ -1,0 +1,58 @@
+"""Haystack's counter: the conversation as one plain text, in characters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.counting.estimators.estimator import Estimator
+from ctxsim.transcript import Head, Item
+
+
+@dataclass(frozen=True)
+class Haystack(Estimator):
+    """Characters // 4 of lines like `[user] text`, `[tool:name] text`, `[assistant -> tool_call] name(arguments)`.
+
+    deepset-ai/haystack, haystack/token_counters/approximate_counter.py. All messages at once; an item is one line.
+    """
+
+    name: ClassVar[str] = "haystack"
+    judged_at: ClassVar[tuple[str, ...]] = ()
+
+    def text(self, text: str) -> int:
+        return len(text) // 4
+
+    def item(self, item: Item) -> int:
+        return _line(item) // 4 + sum(media.tokens for media in item.media)
+
+    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
+        lines = [_line(item) for message in messages for item in message if item.kind != "reasoning"]
+        if system:
+            lines.append(len("[system] ") + len(system))
+        # A line feed between two lines.
+        return (sum(lines) + max(0, len(lines) - 1)) // 4
+
+    def head(self, head: Head) -> int:
+        return (len(head.system) + sum(map(len, head.tools))) // 4 + head.hidden
+
+
+def _line(item: Item) -> int:
+    match item.kind:
+        case "tool_call":
+            return len(f"[assistant -> tool_call] {item.tool}()") + len(_sorted(item.text))
+        case "tool_result":
+            return len(f"[tool:{item.tool}] ") + len(item.text)
+        case "assistant" | "reasoning":
+            return len("[assistant] ") + len(item.text)
+        case _:
+            return len("[user] ") + len(item.text)
+
+
+def _sorted(arguments: str) -> str:
+    """A call's arguments as the framework writes them."""
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except ValueError:
+        return arguments

@@ -1,0 +1,195 @@
+"""Inspect's two: clear old results, or trim a share of the messages; what then is still too large ends the run."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.frameworks.shared.messages import Message, counted, items_of, messages, only
+from ctxsim.policies.policy import Count, Family, Overflow, Policy, Share, Stop, Surroundings
+from ctxsim.transcript import Item, Usage
+from ctxsim.view import View
+
+CLEARED = "(Tool result removed)"
+PASSES = 4
+
+
+class OfInspect:
+    """What its strategies share: when they act, how often, and that they give up."""
+
+    decides_by: ClassVar[str] = "tokenizer:factor=1.1"
+    family: ClassVar[Family] = "frameworks"
+    source: ClassVar[str] = "UKGovernmentBEIS/inspect_ai"
+    version: ClassVar[str] = "inspect-ai 0.3.285"
+    read_on: ClassVar[str] = "2026-11-22"
+
+    at: float
+    sees: Surroundings
+
+    @abstractmethod
+    def compacted(self, view: View) -> View:
+        """Return the view after one pass."""
+
+    @property
+    def retries(self) -> int:
+        """A refusal forces one compaction; a second one ends the run."""
+        return 1
+
+    def start(self) -> None:
+        """Nothing is known of what the provider counted."""
+        self._baseline: tuple[int, int] | None = None  # its input tokens, and the first place that they don't hold
+
+    def threshold(self) -> float:
+        """Tokens over which a request is compacted."""
+        return int(self.at if self.at > 1 else self.at * self.sees.window)
+
+    def before_call(self, view: View) -> View | Stop:
+        """Append what is new, or compact all that is sent."""
+        return self._under_limit(view) if self._believed(view) > self.threshold() else view
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        """Compact once more, whatever is believed."""
+        smaller = self._under_limit(view)
+        return None if isinstance(smaller, Stop) else smaller
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        """The provider's count holds for what it was sent: all but the response."""
+        found = messages(view)
+        if found:
+            answered = found[-1].role == "assistant"
+            self._baseline = usage.input_tokens, found[-1].places[0] if answered else found[-1].places[-1] + 1
+        return view
+
+    def _believed(self, view: View) -> int:
+        if self._baseline is None:
+            return self._counted(messages(view))
+        tokens, first = self._baseline
+        return tokens + counted(self.sees, [one for one in messages(view) if one.places[0] >= first])
+
+    def _counted(self, found: Sequence[Message]) -> int:
+        head = self.sees.head
+        return counted(self.sees, found, head.system) + sum(map(self.sees.estimator.text, head.tools))
+
+    def _under_limit(self, view: View) -> View | Stop:
+        """The view after up to four passes, as long as they help; a stop if it is still too large."""
+        after = self.compacted(view)
+        total = self._counted(messages(after))
+        for _ in range(PASSES - 1):
+            if total <= self.threshold():
+                break
+            before, after = total, self.compacted(after)
+            total = self._counted(messages(after))
+            if total >= before:
+                break
+        if total > self.threshold():
+            # Nothing of the attempt is kept: the next request begins where this one did.
+            return Stop(
+                f"Compaction insufficient: {total:,} tokens still exceed the threshold of {self.threshold():,.0f}"
+            )
+        self._baseline = None
+        return after
+
+
+@dataclass
+class InspectEdit(OfInspect, Policy):
+    """Over `at` of the window (or so many tokens), clear all but the newest `keep_tool_uses` results. They stay so.
+
+    `at` is upstream's `threshold`. inspect_ai/model/_compaction/edit.py, CompactionEdit, in _compaction.py's loop.
+    Excluded tools, `exclude_tools=a/b`, use up no places. With `keep_tool_inputs=False` results leave, and a note in
+    the response stands for each call; where parallel results came in another order than their calls, the wrong
+    messages leave. What is still over ends the run, and so does every later call: nothing is remembered.
+    Upstream counts one joined text.
+    """
+
+    at: float = 0.9
+    keep_thinking_turns: Count = 1
+    keep_tool_uses: Count = 3
+    keep_tool_inputs: bool = True
+    exclude_tools: str = "none"
+
+    def compacted(self, view: View) -> View:
+        view = self._without_old_reasoning(view)
+        found = messages(view)
+        uses = self._uses(found)
+        old = uses[: max(0, len(uses) - self.keep_tool_uses)]
+        reason = f"older than the newest {self.keep_tool_uses} results"
+        if self.keep_tool_inputs:
+            return view.rewrite({found[at].items[0].place: CLEARED for _, _, at in old}, reason)
+        return self._without_uses(view, found, old, reason)
+
+    def _uses(self, found: Sequence[Message]) -> list[tuple[int, Item, int]]:
+        """Each call that has a result: where its response stands, the call, where the result stands. In call order."""
+        answered = {message.items[0].answers: n for n, message in enumerate(found) if message.role == "tool"}
+        excluded = set(self.exclude_tools.split("/"))
+        return [
+            (n, call, answered[call.place])
+            for n, message in enumerate(found)
+            for call in message.calls
+            if call.place in answered and call.tool not in excluded
+        ]
+
+    def _without_old_reasoning(self, view: View) -> View:
+        thinking = [one for one in messages(view) if one.role == "assistant"]
+        old = thinking[: max(0, len(thinking) - self.keep_thinking_turns)]
+        places = [item.place for item in items_of(old) if item.kind == "reasoning"]
+        return view.drop(places, f"reasoning older than the newest {self.keep_thinking_turns} turns")
+
+    def _without_uses(
+        self, view: View, found: Sequence[Message], old: Sequence[tuple[int, Item, int]], reason: str
+    ) -> View:
+        """Results leave from behind by the places that they had: one that stood elsewhere takes another with it."""
+        left: list[int] = list(range(len(found)))
+        told: dict[int, list[Item]] = {}
+        for asked, call, at in reversed(old):
+            if at < len(left):
+                del left[at]
+            told.setdefault(asked, []).append(call)
+        edited = view
+        for asked in sorted(set(told) & set(left)):
+            edited = _told(edited, found[asked], told[asked], reason)
+        return edited.drop([place for n in set(range(len(found))) - set(left) for place in found[n].places], reason)
+
+
+def _told(view: View, response: Message, calls: Sequence[Item], reason: str) -> View:
+    """The view with a response's calls told in its text, or in a note where it has none."""
+    text = "\n".join(f"[Tool call: {call.tool} (parameters and results removed from history)]" for call in calls)
+    spoken = next((item for item in response.items if item.kind in ("assistant", "note")), None)
+    view = view.drop([call.place for call in calls], reason)
+    if spoken is not None:
+        return view.rewrite({spoken.place: f"{spoken.text}\n{text}"}, reason)
+    return view.insert(text, response.order, reason, sources=[call.place for call in calls])
+
+
+@dataclass
+class InspectTrim(OfInspect, Policy):
+    """Over `at` of the window (or so many tokens), drop all but `preserve` of the messages; the task stays.
+
+    `at` is upstream's `threshold`. inspect_ai/model/_compaction/trim.py and _trim.py: int(n (1 - preserve)) messages
+    leave, again while it helps; then results without a call in the response before them, then calls without a result.
+    Still over: the run ends.
+    """
+
+    at: float = 0.9
+    preserve: Share = 0.8
+
+    def compacted(self, view: View) -> View:
+        found = messages(view)
+        task = next((n for n, message in enumerate(found) if message.role == "user"), len(found) - 1) + 1
+        said = found[task:]
+        kept: list[Message] = []
+        asked: set[int] = set()
+        for message in said[int(len(said) * (1 - self.preserve)) :]:
+            if message.role != "tool":
+                asked = {call.place for call in message.calls}
+            elif message.items[0].answers not in asked:
+                continue
+            kept.append(message)
+        answered = {message.items[0].answers for message in kept if message.role == "tool"}
+        whole = [
+            Message(items)
+            for message in kept
+            if (items := tuple(one for one in message.items if one.kind != "tool_call" or one.place in answered))
+        ]
+        return only(view, [*found[:task], *whole], f"older than the newest {self.preserve:.0%} of the messages")

@@ -1,0 +1,266 @@
+"""LangChain's three: trim, clear and summarize; and deepagents, which summarizes with the head counted."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from ctxsim.policies.frameworks.shared.messages import (
+    Message,
+    counted,
+    first_that,
+    in_place_of,
+    items_of,
+    messages,
+    only,
+)
+from ctxsim.policies.policy import Count, Family, Overflow, Policy, Positive, Share
+from ctxsim.view import View
+
+CLEARED = "[cleared]"
+SUMMARY = "Here is a summary of the conversation to date:\n\n"
+TOO_LONG = "Previous conversation was too long to summarize."
+KINDS = {"user": "human", "assistant": "ai", "tool": "tool"}
+
+Counted = Callable[[Sequence[Message]], int]
+
+
+def newest(
+    found: Sequence[Message], budget: int, count: Counted, start_on: Sequence[str] = (), allow_partial: bool = False
+) -> list[Message]:
+    """Return the newest messages that fit a budget, from the first of a wanted kind on. Pairs aren't looked at.
+
+    `allow_partial`: the last lines of the first message that doesn't fit come along, as many as do.
+    """
+    start = first_that(lambda start: count(found[start:]) <= budget, 0, len(found))
+    kept = list(found[start:])
+    if allow_partial and start and (piece := _last_lines(found[start - 1], budget, lambda one: count([one, *kept]))):
+        kept.insert(0, piece)
+    return list(itertools.dropwhile(lambda one: bool(start_on) and KINDS[one.role] not in start_on, kept))
+
+
+def _last_lines(message: Message, budget: int, size: Callable[[Message], int]) -> Message | None:
+    """The message cut to as many of its last lines as fit; None if not even one does.
+
+    What follows the last line feed is a line, even where it is empty.
+    """
+    if not message.text:
+        return None
+    lines = re.split("(?<=\n)", message.text)
+    first = first_that(lambda n: size(message.with_text("".join(lines[n:]))) <= budget, 0, len(lines))
+    return message.with_text("".join(lines[first:])) if first < len(lines) else None
+
+
+class OfLangchain:
+    """What its policies share."""
+
+    decides_by: ClassVar[str] = "langchain"
+    family: ClassVar[Family] = "frameworks"
+    source: ClassVar[str] = "langchain-ai/langchain"
+    version: ClassVar[str] = "langchain 1.4.7, langchain-core 1.7.2"
+    read_on: ClassVar[str] = "2026-11-22"
+
+
+@dataclass
+class LangchainTrim(OfLangchain, Policy):
+    """Keep the newest messages that fit `max_tokens`; calls and results are not kept together.
+
+    langchain-ai/langchain, langchain_core/messages/utils.py, trim_messages(strategy="last"), counted approximately.
+    First messages after the last `end_on` go; with `include_system` the system prompt is paid for out of the budget,
+    without it it is one more message that may fall out (here it is sent all the same); last, what comes before the
+    first `start_on` goes. Both take `human`, `ai`, `tool`, or several as `human/ai`. Upstream has no default budget:
+    0 is the model's window.
+    """
+
+    max_tokens: Count = 0
+    start_on: str = "any"
+    end_on: str = "any"
+    include_system: bool = False
+    allow_partial: bool = False
+
+    @property
+    def ephemeral(self) -> bool:
+        return True
+
+    def before_call(self, view: View) -> View:
+        budget, system = self.max_tokens or self.sees.window, self.sees.head.system
+        kept = messages(view)
+        ends, starts = _kinds(self.end_on), _kinds(self.start_on)
+        while ends and kept and KINDS[kept[-1].role] not in ends:
+            kept.pop()
+        if self.include_system and system:
+            budget = max(0, budget - counted(self.sees, [], system))
+        trimmed = newest(kept, budget, partial(counted, self.sees), starts, self.allow_partial)
+        return only(view, trimmed, f"beyond the newest {budget:,} tokens")
+
+
+def _kinds(text: str) -> list[str]:
+    return [] if text == "any" else text.split("/")
+
+
+@dataclass
+class LangchainClear(OfLangchain, Policy):
+    """Over `trigger`, clear all but the newest `keep` results; decided anew for each request.
+
+    langchain-ai/langchain, langchain/agents/middleware/context_editing.py, ClearToolUsesEdit. Unlike the interface that
+    it is modelled on, `clear_at_least` ends the clearing once so many tokens are free: with it only the oldest results
+    are ever cleared. Excluded tools, `exclude_tools=a/b`, use up places of `keep`. A result is cleared only if its call
+    is in the nearest response before it.
+    """
+
+    trigger: Count = 100_000
+    keep: Count = 3
+    clear_at_least: Count = 0
+    clear_tool_inputs: bool = False
+    exclude_tools: str = "none"
+    placeholder: str = CLEARED
+
+    @property
+    def ephemeral(self) -> bool:
+        return True
+
+    def threshold(self) -> float:
+        return self.trigger
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        if counted(self.sees, found) <= self.trigger:
+            return view
+        excluded = set(self.exclude_tools.split("/"))
+        results = [n for n, message in enumerate(found) if message.role == "tool"]
+        texts: dict[int, str] = {}
+        freed: dict[int, int] = {}
+        for n in results[: max(0, len(results) - self.keep)]:
+            result = found[n].items[0]
+            asked = next((m for m in range(n - 1, -1, -1) if found[m].role == "assistant"), None)
+            calls = [] if asked is None else found[asked].calls
+            call = next((call for call in calls if call.place == result.answers), None)
+            if asked is None or call is None or call.tool in excluded:
+                continue
+            texts |= {result.place: self.placeholder} | ({call.place: "{}"} if self.clear_tool_inputs else {})
+            if self.clear_at_least:
+                freed |= {m: self._freed(found[m], texts) for m in (n, asked)}
+                if sum(freed.values()) >= self.clear_at_least:
+                    break
+        return view.rewrite(texts, f"over {self.trigger:,} tokens")
+
+    def _freed(self, message: Message, texts: dict[int, str]) -> int:
+        after = [item.with_text(texts.get(item.place, item.text)) for item in message.items]
+        return counted(self.sees, [message]) - counted(self.sees, [Message(tuple(after))])
+
+
+def summary_start(found: Sequence[Message], start: int) -> int:
+    """Return a cut that parts no result from its call: on results, back to the response that asked for one of them."""
+    if start >= len(found) or found[start].role != "tool":
+        return start
+    end = start
+    while end < len(found) and found[end].role == "tool":
+        end += 1
+    answered = {message.items[0].answers for message in found[start:end]}
+    for n in range(start - 1, -1, -1):
+        if any(call.place in answered for call in found[n].calls):
+            return n
+    return end
+
+
+def start_by_tokens(found: Sequence[Message], keep: int, count: Counted) -> int:
+    """Return the index of the first of the newest messages that fit `keep` tokens; at least the last one stays."""
+    if count(found) <= keep:
+        return 0
+    start = first_that(lambda n: count(found[n:]) <= keep, 0, len(found))
+    return summary_start(found, max(0, min(start, len(found) - 1)))
+
+
+@dataclass
+class LangchainSummarize(OfLangchain, Policy):
+    """From `trigger` tokens on, put a summary in the place of all but the newest `keep` messages. It stays.
+
+    langchain-ai/langchain, langchain/agents/middleware/summarization.py, SummarizationMiddleware. The head isn't
+    counted; the last reported usage fires too. A cut on a result moves back to its call. `keep_tokens` keeps so many
+    tokens instead of messages. The model sees the newest `trim_tokens_to_summarize` tokens (0: all) of what leaves,
+    from a user's text on; where none is among them no model is asked, and a fixed sentence stands for the history.
+    Upstream never fires unless told when: 0 is the model's window. `trigger_messages`: from so many messages on.
+    """
+
+    trigger: Count = 0
+    trigger_messages: Count = 0
+    keep: Positive = 20
+    keep_tokens: Count = 0
+    trim_tokens_to_summarize: Count = 4_000
+    max_tokens: Positive = 1_000
+
+    def threshold(self) -> float:
+        return self.trigger or self.sees.window
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        if not self._fires(found):
+            return view
+        count = partial(counted, self.sees)
+        if self.keep_tokens:
+            start = start_by_tokens(found, self.keep_tokens, count)
+        else:
+            start = summary_start(found, max(0, len(found) - self.keep))
+        if start <= 0:
+            return view
+        seen = found[:start]
+        if self.trim_tokens_to_summarize:
+            seen = newest(seen, self.trim_tokens_to_summarize, count, ["human"], allow_partial=True)
+        text = self.sees.summarize(items_of(seen), self.max_tokens) if seen else TOO_LONG
+        if text is None:
+            return view
+        return in_place_of(view, found[:start], SUMMARY + text, f"{self.threshold():,.0f} tokens or more")
+
+    def _fires(self, found: Sequence[Message]) -> bool:
+        if self.trigger_messages and len(found) >= self.trigger_messages:
+            return True
+        if self.trigger_messages and not self.trigger:
+            return False
+        usage = self.sees.usage
+        reported = usage.input_tokens + (usage.output_tokens or 0) if usage else 0
+        return max(counted(self.sees, found), reported) >= self.threshold()
+
+
+@dataclass
+class Deepagents(OfLangchain, Policy):
+    """At `trigger` of the window, the head counted, put a summary in the place of all but the newest `keep` of it.
+
+    langchain-ai/deepagents, deepagents/middleware/summarization.py: LangChain's summary with other numbers, of all that
+    leaves. Its offloading of large results to files isn't modelled; a refusal makes it summarize once more.
+    """
+
+    source: ClassVar[str] = "langchain-ai/deepagents"
+    version: ClassVar[str] = "deepagents 0.7.32"
+
+    trigger: Share = 0.85
+    keep: Share = 0.1
+    max_tokens: Positive = 1_000
+
+    @property
+    def retries(self) -> int:
+        return 1
+
+    def threshold(self) -> float:
+        return int(self.trigger * self.sees.window)
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        head = self.sees.head
+        tools = -int(-sum(map(len, head.tools)) // 4)
+        if counted(self.sees, found, head.system) + tools < self.threshold():
+            return view
+        return self._summarized(view, found)
+
+    def on_overflow(self, view: View, error: Overflow) -> View:
+        return self._summarized(view, messages(view))
+
+    def _summarized(self, view: View, found: list[Message]) -> View:
+        start = start_by_tokens(found, int(self.keep * self.sees.window), partial(counted, self.sees))
+        text = self.sees.summarize(items_of(found[:start]), self.max_tokens) if start > 0 else None
+        if text is None:
+            return view
+        return in_place_of(view, found[:start], SUMMARY + text, f"{self.threshold():,.0f} tokens or more")

@@ -1,0 +1,40 @@
+"""LangMem: summarize_messages. Tried with 0.0.30.
+
+It is asked anew for each request, with the summary that it wrote before; LangChain's approximate counter counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxsim.policies.foreign.conversation import Message
+from ctxsim.policies.foreign.framework import Call, Framework, Scribe
+from ctxsim.policies.foreign.shapes import Arguments
+from ctxsim.policies.foreign.shortener import Session
+from ctxsim.policies.frameworks.langchain.adapter import back, model, there
+
+
+def session(function: Any, given: dict[str, Any], scribe: Scribe) -> Session:
+    """Return a transcript's worth of a function that remembers a running summary."""
+    arguments, stub = Arguments(), model(scribe)
+    running: Any = None
+
+    def summarized(messages: list[Message]) -> Sequence[Message]:
+        nonlocal running
+        result = function(there(messages, arguments), running_summary=running, model=stub, **given)
+        running = result.running_summary
+        return back(result.messages, arguments)
+
+    return Call(summarized, scribe)
+
+
+FRAMEWORK = Framework(
+    "langmem",
+    "langmem",
+    ("langmem.short_term",),
+    session,
+    lambda function: False,
+    frozenset({"messages", "running_summary", "model", "token_counter"})
+    | {"initial_summary_prompt", "existing_summary_prompt", "final_prompt"},
+)

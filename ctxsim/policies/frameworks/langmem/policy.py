@@ -1,0 +1,83 @@
+"""langmem: a running summary before the messages, remembered beside the history."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from ctxsim.policies.frameworks.langchain.policy import OfLangchain, newest
+from ctxsim.policies.frameworks.shared.messages import Message, counted, in_place_of, items_of, messages
+from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+PREFIX = "Summary of the conversation so far: "
+
+
+@dataclass
+class Langmem(OfLangchain, Policy):
+    """Once the oldest `max_tokens_before_summary` tokens can go and the rest fits `max_tokens`, summarize them.
+
+    langchain-ai/langmem, langmem/short_term/summarization.py, summarize_messages. The rest must leave
+    `max_summary_tokens` and the system prompt room; where the prompt alone is larger nothing ever happens. A response
+    takes its results along, but a cut between parallel results parts them from their call. The history stays as it
+    was: the summary and what it covers are remembered. Upstream has no default budget: 0 is the model's window.
+    """
+
+    source: ClassVar[str] = "langchain-ai/langmem"
+    version: ClassVar[str] = "langmem 0.0.30"
+
+    max_tokens: Count = 0
+    max_tokens_before_summary: Count = 0
+    max_summary_tokens: Positive = 256
+
+    @property
+    def ephemeral(self) -> bool:
+        return True
+
+    def start(self) -> None:
+        self._text = ""
+        self._last: int | None = None  # the place of the newest item that the summary covers
+
+    @property
+    def _budget(self) -> int:
+        return self.max_tokens or self.sees.window
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        done = next((n + 1 for n, message in enumerate(found) if self._last in message.places), 0)
+        end = self._cut(found, done)
+        if end > done:
+            text = self.sees.summarize(self._shown(found[done:end]), self.max_summary_tokens)
+            if text is not None:
+                self._text, self._last, done = text, found[end - 1].places[-1], end
+        if not done:
+            return view
+        return in_place_of(view, found[:done], PREFIX + self._text, "covered by the running summary")
+
+    def _cut(self, found: Sequence[Message], done: int) -> int:
+        """Index after the last message that is to be summarized now; `done` if none is."""
+        sizes = [counted(self.sees, [message]) for message in found[done:]]
+        room = self._budget - self.max_summary_tokens
+        if self.sees.head.system:
+            room -= counted(self.sees, [], self.sees.head.system)
+        total = sum(sizes)
+        for n, reached in enumerate(itertools.accumulate(sizes), done):
+            if reached >= (self.max_tokens_before_summary or self._budget) and total - reached <= room:
+                asked = {call.place for call in found[n].calls}
+                end = n + 1
+                while end < len(found) and found[end].items[0].answers in asked:
+                    end += 1
+                return end
+        return done
+
+    def _shown(self, old: list[Message]) -> list[Item]:
+        """What the summarizer sees: the summary so far, and of what leaves as much as fits."""
+        before = [Item("summary", -1, -1, self._text)] if self._last is not None else []
+        room = self._budget - (counted(self.sees, [], self._text) if before else 0)
+        if counted(self.sees, old) > room:
+            old = newest(old, room, partial(counted, self.sees), ["human"], allow_partial=True) or old
+        return [*before, *items_of(old)]

@@ -1,0 +1,31 @@
+"""Strands' counter: text by fours, JSON by twos."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.counting.estimators.estimator import Estimator, divided
+from ctxsim.transcript import Head, Item
+
+
+@dataclass(frozen=True)
+class Strands(Estimator):
+    """ceil(length / 4) of a text, ceil(length / 2) of a call's arguments and of a tool's schema; images count 0.
+
+    strands-agents/sdk-python, strands/models/model.py (_estimate_tokens_with_heuristic).
+    """
+
+    name: ClassVar[str] = "strands"
+    judged_at: ClassVar[tuple[str, ...]] = ()
+
+    def text(self, text: str) -> int:
+        return divided(len(text), 4, "ceil")
+
+    def item(self, item: Item) -> int:
+        if item.kind == "tool_call":
+            return self.text(item.tool) + divided(len(item.text), 2, "ceil")
+        return self.text(item.text)
+
+    def head(self, head: Head) -> int:
+        return self.text(head.system) + sum(divided(len(tool), 2, "ceil") for tool in head.tools) + head.hidden

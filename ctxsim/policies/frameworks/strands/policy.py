@@ -1,0 +1,117 @@
+"""Strands Agents: a window of messages that slides after an invocation, and what a refusal makes it do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, messages, only, packed, since_usage
+from ctxsim.policies.policy import Count, Family, Overflow, Policy
+from ctxsim.transcript import Usage
+from ctxsim.view import View
+
+EDGE = 200
+"""Characters that a cut result keeps at either end."""
+CUT = "... [truncated:"
+
+Packed = list[Message]
+
+
+@dataclass
+class StrandsSliding(Policy):
+    """Keep the last `window_size` messages once the agent has answered; cut one message of results at each refusal.
+
+    strands-agents/sdk-python, strands/agent/conversation_manager, SlidingWindowConversationManager. Before a call it
+    acts only `per_turn`, or with `proactive_compression` as a share of the window (upstream's true is 0.7). A trim
+    begins at a user's text, else at a call with its results. A refusal cuts the oldest results to 200 characters at
+    either end; where they are cut already it trims, and the task leaves with the rest unless `pin_first`.
+    """
+
+    decides_by: ClassVar[str] = "strands"
+    family: ClassVar[Family] = "frameworks"
+    source: ClassVar[str] = "strands-agents/sdk-python"
+    version: ClassVar[str] = "strands-agents 1.62.0"
+    read_on: ClassVar[str] = "2026-11-22"
+
+    window_size: Count = 40
+    should_truncate_results: bool = True
+    per_turn: bool = False
+    pin_first: Count = 0
+    proactive_compression: float = 0
+
+    def start(self) -> None:
+        self._pinned: frozenset[int] | None = None  # places of the messages that were first at the first reduction
+
+    @property
+    def retries(self) -> int:
+        # It tries until it can do no more.
+        return 1_000
+
+    def threshold(self) -> float | None:
+        return self.proactive_compression * self.sees.window if self.proactive_compression else None
+
+    def before_call(self, view: View) -> View:
+        limit = self.threshold()
+        if limit is not None and self._believed(view) >= limit:
+            view = self._trimmed(view) or view
+        return self._slid(view) if self.per_turn else view
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        answered = not packed(messages(view))[-1][0].calls if view else False
+        return self._slid(view) if answered else view
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        return self._with_cut_results(view) or self._trimmed(view)
+
+    def _believed(self, view: View) -> int:
+        found = messages(view)
+        since = since_usage(self.sees, found)
+        return self.sees.estimator.head(self.sees.head) + counted(self.sees, found) if since is None else since
+
+    def _slid(self, view: View) -> View:
+        if len(packed(messages(view))) <= self.window_size:
+            return view
+        return self._trimmed(view) or view
+
+    def _pins(self, groups: Sequence[Packed]) -> frozenset[int]:
+        if self._pinned is None:
+            first = flat(groups[: self.pin_first])
+            self._pinned = frozenset(place for message in first for place in message.places)
+        return self._pinned
+
+    def _with_cut_results(self, view: View) -> View | None:
+        """The view with the results of the oldest message that has some cut; None if that is done already."""
+        groups = packed(messages(view))
+        pins = self._pins(groups)
+        oldest = next((group for group in groups if group[0].role == "tool" and group[0].places[0] not in pins), None)
+        if oldest is None or not self.should_truncate_results:
+            return None
+        texts = {
+            one.items[0].place: _cut(one.text) for one in oldest if len(one.text) > 2 * EDGE and CUT not in one.text
+        }
+        return view.rewrite(texts, "the provider refused: oldest results cut") if texts else None
+
+    def _trimmed(self, view: View) -> View | None:
+        """The view without its oldest messages; None if it can't be trimmed anywhere."""
+        groups = packed(messages(view))
+        pins = self._pins(groups)
+        start = 2 if len(groups) <= self.window_size else len(groups) - self.window_size
+        at = next((n for n in range(start, len(groups)) if groups[n][0].role == "user"), None)
+        if at is None:
+            at = next((n for n in range(start, len(groups) - 1) if _pair(groups[n], groups[n + 1])), None)
+        if at is None:
+            return None
+        kept = [group for n, group in enumerate(groups) if n >= at or group[0].places[0] in pins]
+        if len(kept) == len(groups):
+            return None
+        return only(view, flat(kept), f"before the last {self.window_size} messages")
+
+
+def _pair(group: Packed, after: Packed) -> bool:
+    return bool(group[0].calls) and after[0].role == "tool"
+
+
+def _cut(text: str) -> str:
+    removed = len(text) - 2 * EDGE
+    return f"{text[:EDGE]}...\n\n{CUT} {removed} chars removed] ...\n\n...{text[-EDGE:]}"

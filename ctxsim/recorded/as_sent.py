@@ -1,0 +1,217 @@
+"""The conversation as it was sent: cut at the agent's own compactions, and as large as its provider recorded it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Literal
+
+import msgspec
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.counting.tokenizers.models import tokenizer_of
+from ctxsim.policies import open_policy
+from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
+from ctxsim.recorded.price_fit import prices_that_held
+from ctxsim.recorded.usage import Request, Size, fit_size, head_is_whole, recorded_calls, requests
+from ctxsim.simulator.measure import Basis
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.models import Entry
+from ctxsim.simulator.provider.priors import head_prior, tokens_per_counted
+from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.simulator.replay import replay
+from ctxsim.transcript import UNLOGGED, Compaction, Head, Item, Media, Transcript
+
+HeadMode = Literal["fitted", "none"] | int
+"""What stands for a head that a log doesn't hold: fitted to usage or by priors, nothing, or so many tokens."""
+
+GOOD_COUNT = 0.01
+"""Median error up to which a whole head and a public tokenizer need no fit."""
+
+CLEARED, PARTLY = 0.93, 0.7
+"""A request of less than this share of the one before, where we count no less, is not its continuation. Below the
+second share nothing of it is taken to be left; above, all is, and the fitted head is smaller by what has gone.
+"""
+
+
+class AsSent(msgspec.Struct, frozen=True):
+    """One transcript or segment with the provider and the size that hold for it."""
+
+    transcript: Transcript
+    provider: Provider
+    size: Size = Size("counted")
+    counter: Counter | None = None
+    """What has been counted on the way; `basis` needn't count it again."""
+
+    def basis(self) -> Basis:
+        """Return what all policies on it share."""
+        return Basis(self.transcript, self.provider, self.counter or self.provider.counter())
+
+
+def as_sent(
+    transcript: Transcript,
+    overrides: dict[str, object] | None = None,
+    entries: tuple[Entry, ...] = (),
+    head: HeadMode = "fitted",
+    whole: bool = False,
+) -> Iterator[AsSent]:
+    """Yield a recorded transcript's segments, or with `whole` its history as if it had never been compacted.
+
+    Prices are those that reproduce the recorded cost, where calls have one and the list has several. Raises UnknownName
+    and InputError as `resolve` does.
+    """
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    provider = resolve(given, None, transcript, entries)
+    other = given.keys() & {"model", "tokenizer"}
+    recorded = resolve({key: given[key] for key in given.keys() - other}, None, transcript, entries)
+    if not given.keys() & {"model", "prices"}:
+        provider = prices_that_held(transcript, provider, entries)
+    counter = recorded.counter()
+    found, unlogged = with_unlogged_clearings(transcript, recorded, counter)
+    for one in [across(found)] if whole else segments(found, unlogged):
+        size = _size(one, recorded, head, counter)
+        if other:
+            size = _elsewhere(size, provider)
+        scaled = msgspec.structs.replace(
+            provider, tokens_factor=size.factor, size=size.how, origin=f"{provider.origin}{_told(size)}"
+        )
+        same = scaled.counter(counter)
+        yield AsSent(_with_misses(_sized(one, size), scaled, same), scaled, size, same)
+
+
+def _elsewhere(size: Size, provider: Provider) -> Size:
+    """The size of the same conversation before another model: hidden texts are as long, the tokenizer is another."""
+    prior = None if tokenizer_of(provider.model)[1] else tokens_per_counted(provider.model)
+    factor = prior.tokens if prior else 1.0
+
+    def moved(tokens: int) -> int:
+        return round(tokens / size.factor * factor)
+
+    steps = tuple(msgspec.structs.replace(step, tokens=moved(step.tokens)) for step in size.steps)
+    return msgspec.structs.replace(size, head=moved(size.head), factor=factor, steps=steps)
+
+
+def _told(size: Size) -> str:
+    """What a provider's origin says of a size that wasn't simply counted; nothing of one transcript alone."""
+    return {"fitted": "; size fitted to recorded usage", "prior": "; size by priors"}.get(size.how, "")
+
+
+def with_unlogged_clearings(
+    transcript: Transcript, provider: Provider, counter: Counter | None = None
+) -> tuple[Transcript, frozenset[int]]:
+    """Return the transcript with a compaction wherever recorded usage falls as only a cleared history can make it, and
+    the calls of these.
+
+    That the log doesn't say so doesn't make what follows comparable with what was before.
+    """
+    falls, found = _falls(transcript), set()
+    for last, this in pairwise(requests(transcript, provider, counter) if falls else []):
+        if this.call not in falls or _counted(this) < _counted(last):
+            continue
+        # What an earlier one took is not there to be kept.
+        goes_on = this.recorded >= PARTLY * last.recorded
+        cut = going_on(transcript, this.call) if goes_on else Compaction(this.call, transcript.calls[this.call - 2].end)
+        compactions = sorted((*transcript.compactions, cut), key=lambda one: one.call)
+        transcript = msgspec.structs.replace(transcript, compactions=tuple(compactions))
+        found.add(this.call)
+        note = f"{UNLOGGED_CLEARING} before call {this.call} "
+        # The reader may have told it.
+        if not any(told.startswith(note) for told in transcript.notes):
+            note += f"({last.recorded} to {this.recorded} tokens)"
+            transcript = msgspec.structs.replace(transcript, notes=(*transcript.notes, note))
+    return transcript, frozenset(found)
+
+
+def _falls(transcript: Transcript) -> set[int]:
+    """The calls before which recorded usage falls so far, and no line says why: a look that costs nothing."""
+    known = {one.call for one in transcript.compactions} | {call for call, _ in transcript.cleared}
+    recorded = [(number, tokens) for number, tokens, _ in recorded_calls(transcript)]
+    return {
+        number
+        for (before, last), (number, this) in pairwise(recorded)
+        if this < CLEARED * last and not any(before < call <= number for call in known)
+    }
+
+
+def _counted(request: Request) -> int:
+    return request.text + request.framing
+
+
+def _size(transcript: Transcript, provider: Provider, head: HeadMode, counter: Counter) -> Size:
+    if head == "none":
+        return Size("counted")
+    own, public = tokenizer_of(transcript.model or provider.model)
+    factor = None if public and own == provider.tokenizer else tokens_per_counted(transcript.model)
+    found = requests(transcript, provider, counter)
+    if head_is_whole(transcript) and public and found and _median_miss(found) <= GOOD_COUNT:
+        size = Size("counted", calls=len(found))
+    elif (fitted := fit_size(found, factor.tokens if factor else 1.0)) is not None:
+        size = fitted
+    else:
+        prior = None if transcript.head.recorded else head_prior(transcript.format, transcript.model)
+        tokens = prior.tokens if prior else 0
+        known = bool(factor or prior)
+        size = Size("prior" if known else "counted", tokens, factor.tokens if factor else 1.0)
+    return size if head == "fitted" else msgspec.structs.replace(size, how="given", head=head, steps=())
+
+
+def _median_miss(found: list[Request]) -> float:
+    misses = sorted(abs(_counted(one) - one.recorded) / one.recorded for one in found)
+    return misses[len(misses) // 2]
+
+
+def _sized(transcript: Transcript, size: Size) -> Transcript:
+    """Return the transcript with its hidden head, and with what joined unlogged beside what joined with it."""
+    if not size.head and not size.steps:
+        return transcript
+
+    def hidden(head: Head) -> Head:
+        return msgspec.structs.replace(head, hidden=size.head)
+
+    items = list(transcript.items)
+    for step in size.steps:
+        place = _beside(transcript, step.call)
+        media = (*items[place].media, Media(UNLOGGED, step.tokens))
+        items[place] = msgspec.structs.replace(items[place], media=media)
+    calls = tuple(
+        msgspec.structs.replace(call, head=hidden(call.head)) if call.head else call for call in transcript.calls
+    )
+    return msgspec.structs.replace(transcript, head=hidden(transcript.head), items=tuple(items), calls=calls)
+
+
+MISSED, EXPECTED = 0.02, 0.5
+"""Reads below this share of a request where more than that share could be read: the provider's cache had nothing."""
+
+
+def _with_misses(transcript: Transcript, provider: Provider, counter: Counter) -> Transcript:
+    """Return the transcript with its cold calls: nobody's cache would have held anything then, whatever he sent."""
+    read = [call.usage.cache_read_tokens if call.usage else None for call in transcript.calls]
+    # The first call finds no cache, and behind the last one that read nothing there is nothing to look for.
+    missed = {
+        number
+        for number, tokens, _ in recorded_calls(transcript)
+        if number > 1 and (cached := read[number - 1]) is not None and cached < MISSED * tokens
+    }
+    if provider.cache == "none" or not any(read) or not missed:
+        return transcript
+    until = msgspec.structs.replace(transcript, calls=transcript.calls[: max(missed)])
+    cold = {
+        sent.call
+        for sent in replay(until, open_policy("keep-all"), provider, counter)
+        if sent.call in missed and sent.bill.split.read > EXPECTED * sent.tokens_sent
+    }
+    if not cold:
+        return transcript
+    calls = tuple(msgspec.structs.replace(call, cold=number in cold) for number, call in enumerate(transcript.calls, 1))
+    return msgspec.structs.replace(transcript, calls=calls)
+
+
+def _beside(transcript: Transcript, call: int) -> int:
+    """The place of an item that a call is the first to send: of a kind that policies hardly cut by itself."""
+
+    def worth(item: Item) -> tuple[bool, bool]:
+        return item.kind != "tool_result", item.kind != "reasoning"
+
+    since = transcript.calls[call - 2].start if call > 1 else 0
+    new = transcript.items[since : transcript.calls[call - 1].start] or transcript.items[:1]
+    return max(new, key=worth).place

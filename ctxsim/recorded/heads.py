@@ -1,0 +1,132 @@
+"""Characters per recorded token: one constant for all, and for each series of calls a head that no line of its log
+holds.
+
+    recorded = head + characters / c + what joined later without being logged
+
+The constant and the heads have the least squared relative error. What joined unlogged is told first, by the steps of
+`recorded.usage.fit_size`, and taken out. All of it is *fitted*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ctxsim.recorded.usage import LEAST_FACTOR, MOST_FACTOR, Request, fit_size, growth
+from ctxsim.transcript import Transcript
+
+Array = npt.NDArray[np.float64]
+
+RESAMPLES = 1_000
+USUAL = 4
+"""Characters per counted token, near enough to tell a step or a missing text."""
+
+
+class Series(msgspec.Struct, frozen=True):
+    """Calls of one segment to one model, the first of them the base that the others grew from: they share a head.
+
+    By call: characters and class features of the logged conversation, recorded tokens, and those of them that are
+    fitted to have joined unlogged since the first call.
+    """
+
+    transcript: int
+    model: str
+    chars: tuple[int, ...]
+    features: tuple[tuple[int, ...], ...]
+    recorded: tuple[int, ...]
+    joined: tuple[int, ...]
+
+
+Measure = Callable[[Series], Array]
+"""What a head and growth are fitted to: one number for each call."""
+
+
+def characters(series: Series) -> Array:
+    """Return the characters of each call."""
+    return np.array(series.chars, dtype=float)
+
+
+def series_of(segment: Transcript, number: int, sizes: Sequence[Array]) -> Iterator[Series]:
+    """Yield the series of a segment of transcript `number`; `sizes`: characters, tokens and features by call."""
+    groups: dict[int, list[int]] = {}
+    for one in growth(segment):
+        groups.setdefault(one.base, [one.base]).append(one.call)
+    for base, calls in groups.items():
+        usage = [segment.calls[call - 1].usage for call in calls]
+        recorded = [one.input_tokens for one in usage if one]
+        chars = [int(sizes[call - 1][0]) for call in calls]
+        requests = [Request(call, c // USUAL, 0, r) for call, c, r in zip(calls, chars, recorded, strict=True)]
+        size = fit_size(requests)
+        steps = size.steps if size else ()
+        yield Series(
+            transcript=number,
+            model=segment.calls[base - 1].model or segment.model or "unknown",
+            chars=tuple(chars),
+            features=tuple(tuple(map(int, sizes[call - 1][2:])) for call in calls),
+            recorded=tuple(recorded),
+            joined=tuple(sum(step.tokens for step in steps if step.call <= call) for call in calls),
+        )
+
+
+def holds_its_texts(series: Series) -> bool:
+    """Return whether a log's own growth can be that of its texts; else most of what was sent isn't in it."""
+    square, product = _spread(series, characters)
+    return bool(square) and LEAST_FACTOR <= USUAL * product / square <= MOST_FACTOR
+
+
+def _weighted(series: Series, measure: Measure) -> tuple[Array, Array, Array]:
+    """Weights, what is measured and what was recorded of it."""
+    recorded = np.array(series.recorded, dtype=float)
+    return 1 / recorded**2, measure(series), recorded - np.array(series.joined)
+
+
+def _spread(series: Series, measure: Measure) -> tuple[float, float]:
+    """Weighted sums of squares and of products around the series' own means, which cancels its head."""
+    weights, x, y = _weighted(series, measure)
+    x = x - np.average(x, weights=weights)
+    return float(weights @ x**2), float(weights @ (x * (y - np.average(y, weights=weights))))
+
+
+def slope(found: Sequence[Series], measure: Measure = characters) -> float:
+    """Return recorded tokens for one unit of what is measured, all series together; 0.0 where nothing grows."""
+    sums = [_spread(series, measure) for series in found]
+    square = sum(square for square, _ in sums)
+    return sum(product for _, product in sums) / square if square else 0.0
+
+
+def slope_interval(found: Sequence[Series], seed: int = 0) -> tuple[float, float] | None:
+    """Return the 95 % bootstrap interval of the slope by characters, over transcripts; None with fewer than two."""
+    numbers = sorted({series.transcript for series in found})
+    if len(numbers) < 2:
+        return None
+    position = {number: place for place, number in enumerate(numbers)}
+    sums = np.zeros((len(numbers), 2))
+    for series in found:
+        sums[position[series.transcript]] += _spread(series, characters)
+    rng = np.random.default_rng(seed)
+    drawn = sums[rng.integers(0, len(numbers), (RESAMPLES, len(numbers)))].sum(axis=1)
+    usable = drawn[drawn[:, 0] > 0]
+    low, high = np.percentile(usable[:, 1] / usable[:, 0], [2.5, 97.5])
+    return float(low), float(high)
+
+
+def head(series: Series, per_char: float) -> float:
+    """Return the tokens that every request of a series has beside its logged conversation; none below zero."""
+    weights, x, y = _weighted(series, characters)
+    return max(0.0, float(np.average(y - per_char * x, weights=weights)))
+
+
+def unseen_errors(series: Series, per_unit: float, measure: Measure = characters) -> Array:
+    """Return the relative errors of all calls but the first, told from that one's recorded tokens and from growth."""
+    x, recorded = measure(series), np.array(series.recorded, dtype=float)
+    told = recorded[0] + per_unit * (x - x[0])
+    return np.asarray(told[1:] / recorded[1:] - 1)
+
+
+def chars_per_token(per_char: float) -> float:
+    """Return the ratio as people say it."""
+    return 1 / per_char if per_char > 0 else math.inf

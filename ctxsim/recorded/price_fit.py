@@ -1,0 +1,89 @@
+"""Dollars as billed: which of a model's listed prices reproduce what the log says was paid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
+import numpy as np
+
+from ctxsim.recorded.least_squares import non_negative
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.cache import Split
+from ctxsim.simulator.provider.models import Entry, candidates
+from ctxsim.simulator.provider.prices import Prices, cost_of
+from ctxsim.transcript import Transcript, Usage
+
+CLOSE = 0.02
+"""Prices that give the recorded cost to within this share need no better ones."""
+
+ENOUGH_CALLS = 6
+"""Recorded costs from which three rates can be fitted."""
+
+
+def charged(transcript: Transcript) -> list[Usage]:
+    """Return the recorded usage of the calls whose cost the log states, and what of them was read from a cache."""
+    usages = (call.usage for call in transcript.calls if call.usage is not None)
+    return [usage for usage in usages if usage.cost_usd and usage.cache_read_tokens is not None]
+
+
+def cost_by(prices: Prices, usage: Usage, paid_writes: bool) -> float:
+    """Return USD of a call's recorded tokens. Writes that the log doesn't tell apart cost what input does."""
+    read, write = usage.cache_read_tokens or 0, (usage.cache_write_tokens or 0) if paid_writes else 0
+    uncached = max(0, usage.input_tokens - read - write)
+    return cost_of(prices, Split(read, write, uncached), usage.output_tokens or 0).total
+
+
+def prices_that_held(transcript: Transcript, provider: Provider, entries: tuple[Entry, ...] = ()) -> Provider:
+    """Return the provider with the prices that give the recorded cost, if its own do not.
+
+    Tried in order: all that the list knows of the model, the same without a discount for cached tokens (some proxies
+    state costs so), and rates fitted to the calls. The provider stays as it is where no cost is recorded, or none fits.
+    """
+    paid = charged(transcript)
+    if not paid:
+        return provider
+    known = provider.prices
+    if known is not None and _miss(known, paid) <= CLOSE:
+        return provider
+    listed = [*([known] if known else []), *_listed(transcript.model, entries)]
+    for tried in (listed, list(map(_undiscounted, listed)), _fitted(paid)):
+        best = min(tried, key=lambda prices: _miss(prices, paid), default=None)
+        if best is not None and _miss(best, paid) <= CLOSE:
+            source = f"{best.source or 'listed'}: gives the recorded cost"
+            zero_s = known.zero_s if known else None
+            return msgspec.structs.replace(provider, prices=msgspec.structs.replace(best, source=source, zero_s=zero_s))
+    return provider
+
+
+@lru_cache(maxsize=256)
+def _listed(model: str, entries: tuple[Entry, ...]) -> tuple[Prices, ...]:
+    """All prices of a model: sessions of one agent have the same few, and the list is long."""
+    return tuple(candidates(model, entries))
+
+
+def _undiscounted(prices: Prices) -> Prices:
+    source = f"{prices.source or 'listed'}, cached tokens at the full price"
+    return msgspec.structs.replace(prices, cache_read=None, cache_write=None, cache_write_long=None, source=source)
+
+
+def _fitted(paid: Sequence[Usage]) -> list[Prices]:
+    """Rates of what was read, of the other input and of output, by non-negative least squares of the recorded costs."""
+    if len(paid) < ENOUGH_CALLS:
+        return []
+    read = [usage.cache_read_tokens or 0 for usage in paid]
+    rows = [
+        (usage.input_tokens - tokens, tokens, usage.output_tokens or 0)
+        for usage, tokens in zip(paid, read, strict=True)
+    ]
+    rates = non_negative(np.array(rows, dtype=float), np.array([usage.cost_usd or 0.0 for usage in paid]))
+    new, old, output = (round(float(rate) * 1e6, 4) for rate in rates)
+    source = f"fitted to {len(paid)} recorded costs"
+    return [Prices(input=new, output=output, cache_read=old, cache_write=new, source=source)]
+
+
+def _miss(prices: Prices, paid: Sequence[Usage]) -> float:
+    """|modelled - recorded| / recorded, of the sums."""
+    total = sum(usage.cost_usd or 0.0 for usage in paid)
+    return abs(sum(cost_by(prices, usage, prices.cache_write is not None) for usage in paid) - total) / total

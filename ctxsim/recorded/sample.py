@@ -1,0 +1,103 @@
+"""What a calibration is fitted to: every text of some transcripts, and every request as it was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ctxsim.counting.estimators.classes import FEATURES, features
+from ctxsim.counting.tokenizers import Tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.readers.assembly.segments import segments
+from ctxsim.recorded.content import content_kind
+from ctxsim.recorded.heads import Series, series_of
+from ctxsim.transcript import Item, Transcript
+
+Array = npt.NDArray[np.float64]
+
+
+class Text(msgspec.Struct, frozen=True):
+    """One text: its transcript's number, size, tokens, group, and class features."""
+
+    transcript: int
+    chars: int
+    tokens: int
+    group: str
+    features: tuple[int, ...]
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """The logged conversation of one request, without its head: `tokens` as counted, or what was recorded beyond the
+    fitted head.
+    """
+
+    transcript: int
+    chars: int
+    tokens: float
+    features: tuple[int, ...]
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """Texts (each once), requests as counted, and the calls that have recorded usage to compare with."""
+
+    texts: list[Text]
+    prompts: list[Prompt]
+    series: list[Series]
+    transcripts: int
+
+
+def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer, by: str) -> Sample:
+    """Return the sample of some transcripts; `by` groups texts by content `kind`, by `tool`, or by `model`."""
+    sample = Sample([], [], [], 0)
+    number = -1
+    for number, transcript in enumerate(transcripts):
+        counter = Counter(tokenizer)
+        counter.learn_transcript(transcript)
+        sample.texts.extend(_texts(transcript, number, counter, by))
+        measure = _measuring(counter)
+        for segment in segments(transcript):
+            sums = np.cumsum([np.zeros(2 + len(FEATURES)), *map(measure, segment.items)], axis=0)
+            for call in segment.calls:
+                chars, tokens, *rest = sums[call.start]
+                sample.prompts.append(Prompt(number, int(chars), float(tokens), tuple(map(int, rest))))
+            sample.series.extend(series_of(segment, number, [sums[call.start] for call in segment.calls]))
+    return msgspec.structs.replace(sample, transcripts=number + 1)
+
+
+def texts_of(transcript: Transcript) -> Iterator[tuple[Item, str]]:
+    """Yield every text of a transcript with its item, but for empty ones and reasoning."""
+    for item in transcript.items:
+        if item.kind != "reasoning":
+            yield from ((item, text) for text in item.texts if text)
+
+
+def _texts(transcript: Transcript, number: int, counter: Counter, by: str) -> Iterator[Text]:
+    for item, text in texts_of(transcript):
+        yield Text(number, len(text), counter.text(text), _group(item, text, transcript, by), features(text))
+
+
+def _group(item: Item, text: str, transcript: Transcript, by: str) -> str:
+    if by == "kind":
+        return content_kind(text)
+    if by == "model":
+        return transcript.model or "unknown"
+    return item.tool if item.kind == "tool_result" and item.tool else f"({item.kind})"
+
+
+def _measuring(counter: Counter) -> Callable[[Item], Array]:
+    """Characters, tokens and features of an item, each text looked at once; reasoning mostly isn't sent again."""
+    known: dict[str, Array] = {}
+
+    def of(text: str) -> Array:
+        if text not in known:
+            known[text] = np.array([len(text), counter.text(text), *features(text)], dtype=float)
+        return known[text]
+
+    def measure(item: Item) -> Array:
+        nothing = np.zeros(2 + len(FEATURES))
+        return nothing if item.kind == "reasoning" else sum(map(of, filter(None, item.texts)), nothing)
+
+    return measure

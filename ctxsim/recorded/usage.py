@@ -1,0 +1,263 @@
+"""Our counts against recorded usage: which calls compare, and the hidden head and the factor that lie between.
+
+What a log doesn't hold was sent all the same: system prompt, tools, attachments. And a tokenizer that isn't public
+counts other tokens than ours. So, for one transcript,
+
+    recorded = head + factor x counted texts + framing + what joined later without being logged
+
+A head and a factor are fitted by weighted least squares; then steps: places from which on the difference
+is larger and stays so. All of it is *fitted*, and named so wherever it is shown.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.measure.totals import nearest_rank
+from ctxsim.simulator.provider import MockLLM, Provider
+from ctxsim.simulator.provider.rendering import HEAD_POSITIONS
+from ctxsim.simulator.provider.vendor import Resend
+from ctxsim.transcript import Call, Head, Item, Transcript
+from ctxsim.view import Sizes
+
+Array = npt.NDArray[np.float64]
+
+LEAST_FACTOR, MOST_FACTOR = 0.6, 3.5
+"""A factor outside says that texts are missing, not how they are counted: 2.4 is the largest that was seen."""
+
+NO_FACTOR = 0.01
+"""Fewer recorded tokens for each counted one are the usage of something else than the request."""
+
+SPREAD = 200
+"""Counted tokens by which requests must differ for a factor to be told from a head."""
+
+LEAST_GROWTH = 500
+"""Recorded growth of fewer tokens is mostly framing."""
+
+STEP_SHARE, STEP_TOKENS, MOST_STEPS = 0.02, 300, 20
+"""What joins unlogged is seen from this share of the request and this many tokens on, and so many times at most."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One call whose recorded usage is that of its request: tokens of texts as counted, framing and media, recorded."""
+
+    call: int
+    text: int
+    framing: int
+    recorded: int
+
+
+class Step(msgspec.Struct, frozen=True):
+    """Tokens that are in every request from a call on, and in no log."""
+
+    call: int
+    tokens: int
+
+
+class Size(msgspec.Struct, frozen=True):
+    """How large what was sent is beside what we count. `how` says where the numbers come from.
+
+    `head`: the provider's tokens of a head that the log doesn't hold. `factor`: its tokens for each counted one.
+    `calls`, `median_error` and `p95_error` are of the fit: |modelled - recorded| / recorded, None where nothing is
+    recorded.
+    """
+
+    how: Literal["counted", "fitted", "prior", "given"]
+    head: int = 0
+    factor: float = 1.0
+    steps: tuple[Step, ...] = ()
+    calls: int = 0
+    median_error: float | None = None
+    p95_error: float | None = None
+
+
+def head_is_whole(transcript: Transcript) -> bool:
+    """Return whether the source holds the head with its tools."""
+    asks = any(item.kind == "tool_call" for item in transcript.items)
+    return transcript.head.recorded and bool(transcript.head.tools or not asks)
+
+
+def requests(transcript: Transcript, provider: Provider, known: Counter | None = None) -> list[Request]:
+    """Return the calls of a transcript that have recorded usage of the same request, each with all that came before it
+    and goes out by the provider's rule on reasoning.
+
+    `known` has counted texts already.
+    """
+    plain = msgspec.structs.replace(provider, rate_limit=None, tokens_factor=1.0, prices=None, cache="none")
+    counter = plain.counter(known)
+    counter.learn_transcript(transcript)
+    text_of = Sizes(lambda item: sum(map(counter.text, item.texts)))
+    llm = MockLLM(plain, counter, transcript.head)
+    found = []
+    for history, head, calls in _histories(transcript, plain.reasoning):
+        llm.begin(0.0, head)
+        llm.ask(history, 0)
+        texts = list(accumulate(map(text_of, history), initial=counter.head(head) - transcript.head.hidden))
+        places = [item.place for item in history]
+        for number, call, recorded in calls:
+            sent = bisect_left(places, call.start)
+            tokens = llm.rendering.tokens[HEAD_POSITIONS - 1 + sent]
+            found.append(Request(number, texts[sent], tokens - texts[sent] - transcript.head.hidden, recorded))
+    return found
+
+
+def _histories(
+    transcript: Transcript, resend: Resend
+) -> Iterator[tuple[list[Item], Head, list[tuple[int, Call, int]]]]:
+    """Yield histories that only grow, with a head and the calls that send a beginning of one: number, call, usage.
+
+    Reasoning that isn't sent again ends a history: for good, or once a user says something more.
+    """
+    items = transcript.items
+    places = [item.place for item in items if item.kind == "reasoning"] if resend != "all" else []
+    turns = [item.place for item in items if item.kind == "user"] if places and resend == "current_turn" else []
+
+    def forgotten(call: Call) -> int:
+        """Up to which place reasoning has gone from a call's request: that of the last one that has."""
+        turn = bisect_left(turns, call.start)
+        before = len(items) if resend == "never" else turns[turn - 1] if turn else 0
+        gone = bisect_left(places, before)
+        return places[gone - 1] + 1 if gone else 0
+
+    numbered = ((number, transcript.calls[number - 1], tokens) for number, tokens, _ in recorded_calls(transcript))
+    for (gone, head), calls in groupby(numbered, lambda one: (forgotten(one[1]), one[1].head or transcript.head)):
+        asked = list(calls)
+        kept = [item for item in items[:gone] if item.kind != "reasoning"]
+        yield [*kept, *items[gone : asked[-1][1].start]], head, asked
+
+
+class Whole(msgspec.Struct, frozen=True):
+    """A call whose whole request compares with its recorded tokens."""
+
+    call: int
+    recorded: int
+    base: None = None
+
+
+class Grown(msgspec.Struct, frozen=True):
+    """A call that compares by what it has more than an earlier one, `base`: so many recorded tokens."""
+
+    call: int
+    recorded: int
+    base: int
+
+
+def comparisons(segment: Transcript) -> Iterator[Whole | Grown]:
+    """Yield the calls of a segment that compare with recorded usage: whole requests where the head is whole, else their
+    growth, which cancels a head that nobody recorded.
+
+    To be given one of `segments(transcript)`: a history past a compaction was never sent, and nothing compares with it.
+    """
+    if head_is_whole(segment):
+        yield from (Whole(number, tokens) for number, tokens, _ in recorded_calls(segment))
+    else:
+        yield from growth(segment)
+
+
+def growth(segment: Transcript) -> Iterator[Grown]:
+    """Yield what calls of a segment have more than the first comparable call to the same model, where that is enough
+    recorded tokens to say something.
+    """
+    bases: dict[str, tuple[int, int]] = {}
+    for number, tokens, model in recorded_calls(segment):
+        base, before = bases.setdefault(model, (number, tokens))
+        if tokens - before >= LEAST_GROWTH:
+            yield Grown(number, tokens - before, base)
+
+
+def recorded_calls(segment: Transcript) -> Iterator[tuple[int, int, str]]:
+    """Yield number, recorded tokens and model of each call whose usage is of its own request."""
+    for number, call in enumerate(segment.calls, 1):
+        if call.comparable and call.usage and call.usage.input_tokens:
+            yield number, call.usage.input_tokens, call.model
+
+
+def fit_size(found: Sequence[Request], factor: float = 1.0) -> Size | None:
+    """Return the fit of one transcript's requests; None without any.
+
+    `factor` is taken where theirs can't be told: few requests, of one size, or with texts missing.
+    """
+    if not found:
+        return None
+    text = np.array([one.text for one in found], dtype=float)
+    recorded = np.array([one.recorded for one in found], dtype=float)
+    framing = np.array([one.framing for one in found], dtype=float)
+    steps: list[int] = []
+    solved = _solve(text, recorded - framing, recorded, steps, factor)
+    while len(steps) < min(MOST_STEPS, len(found) // 3):
+        at = _next_step(recorded - framing - _modelled(text, steps, solved), recorded, steps)
+        if at is None:
+            break
+        better = _solve(text, recorded - framing, recorded, [*steps, at], factor)
+        if min(better[2:]) < 0:
+            break
+        steps, solved = [*steps, at], better
+    tokens = [max(0, round(value)) for value in (solved[0], *solved[2:])]
+    chosen = round(float(solved[1]), 4)
+    # As it will be billed: whole tokens.
+    billed = _modelled(text, steps, np.array([tokens[0], chosen, *tokens[1:]])) + framing
+    errors = sorted((np.abs(billed - recorded) / recorded).tolist())
+    return Size(
+        how="fitted",
+        head=tokens[0],
+        factor=chosen,
+        steps=tuple(Step(found[at].call, size) for at, size in sorted(zip(steps, tokens[1:], strict=True))),
+        calls=len(found),
+        median_error=round(nearest_rank(errors, 50), 4),
+        p95_error=round(nearest_rank(errors, 95), 4),
+    )
+
+
+def _columns(count: int, steps: Sequence[int]) -> list[Array]:
+    return [np.asarray(np.arange(count) >= at, dtype=float) for at in steps]
+
+
+def _modelled(text: Array, steps: Sequence[int], solved: Array) -> Array:
+    joined = sum((size * column for size, column in zip(solved[2:], _columns(len(text), steps), strict=True)), 0.0)
+    return np.asarray(solved[0] + solved[1] * text + joined)
+
+
+def _solve(text: Array, target: Array, recorded: Array, steps: Sequence[int], factor: float) -> Array:
+    """Head, factor and steps with the least weighted squares; without a head where that would be negative."""
+    # Between tokens and shares: neither the first small requests nor the last large ones decide alone.
+    weights = 1 / np.sqrt(recorded)
+    ones, later = np.ones(len(text)), _columns(len(text), steps)
+
+    def least(columns: Sequence[Array], goal: Array) -> Array:
+        found, *_ = np.linalg.lstsq(np.column_stack(columns) * weights[:, None], goal * weights, rcond=None)
+        return np.asarray(found)
+
+    if len(text) - len(steps) >= 3 and np.ptp(text) > SPREAD:
+        solved = least([ones, text, *later], target)
+        if solved[0] < 0:
+            solved = np.array([0.0, *least([text, *later], target)])
+        if LEAST_FACTOR <= solved[1] <= MOST_FACTOR:
+            return solved
+    rest = target - factor * text
+    without = least([ones, *later], rest)
+    if without[0] < 0 and text.any():
+        # More is counted than was recorded: the factor alone can say so, unless framing alone is more.
+        alone = np.array([0.0, *least([text, *later], target)])
+        return alone if alone[1] >= NO_FACTOR else np.array([0.0, factor, *np.zeros(len(steps))])
+    return np.array([without[0], factor, *without[1:]])
+
+
+def _next_step(left: Array, recorded: Array, known: Sequence[int]) -> int | None:
+    """The call from which on most more is left unexplained, and stays so; None if no rise is large enough."""
+    rises = np.diff(left)
+    enough = np.maximum(STEP_TOKENS, STEP_SHARE * recorded[1:])
+    for at in np.argsort(-rises)[:5]:
+        if rises[at] < enough[at]:
+            return None
+        stays = np.median(left[at + 1 : at + 4]) - np.median(left[max(0, at - 2) : at + 1])
+        if int(at) + 1 not in known and stays >= rises[at] / 2:
+            return int(at) + 1
+    return None

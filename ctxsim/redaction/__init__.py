@@ -1,6 +1,0 @@
-"""What recordings hold that is nobody else's business: likely keys, account names, e-mail addresses."""
-
-from ctxsim.redaction.keys import Secrets, likely_keys, marked
-from ctxsim.redaction.transcripts import Redaction
-
-__all__ = ["Redaction", "Secrets", "likely_keys", "marked"]

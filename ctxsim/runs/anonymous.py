@@ -1,0 +1,118 @@
+"""Results without words: neither what transcripts say, nor what they, their files and their folders are called.
+
+Tasks leave out the words and hash the names, so that no part on disk holds one; the run then numbers what it meets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from ctxsim.results import InputInfo, Tables
+from ctxsim.results.frames import mapped
+from ctxsim.runs.rows import Rows
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.mock import CAUSES
+from ctxsim.simulator.provider.models import all_models
+
+_replace = msgspec.structs.replace
+
+_BREAKS = ("", *CAUSES)
+"""What the provider says of a cache that didn't hold; anything else is a policy's word."""
+
+
+def without_text(rows: Rows, model: str) -> Rows:
+    """Return a task's rows without words: items, edits and atoms keep their numbers, tools their order.
+
+    `model` is what the recording calls its model: kept only where the list of models has it.
+    """
+    tables = rows.tables
+    tools = {"": ""}
+    for tool in tables.items.column("tool").unique().to_pylist():
+        tools.setdefault(tool, f"tool {len(tools)}")
+    numbered = tools.__getitem__
+    tables = _replace(
+        tables,
+        calls=_unsaid(tables.calls),
+        items=mapped(tables.items, text=_nothing, tool=numbered),
+        events=mapped(tables.events, text=_nothing, reason=_nothing),
+        needs=mapped(tables.needs, atom=_nothing, tool=numbered),
+        losses=mapped(tables.losses, tool=numbered),
+    )
+    quiet = _replace(rows, provider=_provider(rows.provider, model), words=b"", tables=tables)
+    return _called(quiet, _hashed(rows.transcript), rows.parent and _hashed(rows.parent))
+
+
+def _nothing(text: str) -> str:
+    return ""
+
+
+def _unsaid(calls: Any) -> Any:
+    """Calls without what policies say: why they stopped, and of what they edited."""
+    import pyarrow.compute
+
+    columns = dict(zip(calls.schema.names, calls.columns, strict=True))
+    columns["reason"] = pyarrow.compute.if_else(
+        pyarrow.compute.equal(columns["status"], "stopped"), "", columns["reason"]
+    )
+    quiet = pyarrow.RecordBatch.from_arrays(list(columns.values()), schema=calls.schema)
+    return mapped(quiet, cache_break=lambda said: said if said in _BREAKS else "edit")
+
+
+def _called(rows: Rows, name: str, parent: str | None) -> Rows:
+    tables = {
+        table: mapped(getattr(rows.tables, table), transcript=lambda _: name) for table in Tables.__struct_fields__
+    }
+    return _replace(rows, transcript=name, parent=parent, tables=Tables(**tables))
+
+
+def info_without_text(info: InputInfo) -> InputInfo:
+    """Return what is said of a source without what it says: how many notes and failures, not which."""
+    many = len(info.notes)
+    return _replace(
+        info,
+        name=_hashed(info.name),
+        notes=(f"{many} note(s): --no-text keeps none, `ctxsim transcripts check` shows them",) if many else (),
+        error=info.error and "a source can't be read: --no-text keeps no reason, `ctxsim transcripts check` tells it",
+        failed=tuple("a transcript or policy that failed: --no-text keeps no reason" for _ in info.failures)
+        or msgspec.UNSET,
+    )
+
+
+class Numbers:
+    """Numbers for hashed names, in the order in which a run meets them."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._sources = 0
+
+    def info(self, info: InputInfo) -> InputInfo:
+        """Return what is said of a source, under its number."""
+        self._sources += 1
+        return _replace(info, name=f"source {self._sources}")
+
+    def rows(self, rows: Rows) -> Rows:
+        """Return a transcript's rows under its number."""
+        return _called(rows, self._name(rows.transcript), rows.parent and self._name(rows.parent))
+
+    def _name(self, hashed: str) -> str:
+        return f"transcript {self._numbers.setdefault(hashed, len(self._numbers) + 1)}"
+
+
+def _hashed(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@cache
+def _listed() -> frozenset[str]:
+    return frozenset(model.id for _, model in all_models())
+
+
+def _provider(provider: Provider, model: str) -> Provider:
+    origin = provider.origin.replace(f"recorded model {model}", "recorded model", 1)
+    if provider.model in _listed():
+        return _replace(provider, origin=origin)
+    return _replace(provider, origin=origin, model=f"a model of {provider.vendor}" if provider.model else "")

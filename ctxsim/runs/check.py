@@ -1,0 +1,145 @@
+"""A policy held to its contract in processes of its own: whatever it does there, the one who asked goes on.
+
+Two processes hash texts differently: what a policy decides by the order of a set differs between them. What it may not
+do to a process is watched there: starting others, ending it, not coming back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import ContractError, CtxsimError, told
+from ctxsim.policies import open_policy
+from ctxsim.policies.foreign.pipe import Pipe
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import replay
+from ctxsim.simulator.replay.contract import violations
+from ctxsim.simulator.replay.guard import VARIABLE
+from ctxsim.synthesis import load_scenario, scenario_names, synthesize
+
+WHOLE_S = 600.0
+"""How long all of it may take; a single call into a policy has a limit of its own."""
+
+_STARTS = ("os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.exec", "os.system", "subprocess.Popen")
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What one process found: violations, what isn't one but should be known, and a hash of all that was done."""
+
+    violations: list[str]
+    findings: list[str]
+    done: str
+
+
+def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -> Checked:
+    """Return how a policy breaks the contract on some scenarios, without any on all of them.
+
+    Raises CtxsimError for a label that can't be opened.
+    """
+    open_policy(label)
+    until = time.monotonic() + whole_s
+    with tempfile.TemporaryDirectory() as folder:
+        answers = [Path(folder) / f"{seed}.json" for seed in ("1", "2")]
+        running = [_started(label, answer, scenarios) for answer in answers]
+        first, second = (
+            _answer(label, process, answer, until) for process, answer in zip(running, answers, strict=True)
+        )
+    broken = [*first.violations, *second.violations]
+    if not broken and first.done != second.done:
+        broken.append(f"{label}: another PYTHONHASHSEED gave another result; does it go by the order of a set?")
+    return Checked(list(dict.fromkeys(broken)), first.findings, first.done)
+
+
+def _started(label: str, answer: Path, scenarios: Sequence[str]) -> subprocess.Popen[bytes]:
+    """A process that checks. What it prints is the policy's; what it found is in a file of its hash seed's name."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "ctxsim.runs.check", label, os.fspath(answer), *scenarios],
+        env={**os.environ, "PYTHONHASHSEED": answer.stem, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def _answer(label: str, running: subprocess.Popen[bytes], answer: Path, until: float) -> Checked:
+    try:
+        status = running.wait(max(0.0, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        running.kill()
+        running.wait()
+        return Checked([f"{label}: did not come back"], [], "")
+    try:
+        return msgspec.json.decode(answer.read_bytes(), type=Checked)
+    except (OSError, msgspec.DecodeError):
+        return Checked([f"{label}: ended its process (status {status})"], [], "")
+
+
+def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
+    """Check in this process, which is for nothing else; or not `thoroughly`, only replay."""
+    spec = open_policy(label)
+    cases = [(synthesize(scenario), scenario) for scenario in map(load_scenario, scenarios)]
+    # Another program is what `pipe:` is.
+    if not any(issubclass(cls, Pipe) for cls, _, _ in spec.links):
+        _watch_processes()
+    broken: list[str] = []
+    digest = hashlib.sha256()
+    split, calls = 0, 0
+    for transcript, scenario in cases:
+        # A quarter of the window makes overflows, and with them on_overflow, happen too.
+        for share in (1, 4):
+            provider = msgspec.convert(scenario.provider, Provider)
+            tight = msgspec.structs.replace(provider, window=provider.window // share)
+            found = list(violations(spec, [transcript], tight)) if thoroughly else []
+            broken += found
+            if found:
+                # Each scenario would take as long again.
+                if any(VARIABLE in line for line in found):
+                    return Checked(broken, [], "")
+                continue
+            for sent in replay(transcript, spec, tight, tight.counter()):
+                # What it did and what came of it. What a view kept follows from that, and needn't be measured.
+                counted = (sent.status, sent.attempts, sent.tokens_sent, sent.tokens_estimated)
+                digest.update(repr((counted, sent.edits, sent.said)).encode())
+                calls += 1
+                split += sent.status == "invalid_pairs"
+    findings = (
+        [f"{split} of {calls} requests split a tool call from its result: a provider refuses them"] if split else []
+    )
+    return Checked(broken, findings, digest.hexdigest())
+
+
+def _watch_processes() -> None:
+    """Refuse, from now on, whatever would start another process: what it did there, nobody could hold to anything."""
+
+    def hook(event: str, arguments: Any) -> None:
+        if event in _STARTS:
+            raise ContractError(f"starts another process ({event}); a policy may only look at the view")
+
+    sys.addaudithook(hook)
+
+
+def main() -> None:
+    """Check the policy of a label and write what was found to a file."""
+    label, answer, *scenarios = sys.argv[1:]
+    try:
+        found = _here(label, scenarios or scenario_names(), Path(answer).stem == "1")
+    except CtxsimError as error:
+        found = Checked([str(error)], [], "")
+    # A policy is anybody's: whatever it left behind, what went wrong is a line.
+    except Exception as error:  # noqa: BLE001
+        found = Checked([f"{label}: {told(error)}"], [], "")
+    Path(answer).write_bytes(msgspec.json.encode(found))
+    # Threads that a policy has started don't keep it alive.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,245 @@
+"""Transcripts x policies to a run's folder, on one core or many, with the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ctxsim import __version__
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.errors import ContractError, CtxsimError
+from ctxsim.readers import sources as sources_of
+from ctxsim.results import InputInfo, RunInfo
+from ctxsim.results.columns import SummaryRow
+from ctxsim.results.folder import RunFolder
+from ctxsim.results.writer import RunWriter
+from ctxsim.runs.anonymous import Numbers
+from ctxsim.runs.identity import others_code, own_code
+from ctxsim.runs.overwrite import question, refuse_another
+from ctxsim.runs.parts import MadeWith, Parts, fingerprint, read_part
+from ctxsim.runs.rows import Done, Rows
+from ctxsim.runs.shares import Share, shares, together
+from ctxsim.runs.task import Setting, Tell, scenario_rows, scenario_sha256, source_content, source_rows, specs_of
+from ctxsim.runs.workers import Task, Workers, forget_policies
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.simulator.references import DETECTORS, word_hash
+from ctxsim.synthesis import Scenario
+
+LONG_LABEL = 44
+
+DEFAULT_POLICIES = (
+    "keep-all",
+    "drop-all",
+    "oracle-lossless",
+    "oracle-lossless:aim=dollars",
+    "token-budget",
+    "truncate-after-use",
+    "max-result-chars:chars=20000",
+    "max-messages:n=41",
+    "head-tail",
+    "fifo:budget=40000",
+    "summary",
+    "head-tail+summary",
+    "mask:keep=10",
+    "retry",
+)
+"""What a bench of recorded transcripts runs unless told otherwise."""
+
+
+def _never() -> bool:
+    return False
+
+
+def bench(
+    setting: Setting,
+    out: Path,
+    scenario: Scenario | None = None,
+    paths: Sequence[str] = (),
+    jobs: int = 1,
+    progress: Callable[[InputInfo, int], None] = lambda info, total: None,
+    stopped: Callable[[], bool] = _never,
+    resume: bool = False,
+    cluster: str | None = None,
+    replace: bool = True,
+    tell: Tell = lambda name, done, known: None,
+) -> RunInfo:
+    """Run a scenario or the transcripts under some paths, write the run's folder, and return what was run.
+
+    Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the same
+    as without. `cluster` is the address of a dask scheduler. `progress` gets each finished source and the number of
+    all, `tell` now and then of one under way how many of its policy-calls are done; when `stopped` says so, what is
+    finished becomes a run that says it isn't complete. Files that can't be read are in the inputs with their `error`,
+    policies that fail on a transcript with a line in `failed`. Raises UnknownName or LabelError for a policy that can't
+    be made, ContractError where none could run, InputError for a path that isn't there, for a folder that is being
+    written or holds what isn't ours, and without `replace` for one that holds another run, CtxsimError where nothing
+    can be written.
+    """
+    forget_policies()
+    specs = specs_of(setting)
+    inputs: list[InputInfo] = []
+    beside, numbers = _Beside(), Numbers()
+    replayed = 0
+    with ExitStack() as stack:
+        # First: they start while this process looks for what is to be done.
+        workers = stack.enter_context(Workers(jobs, cluster, tell))
+        work = _work(setting, scenario, paths, cluster is not None)
+        each = shares(jobs, len(work.names), len(specs)) if work.again else [Share(0, 1)]
+        tasks = [_shared(task, share) for task in work.tasks for share in each] if len(each) > 1 else work.tasks
+        if setting.overrides.get("tokenizer"):
+            open_tokenizer(setting.overrides["tokenizer"])
+        asked = question(setting, work.names)
+        if not replace:
+            refuse_another(out.absolute(), asked)
+        made_with = MadeWith(
+            own_code(),
+            fingerprint([msgspec.json.encode(setting).decode()]),
+            others_code(specs),
+            fingerprint(work.names),
+            len(each),
+        )
+        stack.enter_context(_writing_told(out))
+        # Workers elsewhere have another working directory.
+        folder = stack.enter_context(RunFolder(out.absolute()))
+        parts = stack.enter_context(
+            Parts(folder, made_with, [content for content in work.contents for _ in each], resume)
+        )
+        writer = stack.enter_context(RunWriter(folder))
+        for number in workers.finished(tasks, parts):
+            if (number + 1) % len(each):
+                continue
+            for rows in together([read_part(parts.path(number - len(each) + 1 + n)) for n in range(len(each))]):
+                if isinstance(rows, Done):
+                    inputs.append(rows.info if setting.text else numbers.info(rows.info))
+                    progress(rows.info, len(work.names))
+                else:
+                    rows = rows if setting.text else numbers.rows(rows)
+                    replayed += len(rows.summaries)
+                    writer.write(rows.tables, beside.summary(rows))
+            if stopped():
+                workers.stop()
+                break
+        failed = [line for one in inputs for line in one.failures]
+        if failed and not replayed:
+            parts.clear()
+            raise ContractError(f"no policy could be replayed; the first: {failed[0]}")
+        tokenizers = dict.fromkeys(provider.tokenizer for provider in beside.providers)
+        info = RunInfo(
+            name=setting.name if setting.text or scenario else "recorded",
+            title=setting.title if setting.text or scenario else "Recorded transcripts",
+            ctxsim=__version__,
+            tokenizers={name: open_tokenizer(name).vocabulary_sha256 for name in tokenizers},
+            policies=tuple(spec.label for spec in specs),
+            shown={spec.label: spec.short for spec in specs if len(spec.label) > LONG_LABEL},
+            bounds=tuple(spec.label for spec in specs if spec.bound),
+            limits={spec.label: limits for spec in specs if (limits := spec.limits())},
+            providers=tuple(msgspec.to_builtins(provider) for provider in beside.providers),
+            detectors=DETECTORS,
+            inputs=tuple(inputs),
+            complete=len(inputs) == len(work.names),
+            scenario=msgspec.to_builtins(scenario) if scenario else None,
+            secrets_kept=setting.keep_secrets,
+            question=asked,
+        )
+        writer.finish(info)
+        if info.complete:
+            parts.clear()
+    return info
+
+
+class _Work(NamedTuple):
+    """What a bench is to do: by source its name, its task, and a hash of what it holds now.
+
+    `again`: each source can be read more than once.
+    """
+
+    names: list[str]
+    tasks: list[Task]
+    contents: list[Callable[[], str]]
+    again: bool = True
+
+
+def _shared(task: Task, share: Share) -> Task:
+    function, (what, setting) = task
+    return function, (what, msgspec.structs.replace(setting, share=share))
+
+
+def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], elsewhere: bool) -> _Work:
+    if scenario is not None:
+        resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
+        return _Work(
+            [scenario.name], [(scenario_rows, (scenario, setting))], [partial(scenario_sha256, scenario)]
+        )  # fmt: skip
+    found = list(sources_of(*paths))
+    for source in found if elsewhere else ():
+        # Workers have another working directory; names stay as they were given.
+        source.path = source.path and source.path.absolute()
+    return _Work(
+        [source.name for source in found],
+        [(source_rows, (source, setting)) for source in found],
+        [partial(source_content, source) for source in found],
+        all(source.path is not None for source in found),
+    )
+
+
+@contextmanager
+def _writing_told(out: Path) -> Iterator[None]:
+    """Say where writing failed, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise CtxsimError(
+            f"{out}: {error.strerror or error}; what is finished is kept, make room and go on with --resume"
+        ) from error
+
+
+class _Beside:
+    """What can be said of a transcript only beside the others of its run, in their order."""
+
+    def __init__(self) -> None:
+        self._providers: dict[bytes, tuple[int, Provider]] = {}
+        """With their numbers: most recordings have one of their own."""
+        self._roots: dict[str, str] = {}
+        """Of sub-agents only: everybody else is his own root."""
+        self._foreign: tuple[str, bytes] = ("", b"")
+        """The root and the words of the last transcript that belongs to another session than the newest."""
+        self._newest: tuple[str, bytes] = ("", b"")
+
+    @property
+    def providers(self) -> list[Provider]:
+        """All providers, in order of first appearance."""
+        return [provider for _, provider in self._providers.values()]
+
+    def summary(self, rows: Rows) -> list[SummaryRow]:
+        """Return a transcript's summary rows: what replay says, with provider, root session and chance rate."""
+        root = rows.transcript
+        if rows.parent:
+            root = self._roots[rows.transcript] = self._roots.get(rows.parent, rows.parent)
+        key = msgspec.json.encode(rows.provider)
+        number, _ = self._providers.setdefault(key, (len(self._providers), rows.provider))
+        if root != self._newest[0]:
+            self._foreign = self._newest
+        chance = self._chance(rows.tables.needs)
+        self._newest = (root, rows.words)
+        return [
+            SummaryRow(transcript=rows.transcript, root=root, provider=number, chance_rate=chance, **summary)
+            for summary in rows.summaries
+        ]
+
+    def _chance(self, needs: Any) -> float | None:
+        """Share of a transcript's strict needs that results of a foreign transcript hold too."""
+        if not needs.num_rows or not self._foreign[0]:
+            return None
+        import pyarrow.compute
+
+        strict = pyarrow.compute.equal(needs.column("detector"), "strict")
+        atoms = needs.column("atom").filter(strict).unique().to_pylist()
+        if not atoms:
+            return None
+        foreign = frozenset(memoryview(self._foreign[1]).cast("I"))
+        return round(sum(word_hash(atom) in foreign for atom in atoms) / len(atoms), 6)

@@ -1,0 +1,137 @@
+"""Real agents beside built-in policies: one run of one conversation."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim import __version__
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.live.log import Entry
+from ctxsim.live.observed import Observation
+from ctxsim.policies import open_policies
+from ctxsim.recorded.as_sent import AsSent
+from ctxsim.results import InputInfo, RunInfo, Tables
+from ctxsim.results.columns import CallRow, Event, NeedRow, SummaryRow
+from ctxsim.results.files import replacing
+from ctxsim.results.folder import RunFolder
+from ctxsim.results.frames import tables_of
+from ctxsim.results.writer import RunWriter
+from ctxsim.runs.conduct import LONG_LABEL
+from ctxsim.runs.shares import tables_together
+from ctxsim.runs.task import rows_of, rows_under
+from ctxsim.simulator.measure import Basis, measure, summarize
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.references import DETECTORS, prepare
+from ctxsim.transcript import Transcript
+
+REQUESTS = ("policy", "number", "kind", "step", "status", "tokens", "output", "cost_usd", "kept", "cut", "inserted",
+            "twice", "dropped")  # fmt: skip
+
+
+def write_observed(
+    out: Path,
+    title: str,
+    transcript: Transcript,
+    provider: Provider,
+    policies: tuple[str, ...],
+    observations: Sequence[tuple[Observation, Sequence[Entry]]],
+) -> RunInfo:
+    """Write a run of one conversation under these policies and as real agents lived it; return what was run.
+
+    `requests.csv` in its folder has every request of every agent, those that aren't the conversation too. Raises
+    UnknownName or LabelError for a policy.
+    """
+    specs = list(open_policies(policies))
+    failed: list[str] = []
+    rows = rows_of(AsSent(transcript, provider), specs, failed)
+    tables, summaries = [rows.tables], rows.summaries
+    for observation, _ in observations:
+        observed, summary = _measured(observation, transcript, provider, rows.tables.needs)
+        tables.append(observed)
+        summaries.append(summary)
+    name = transcript.name
+    labels = tuple(observation.label for observation, _ in observations)
+    digest = hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
+    notes = tuple(f"{one.label}: {note}" for one, _ in observations for note in one.notes)
+    info = RunInfo(
+        name=out.name,
+        title=title,
+        ctxsim=__version__,
+        tokenizers={provider.tokenizer: open_tokenizer(provider.tokenizer).vocabulary_sha256},
+        policies=(*(spec.label for spec in specs), *labels),
+        shown={spec.label: spec.short for spec in specs if len(spec.label) > LONG_LABEL},
+        bounds=tuple(spec.label for spec in specs if spec.bound),
+        limits={spec.label: limits for spec in specs if (limits := spec.limits())},
+        providers=(msgspec.to_builtins(provider),),
+        detectors=DETECTORS,
+        inputs=(InputInfo(name, digest, 1, len(transcript.calls), (*transcript.notes, *notes, *failed)),),
+    )
+    with RunFolder(out.absolute()) as folder:
+        folder.begin()
+        with RunWriter(folder) as writer:
+            writer.write(
+                tables_together(tables),
+                [SummaryRow(transcript=name, root=name, provider=0, chance_rate=None, **one) for one in summaries],
+            )
+            writer.finish(info)
+        folder.clear()
+        with replacing(out / "requests.csv") as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+            written = csv.writer(file, lineterminator="\n")
+            written.writerow(REQUESTS)
+            for observation, entries in observations:
+                for entry in entries:
+                    written.writerow([observation.label, *(getattr(entry, column) for column in REQUESTS[1:])])
+    return info
+
+
+def _measured(
+    observation: Observation, played: Transcript, provider: Provider, needs: Any
+) -> tuple[Tables, dict[str, Any]]:
+    """Return the tables of what an agent did, and its summary's columns, given what the played conversation needed.
+
+    That is what the agent needed: its own calls only read files.
+    """
+    spec = observation.spec()
+    basis = Basis(observation.transcript, provider, provider.counter(), _needs(played, observation.transcript))
+    measured = measure(basis, spec)
+    calls = [_as_observed(row, measured.events, observation) for row in measured.calls]
+    measured = msgspec.structs.replace(measured, calls=calls)
+    rows = rows_under(spec.label, measured, [NeedRow(**need) for need in needs.to_pylist()])
+    # The summaries that it got are part of what was observed: others can't be put in their place.
+    return tables_of(rows), {**summarize(basis, measured), "survival_low": None, "survival_high": None}
+
+
+def _needs(played: Transcript, own: Transcript) -> Any:
+    """The references of the calls that the agent made, found in the conversation as it was recorded."""
+    calls = played.calls[: len(own.calls)]
+    return prepare(msgspec.structs.replace(played, items=played.items[: calls[-1].end], calls=calls))
+
+
+def _as_observed(row: CallRow, events: Sequence[Event], seen: Observation) -> CallRow:
+    """Return a call's row with the summaries that the agent really asked for, and its other requests' dollars.
+
+    What the endpoint refused though a request of these items pairs, as results sent twice, is refused here too.
+    """
+    if row.call in seen.refused and row.status == "ok":
+        row = msgspec.structs.replace(row, status="invalid_pairs", reason=seen.refused[row.call])
+    asked = [one for one in seen.helpers.get(row.call, ()) if one.status == 200 and not one.retry]
+    summaries = [one for one in asked if one.kind == "summary"]
+    usd = sum(one.cost_usd or 0.0 for one in asked)
+    taken = any(
+        event.call == row.call and event.action != "inserted" and event.moment != "on_tool_result" for event in events
+    )
+    return msgspec.structs.replace(
+        row,
+        compactions=int(taken),
+        summary_calls=len(summaries),
+        tokens_summary_in=sum(one.tokens for one in summaries),
+        tokens_summary_out=sum(one.output for one in summaries),
+        cost_summary_usd=None if row.cost_summary_usd is None else row.cost_summary_usd + usd,
+        cost_usd=None if row.cost_usd is None else row.cost_usd + usd,
+    )

@@ -1,0 +1,182 @@
+"""Finished tasks on disk: what was done is kept, whatever happens to the process, and a run can go on from there.
+
+Each task's rows are one file that ends in its own checksum, written under a temporary name and renamed; the run's
+tables are made from them in order. Tables lie in them as Arrow has them in memory. A part that isn't whole, or whose
+source has changed, is as if it weren't there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from ctxsim.errors import InputError
+from ctxsim.results import TABLES, Tables
+from ctxsim.results.files import replacing
+from ctxsim.results.folder import MARKER, WORK, RunFolder, remove
+from ctxsim.results.frames import arrow_schema
+from ctxsim.runs.rows import Done, Rows
+
+FOLDER = WORK
+MADE_WITH = "setting"
+
+_LENGTH_BYTES = 8
+_SUM_BYTES = hashlib.sha256().digest_size
+_BLOCK = 1 << 20
+
+
+class MadeWith(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What parts were made with, hashed: they may be used again only where each of these is the same."""
+
+    code: str
+    setting: str
+    policies: str
+    sources: str
+    shares: int = 1
+
+    def differs(self, other: MadeWith) -> list[str]:
+        """Return in words what isn't the same."""
+        said = {
+            "code": "ctxsim itself", "setting": "policies or options", "policies": "policy or estimator files",
+            "sources": "the list of sources", "shares": "the number of --jobs that do one source",
+        }  # fmt: skip
+        return [words for name, words in said.items() if getattr(self, name) != getattr(other, name)]
+
+
+def fingerprint(texts: Iterable[str]) -> str:
+    """Return a hash of texts in their order."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode("utf-8", "surrogateescape") + b"\0")
+    return digest.hexdigest()
+
+
+class Parts:
+    """The finished tasks of a run. `contents` gives, by task, a hash of what its source holds now."""
+
+    def __init__(
+        self, out: RunFolder, made_with: MadeWith, contents: Sequence[Callable[[], str]], resume: bool
+    ) -> None:
+        """Begin or go on. Raises InputError if what is there was made with something else."""
+        self.folder = out.work
+        self._out = out
+        self.redone: list[int] = []
+        """Tasks that were done before, and are done again: their part is damaged, or their source has changed."""
+        self._whole: set[int] = set()
+        stored = self.folder / MADE_WITH
+        known = _made_with(stored) if resume and out.marked else None
+        if known is None:
+            out.begin()
+            with replacing(stored) as temporary:
+                temporary.write_bytes(msgspec.json.encode(made_with))
+        elif different := known.differs(made_with):
+            raise InputError(out.folder, f"can't be resumed: {' and '.join(different)} changed; run without --resume")
+        self._keep_what_holds(contents)
+
+    def _keep_what_holds(self, contents: Sequence[Callable[[], str]]) -> None:
+        for file in sorted(self.folder.iterdir()):
+            if file.name in (MADE_WITH, MARKER):
+                continue
+            number = int(file.name) if file.name.isdecimal() else -1
+            info = _info(file) if 0 <= number < len(contents) and file == self.path(number) else None
+            if info is not None and info.info.sha256 + info.beside == contents[number]():
+                self._whole.add(number)
+                continue
+            if number >= 0:
+                self.redone.append(number)
+            remove(file)
+
+    def path(self, number: int) -> Path:
+        """Where a task's rows are, or will be."""
+        return self.folder / f"{number:08}"
+
+    def done(self, number: int) -> bool:
+        """Whether a task was finished before, by a run that this one goes on with."""
+        return number in self._whole
+
+    def __enter__(self) -> Parts:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """After a failure finished tasks stay for `--resume`; a run that finished none leaves nothing behind."""
+        if error is None or not self.folder.is_dir() or any(file.name.isdecimal() for file in self.folder.iterdir()):
+            return
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove them: the run's tables hold everything."""
+        self._out.clear()
+
+
+def _made_with(stored: Path) -> MadeWith | None:
+    """What is said of the parts there; None where that can't be read, and so nothing of them is known."""
+    try:
+        return msgspec.json.decode(stored.read_bytes(), type=MadeWith)
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def write_part(path: Path, rows: Iterable[Rows | Done]) -> None:
+    """Write a task's rows, transcript by transcript, and their checksum, under a temporary name; rename the file."""
+    digest = hashlib.sha256()
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        for one in rows:
+            data = msgspec.msgpack.encode(one, enc_hook=_serialized)
+            for piece in (len(data).to_bytes(_LENGTH_BYTES, "big"), data):
+                digest.update(piece)
+                file.write(piece)
+        file.write(digest.digest())
+
+
+def _serialized(batch: Any) -> memoryview:
+    return memoryview(batch.serialize())
+
+
+def read_part(path: Path) -> Iterator[Rows | Done]:
+    """Return a finished task's rows, one transcript at a time."""
+    decoder: msgspec.msgpack.Decoder[Rows | Done] = msgspec.msgpack.Decoder(Rows | Done)
+    with path.open("rb") as file:
+        for data in _pieces(file, path.stat().st_size):
+            one = decoder.decode(data)
+            yield msgspec.structs.replace(one, tables=_tables(one.tables)) if isinstance(one, Rows) else one
+
+
+def _tables(serialized: Tables) -> Tables:
+    """Each table keeps the bytes that it was read from, and those of no other."""
+    import pyarrow
+
+    return Tables(
+        *(
+            pyarrow.ipc.read_record_batch(data, arrow_schema(TABLES[name][0]))
+            for name, data in msgspec.structs.asdict(serialized).items()
+        )
+    )
+
+
+def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
+    while file.tell() < size - _SUM_BYTES:
+        yield file.read(int.from_bytes(file.read(_LENGTH_BYTES), "big"))
+
+
+def _info(path: Path) -> Done | None:
+    """What a part says of its source, if the part is whole."""
+    try:
+        size = path.stat().st_size
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            left = size - _SUM_BYTES
+            while left > 0 and (block := file.read(min(_BLOCK, left))):
+                digest.update(block)
+                left -= len(block)
+            if left != 0 or file.read() != digest.digest():
+                return None
+            file.seek(0)
+            last = deque(_pieces(file, size), maxlen=1)
+        return msgspec.msgpack.decode(last[0], type=Done) if last else None
+    except (OSError, ValueError, msgspec.DecodeError):
+        return None

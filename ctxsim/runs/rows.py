@@ -1,0 +1,30 @@
+"""What a task of a bench hands on: the rows of each of its transcripts, then what its source was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctxsim.results import InputInfo, Tables
+from ctxsim.simulator.provider import Provider
+
+
+class Rows(msgspec.Struct, frozen=True, tag=True):
+    """What one transcript gives under all policies. `summaries` are all columns of its summary rows that don't depend
+    on the other transcripts of the run; `words` the references' hashes, to compare transcripts by.
+    """
+
+    transcript: str
+    parent: str | None
+    provider: Provider
+    words: bytes
+    tables: Tables
+    summaries: list[dict[str, Any]]
+
+
+class Done(msgspec.Struct, frozen=True, tag=True):
+    """A source is finished: what it was, and a hash of the names beside it, by which readers find sessions' parents."""
+
+    info: InputInfo
+    beside: str = ""

@@ -1,0 +1,273 @@
+"""One task of a bench: all transcripts of one source, or one scenario, under all policies."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
+from ctxsim.policies import Spec, open_policies
+from ctxsim.readers import SUFFIXES, read_source
+from ctxsim.readers.source import Source, written_beside
+from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
+from ctxsim.results import InputInfo
+from ctxsim.results.columns import NeedRow
+from ctxsim.results.frames import tables_of
+from ctxsim.runs.anonymous import info_without_text, without_text
+from ctxsim.runs.redacting import info_without_secrets, without_secrets
+from ctxsim.runs.rows import Done, Rows
+from ctxsim.runs.shares import Share
+from ctxsim.safety.redaction import Secrets
+from ctxsim.simulator.measure import Measured, frontier_rows, measure, summarize
+from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
+from ctxsim.simulator.provider.models import Entry
+from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.synthesis import Scenario, synthesize
+from ctxsim.transcript import Transcript
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """How one bench runs: which policies, decided by which estimator, against which provider.
+
+    `overrides` are the command line's fields of the provider; `models` the user's own entries. Without `text` no word
+    of a transcript gets into the results; with it likely keys are redacted unless `keep_secrets`. `head` and `across`
+    say how large recordings are, and whether they are replayed as if they had never been compacted.
+    """
+
+    name: str
+    title: str
+    policies: tuple[str, ...]
+    estimator: str | None = None
+    overrides: dict[str, Any] = {}
+    text: bool = True
+    models: tuple[Entry, ...] = ()
+    head: HeadMode = "fitted"
+    across: bool = False
+    keep_secrets: bool | msgspec.UnsetType = msgspec.UNSET
+    """Left out where nobody asks for it: the digest of what a run is asked stays what it was."""
+    share: Share | msgspec.UnsetType = msgspec.UNSET
+    """Of the policies, where several processes do one source."""
+
+
+def specs_of(setting: Setting) -> Sequence[Spec]:
+    """Return the setting's policies, opened; equal labels once; keep-all first if it isn't among them.
+
+    What policies save and lose is told beside it. Raises UnknownName or LabelError.
+    """
+    specs = open_policies(setting.policies, setting.estimator)
+    if any(name == "keep-all" for spec in specs if len(spec.links) == 1 for _, name, _ in spec.links):
+        return list(specs)
+    return [*open_policies(("keep-all",), setting.estimator), *specs]
+
+
+Tell = Callable[[str, int, int], object]
+"""Told of a source now and then how many policy-calls of its present transcript are done, and of how many."""
+
+
+def _nobody(name: str, done: int, known: int) -> None:
+    return None
+
+
+def _replay_all(
+    found: Iterable[AsSent],
+    setting: Setting,
+    name: str,
+    sha256: str,
+    beside: str = "",
+    tell: Tell = _nobody,
+    notes: Sequence[str] = (),
+) -> Iterator[Rows | Done]:
+    """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the source.
+
+    What goes wrong with one source, transcript or policy is a line, and the others go on. `notes` on the whole source
+    may come while its transcripts do.
+    """
+    specs = specs_of(setting)
+    if setting.share is not msgspec.UNSET:
+        specs = setting.share.among(specs)
+    transcripts_read, calls_read = 0, 0
+    noted: list[str] = []
+    errors: list[str] = []
+    failed: list[str] = []
+    keys: Counter[str] = Counter()
+    with _told_in(errors, name):
+        for one in found:
+            transcript = one.transcript
+            transcripts_read += 1
+            calls_read += len(transcript.calls)
+            noted += [f"{transcript.name}: {note}" for note in transcript.notes]
+            if not transcript.calls:
+                continue
+            rows = None
+            with _told_in(failed, transcript.name):
+                rows = rows_of(one, specs, failed, partial(tell, name))
+            if rows is None:
+                continue
+            if not setting.text:
+                yield without_text(rows, transcript.model)
+                continue
+            secrets = Secrets(item.text for item in transcript.items)
+            keys += secrets.issuers
+            yield without_secrets(rows, secrets) if secrets and not setting.keep_secrets else rows
+    error = errors[0] if errors else None
+    # In an order that doesn't depend on who did which policies.
+    failures = tuple(sorted(set(failed))) or msgspec.UNSET
+    info = InputInfo(name, sha256, transcripts_read, calls_read, (*notes, *noted), error, failures)
+    yield _done(msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET), setting, beside)
+
+
+def _done(info: InputInfo, setting: Setting, beside: str = "") -> Done:
+    if not setting.text:
+        return Done(info_without_text(info), beside)
+    return Done(info if setting.keep_secrets else info_without_secrets(info), beside)
+
+
+@contextmanager
+def _told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
+    """Recordings and policies are anybody's: what goes wrong inside is a line, and takes nothing else with it."""
+    try:
+        yield
+    except InputError as error:
+        lines.append(str(error))
+    except CtxsimError as error:
+        lines.append(f"{name}: {error}")
+    except Exception as error:  # noqa: BLE001
+        lines.append(": ".join(filter(None, (name, policy, told(error)))))
+
+
+def rows_of(
+    one: AsSent, specs: Sequence[Spec], failed: list[str], tell: Callable[[int, int], object] = lambda done, known: None
+) -> Rows:
+    """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`."""
+    basis, transcript, provider = one.basis(), one.transcript, one.provider
+    needs = need_rows(transcript, basis.references)
+    gathered: defaultdict[str, list[Any]] = defaultdict(list)
+    gathered["needs"] += needs
+    gathered["items"] += item_rows(transcript, basis.references, basis.counter)
+    gathered["frontier"] += frontier_rows(basis)
+    summaries = []
+    calls = len(transcript.calls)
+    for number, spec in enumerate(specs):
+        before = number * calls
+        tell(before, len(specs) * calls)
+        with _told_in(failed, transcript.name, spec.label):
+            # A summary replays again: what it does isn't counted.
+            with basis.telling(lambda done: tell(before + done, len(specs) * calls)):  # noqa: B023
+                measured = measure(basis, spec)
+            summary = summarize(basis, measured)
+            for table, rows in rows_under(spec.label, measured, needs).items():
+                gathered[table] += rows
+            summaries.append(summary)
+    return Rows(transcript.name, transcript.parent, provider, basis.references.words, tables_of(gathered), summaries)
+
+
+def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:
+    """Return one transcript's rows under one policy by table, given what its calls needed."""
+    return {
+        "calls": measured.calls,
+        "events": measured.events,
+        "losses": loss_rows(policy, measured.losses.lost, needs),
+        "needles": measured.losses.needles,
+    }
+
+
+def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = _nobody) -> Iterator[Rows | Done]:
+    """Yield the rows of a scenario."""
+    transcript = synthesize(scenario)
+    digest = _sha256_of(transcript)
+    provider = resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
+    return _replay_all([AsSent(transcript, provider)], setting, setting.name, digest, tell=tell)
+
+
+def scenario_sha256(scenario: Scenario) -> str:
+    """Return the hash of a scenario's transcript as JSON."""
+    return _sha256_of(synthesize(scenario))
+
+
+def _sha256_of(transcript: Transcript) -> str:
+    return hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
+
+
+def source_rows(source: Source, setting: Setting, tell: Tell = _nobody) -> Iterator[Rows | Done]:
+    """Yield the rows of one source, segment by segment; one that can't be read gives its error instead."""
+    # Before it is read: if it changes meanwhile, the rows are of another content than the hash, and are done again.
+    sha256, beside = source_sha256(source), names_beside(source)
+    left_out: list[str] = []
+    found = (
+        one
+        for transcript in _read_found(source, left_out)
+        for one in as_sent(transcript, setting.overrides, setting.models, setting.head, setting.across)
+    )
+    return _replay_all(found, setting, source.name, sha256, beside, tell, left_out)
+
+
+def lost(what: Source | Scenario, setting: Setting) -> Done:
+    """What stands for a source whose worker died over it."""
+    error = f"{what.name}: the process that replayed it was killed; out of memory, or a policy that ends processes?"
+    return _done(InputInfo(what.name, "", 0, 0, (), error), setting)
+
+
+def _read_found(source: Source, left_out: list[str]) -> Iterator[Transcript]:
+    """Return a source's transcripts; a file found in a folder that is none gives a line to `left_out`."""
+    try:
+        yield from read_source(source)
+    except NotATranscript as error:
+        if source.named:
+            raise
+        left_out.append(f"{source.name}: left out: {error.what}")
+
+
+def source_content(source: Source) -> str:
+    """Return a hash of all that a source's rows are made of: what it holds, and what lies beside it."""
+    return source_sha256(source) + names_beside(source)
+
+
+def names_beside(source: Source) -> str:
+    """Return a hash of the names of transcripts in a file's folder and in the one above; '' for what is no file.
+
+    Readers go by them: a sub-agent's file tells its parent's id, and the parent is the file that is called after it.
+    """
+    if source.path is None or not source.path.is_file():
+        return ""
+    folder = source.path.absolute().parent
+    return hashlib.sha256("\0".join(map(_names_in, (folder, folder.parent))).encode()).hexdigest()
+
+
+def _names_in(folder: Path) -> str:
+    try:
+        return _names_at(folder, folder.stat().st_mtime_ns)
+    except OSError:
+        return ""
+
+
+@lru_cache(maxsize=64)
+def _names_at(folder: Path, changed_ns: int) -> str:
+    """A hash of them, made once per folder and change of it: with each file, time would be quadratic."""
+    names = sorted(ascii(path.name) for path in folder.iterdir() if path.suffix in SUFFIXES)
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()
+
+
+def source_sha256(source: Source) -> str:
+    """Return the hash of what a source holds, decompressed; '' where it can't be read."""
+    digest = hashlib.sha256()
+    try:
+        if source.path is not None and source.path.is_dir():
+            for file in sorted(path for path in source.path.rglob("*") if path.is_file()):
+                digest.update(file.read_bytes())
+        else:
+            with source.open() as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+            for file in written_beside(source.path):
+                with file.open("rb") as stream:
+                    digest.update(hashlib.file_digest(stream, "sha256").digest())
+    except (OSError, EOFError, CtxsimError):
+        return ""
+    return digest.hexdigest()

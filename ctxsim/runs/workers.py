@@ -1,0 +1,220 @@
+"""Where tasks are done: in this process, in processes of this machine, or on a cluster; each writes a part.
+
+A worker that dies takes no more than its task with it, workers end with their parent, and every worker runs the same
+code: numbers under one version come from one version.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import CtxsimError
+from ctxsim.policies import open_policies
+from ctxsim.runs.identity import own_code
+from ctxsim.runs.parts import Parts, write_part
+from ctxsim.runs.rows import Done, Rows
+from ctxsim.runs.task import Tell, lost
+
+Task = tuple[Callable[..., Iterator[Rows | Done]], tuple[Any, ...]]
+
+CLUSTER_S = 30.0
+"""How long a cluster may take to answer, and to have a worker."""
+
+AHEAD = 16
+"""How many tasks each process has before it: parts are taken in order, and nobody waits for one that takes long."""
+
+_PARENT_ASKED_S = 1.0
+
+
+_to_parent: Connection | None = None
+"""Where a process of this machine tells how far it is."""
+
+_NAME_CHARS = 200
+
+
+def do(task: Task, path: Any, code: str, tell: Tell | None = None) -> None:
+    """Run one task and write its part, in this process or in another. Raises CtxsimError if the code is another."""
+    if own_code() != code:
+        raise CtxsimError(
+            f"a worker has {own_code()}, this process {code}: numbers of two versions would mix; install the same"
+        )
+    function, arguments = task
+    write_part(path, function(*arguments, tell or _tell_parent))
+
+
+def _tell_parent(name: str, done: int, known: int) -> None:
+    if _to_parent is not None:
+        # A few bytes at once need no lock, which a killed process would hold forever. A parent may be gone.
+        with suppress(OSError):
+            os.write(_to_parent.fileno(), msgspec.json.encode((name[-_NAME_CHARS:], done, known)) + b"\n")
+
+
+class Workers:
+    """Does tasks, so many at once. `cluster` is a dask scheduler's address. Leave it to end what it started.
+
+    `tell` hears of the tasks under way, except from a cluster.
+    """
+
+    def __init__(self, jobs: int, cluster: str | None, tell: Tell) -> None:
+        self._tell = tell
+        self._words: Connection | None = None
+        self._stack = ExitStack()
+        self._jobs = jobs
+        self._local = cluster is None
+        self._executor: Executor | None = None
+        if cluster is not None:
+            self._executor, self._jobs = _cluster(cluster, self._stack)
+        elif jobs > 1:
+            heard, self._words = _SPAWN.Pipe(duplex=False)
+            threading.Thread(target=_listen, args=(heard, tell), daemon=True).start()
+            self._executor = _pool(jobs, self._words)
+            # Processes start with their first task, and take half a second: this one has something to do until then.
+            self._executor.submit(own_code)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.stop()
+        if self._words is not None:
+            os.write(self._words.fileno(), b"\n")
+            self._words.close()
+        self._stack.close()
+
+    def stop(self) -> None:
+        """Finish what is under way and begin nothing more."""
+        if self._executor is not None and self._local:
+            self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def finished(self, tasks: Sequence[Task], parts: Parts) -> Iterator[int]:
+        """Yield the numbers of tasks in order, each as soon as its part is there."""
+        under_way: dict[int, Future[None]] = {}
+        next_number = 0
+        for number in range(len(tasks)):
+            while self._executor is not None and next_number < len(tasks) and len(under_way) < AHEAD * self._jobs:
+                if not parts.done(next_number):
+                    under_way[next_number] = self._submit(tasks[next_number], parts, next_number)
+                next_number += 1
+            if number in under_way:
+                try:
+                    self._wait(under_way.pop(number))
+                except BrokenProcessPool:
+                    self._one_by_one({number, *under_way}, tasks, parts)
+                    under_way.clear()
+            elif not parts.done(number) and not parts.path(number).is_file():
+                do(tasks[number], parts.path(number), own_code(), self._tell)
+            yield number
+
+    def _submit(self, task: Task, parts: Parts, number: int) -> Future[None]:
+        assert self._executor is not None
+        try:
+            return self._executor.submit(do, task, parts.path(number), own_code())
+        except BrokenProcessPool as error:
+            # Told when the task's turn comes, with those that were under way.
+            failed: Future[None] = Future()
+            failed.set_exception(error)
+            return failed
+
+    def _wait(self, future: Future[None]) -> None:
+        if self._local:
+            return future.result()
+        try:
+            return future.result()
+        except (CtxsimError, OSError) as error:
+            if type(error).__module__.partition(".")[0] in ("distributed", "dask"):
+                raise CtxsimError(f"the cluster is lost: {_said(error)}; go on with --resume") from error
+            raise
+        # Whatever a cluster raises, of whichever version, is no mistake in a transcript.
+        except Exception as error:
+            raise CtxsimError(f"the cluster failed: {_said(error)}; go on with --resume") from error
+
+    def _one_by_one(self, numbers: set[int], tasks: Sequence[Task], parts: Parts) -> None:
+        """After a worker has died nobody knows over which task: each is done in a process of its own, or given up."""
+        for number in sorted(numbers):
+            if parts.path(number).is_file():
+                continue
+            with _pool(1) as alone:
+                try:
+                    alone.submit(do, tasks[number], parts.path(number), own_code()).result()
+                except BrokenProcessPool:
+                    write_part(parts.path(number), [lost(*tasks[number][1])])
+        self._executor = _pool(self._jobs, self._words)
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+_SPAWN = get_context("spawn")
+"""Not a fork: one of a process with the tokenizer's threads can hang."""
+
+
+def _listen(heard: Connection, tell: Tell) -> None:
+    """Hand on what processes tell, up to an empty line."""
+    with open(heard.fileno(), "rb", closefd=False) as lines:
+        for line in iter(lines.readline, b"\n"):
+            tell(*msgspec.json.decode(line, type=tuple[str, int, int]))
+    heard.close()
+
+
+def _pool(jobs: int, words: Connection | None = None) -> ProcessPoolExecutor:
+    """Processes that leave Ctrl-C to the one that started them, and end when it does."""
+    return ProcessPoolExecutor(jobs, _SPAWN, _begin, (os.getpid(), words))
+
+
+def _begin(parent: int, words: Connection | None) -> None:
+    global _to_parent
+    _to_parent = words
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # As in the command itself: hardly anything of ours is a circle, and at the end nothing is looked through.
+    gc.set_threshold(10_000, 10, 10)
+    atexit.register(gc.freeze)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """A killed parent tells nobody: its children are given to another."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_ASKED_S)
+    os._exit(1)
+
+
+def forget_policies() -> None:
+    """Open labels anew: a worker outlives a bench, and what a policy's file says may be something else by then."""
+    open_policies.cache_clear()
+
+
+def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
+    """A dask scheduler's workers, which must see the same files. Raises CtxsimError if there is none."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise CtxsimError("--cluster needs dask: pip install 'ctxsim[cluster]'") from None
+    try:
+        client = stack.enter_context(Client(address, timeout=CLUSTER_S))
+        client.wait_for_workers(1, timeout=CLUSTER_S)
+        # One of another version is told with its first task.
+        with suppress(AttributeError, ImportError):
+            client.run(forget_policies)
+    except TimeoutError as error:
+        raise CtxsimError(f"the scheduler at {address} had no worker for {CLUSTER_S:.0f} s: {error}") from None
+    except TypeError as error:
+        # What dask raises where no certificate is configured.
+        raise CtxsimError(f"no way to {address}: {error}; for tls:// see SECURITY.md") from None
+    except (OSError, ValueError, ImportError) as error:
+        raise CtxsimError(f"no dask scheduler at {address}: {error}") from None
+    return client.get_executor(pure=False), max(1, len(client.scheduler_info()["workers"]))

@@ -1,0 +1,1 @@
+"""Safety: what must not leave a recording."""

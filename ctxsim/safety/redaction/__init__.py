@@ -1,0 +1,6 @@
+"""What recordings hold that is nobody else's business: likely keys, account names, e-mail addresses."""
+
+from ctxsim.safety.redaction.keys import Secrets, likely_keys, marked
+from ctxsim.safety.redaction.transcripts import Redaction
+
+__all__ = ["Redaction", "Secrets", "likely_keys", "marked"]

@@ -1,0 +1,111 @@
+"""Whole transcripts without likely keys, account names and e-mail addresses: every text as long as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from ctxsim.counting.tokenizers import Tokenizer
+from ctxsim.safety.redaction.keys import LINE_END, PIECE, likely_keys, lines
+from ctxsim.safety.redaction.people import told_names, with_homes, with_mails, with_words, words_of
+from ctxsim.safety.redaction.stand_ins import StandIns
+from ctxsim.transcript import Transcript
+
+_OURS = ("kind", "format", "trigger")
+"""Fields with words of ours."""
+
+_MODEL = "model"
+"""The field with a word that prices go by: an account of that name doesn't change it, a home folder in it is one."""
+
+
+class Redaction:
+    """Redacts transcripts one after the other; what is the same in several gets the same stand-in.
+
+    `keys`, `names` and `addresses` are what was replaced so far, as it was: never to be shown.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._stand_ins = StandIns(tokenizer)
+        self.keys: set[str] = set()
+        self.names: set[str] = set()
+        self.addresses: set[str] = set()
+
+    def transcript(self, transcript: Transcript) -> Transcript:
+        """Return a transcript with stand-ins in every text, name and note; lengths and all else are the same."""
+        values = msgspec.to_builtins(transcript)
+        texts = list(dict.fromkeys(_strings(values)))
+        keys = {text[one.start : one.end] for text in texts for one in likely_keys(text)}
+        names = {name for text in texts for name in told_names(text)}
+        self._stand_ins.avoid(names)
+        # Longer ones first: of two that begin alike the piece may be of either, and more is replaced.
+        whole = sorted((line for key in keys for line in lines(key)), key=lambda line: (-len(line), line))
+        self._pieces = {piece: line for line in whole if len(line) > PIECE for piece in (line[:PIECE], line[-PIECE:])}
+        self._words = words_of(names)
+        self._done: dict[str, str] = {}
+        return msgspec.convert(self._value(values), Transcript)
+
+    def _value(self, value: Any, field: str = "") -> Any:
+        """A value with every string in it redacted; names of fields stay."""
+        if isinstance(value, dict):
+            return {name: self._value(one, name) for name, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._value(one, field) for one in value]
+        if not isinstance(value, str) or field in _OURS:
+            return value
+        return self._in_place(value) if field == _MODEL else self._text(value)
+
+    def _text(self, text: str) -> str:
+        done = self._done.get(text)
+        if done is None:
+            done = self._in_place(text)
+            done = self._done[text] = with_words(done, self._words, self._name) if self._words else done
+        return done
+
+    def _in_place(self, text: str) -> str:
+        for found in likely_keys(text):
+            # As long: what comes after it stays where it is.
+            text = text[: found.start] + self._key(text[found.start : found.end]) + text[found.end :]
+        for piece, line in self._pieces.items():
+            at = text.find(piece)
+            while at >= 0:
+                text, end = self._without_piece(text, at, piece, line)
+                at = text.find(piece, end)
+        return with_homes(with_mails(text, self._address), self._name)
+
+    def _without_piece(self, text: str, at: int, piece: str, line: str) -> tuple[str, int]:
+        """A text without what stands there of a key that was cut, and where that ends."""
+        place = line.index(piece)
+        start, end, first, last = at, at + len(piece), place, place + len(piece)
+        while start and first and text[start - 1] == line[first - 1]:
+            start, first = start - 1, first - 1
+        while end < len(text) and last < len(line) and text[end] == line[last]:
+            end, last = end + 1, last + 1
+        return text[:start] + self._stand_ins.of(line)[first:last] + text[end:], end
+
+    def _key(self, key: str) -> str:
+        self.keys.add(key)
+        if lines(key) == [key]:
+            return self._stand_ins.of(key)
+        # Line by line: a text holds a private key as it is, another one as JSON writes it, a third one a half of it.
+        ends = [0, *(place for found in LINE_END.finditer(key) for place in found.span()), len(key)]
+        pieces = [key[start:end] for start, end in pairwise(ends)]
+        return "".join(self._stand_ins.of(one) if number % 2 == 0 else one for number, one in enumerate(pieces))
+
+    def _name(self, name: str) -> str:
+        self.names.add(name)
+        return self._stand_ins.of(name)
+
+    def _address(self, address: str) -> str:
+        self.addresses.add(address)
+        return self._stand_ins.of(address)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _strings(one)

@@ -1,0 +1,177 @@
+"""The frontier: the least tokens, and the least dollars, at each survival, for one who knows the future.
+
+Two of them. `results`: the dialogue stays, each tool result stays whole up to some call and then leaves; edits are
+free. `any`: all but the head may go and a kept reference costs one token: no policy can beat it, whatever it cuts.
+docs/references.md, "Bounds".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Literal
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.bounds.lossless import cache_prices, leaving
+from ctxsim.simulator.bounds.programme import Goal, Keeping, Point, Programme, cheapest_alone
+from ctxsim.simulator.bounds.schedule import best_times
+from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.provider import MockLLM, Provider
+from ctxsim.simulator.provider.prices import Prices, Rate
+from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.simulator.references import References, first_sent
+from ctxsim.transcript import Transcript
+
+Family = Literal["results", "any"]
+
+FEW_STEPS = 20_000
+"""Of a schedule on the curve; see `EXACT_STEPS`."""
+
+
+class Frontier:
+    """One transcript's frontier of one family; amounts are sums over its calls. `search` finds a point by tokens (side
+    0) or dollars (side 1).
+    """
+
+    def __init__(self, base: tuple[float, float | None], search: Callable[[float, int], Point]) -> None:
+        self._base = base
+        self._point = cache(search)
+
+    def tokens(self, survival: float) -> float:
+        """Return the least input tokens at a survival of 0 to 1."""
+        return self._base[0] + self._point(survival, 0).bound
+
+    def cost_usd(self, survival: float) -> float | None:
+        """Return the least dollars at a survival of 0 to 1, output included, if edits were free; None if unknown."""
+        base = self._base[1]
+        return None if base is None else base + self._point(survival, 1).bound
+
+    def kept(self, survival: float) -> Mapping[int, int]:
+        """Return the last call for which each source is kept at the least dollars."""
+        return self._point(survival, 1).kept
+
+
+def frontiers(
+    transcript: Transcript,
+    references: References,
+    provider: Provider,
+    counter: Counter,
+    tokens_full: Sequence[int],
+    output_usd: float | None,
+) -> dict[Family, Frontier]:
+    """Return both frontiers. `tokens_full` are the uncompacted requests, `output_usd` what all responses cost."""
+    sent = first_sent(transcript)
+    items = transcript.items
+    size = {item.place: counter.item(item) for item in items if item.kind == "tool_result"}
+    goals = _goals(references)
+    first, again = _cheapest(provider)
+    arrived = [0] * (len(tokens_full) + 2)
+    for place, tokens in size.items():
+        arrived[sent[place]] += tokens
+    dialogue, results = [], 0
+    for number, tokens in enumerate(tokens_full, 1):
+        results += arrived[number]
+        dialogue.append(tokens - results)
+    answers = load_vendor(provider.cache).cache.keeps_responses(provider.model)
+    alone = cache(lambda head: MockLLM(provider, counter, head).rendering.total)
+    heads = [alone(call.head or transcript.head) for call in transcript.calls]
+
+    def base(requests: Sequence[int]) -> tuple[float, float | None]:
+        grown = [max(0, this - last) for last, this in zip([0, *requests], requests, strict=False)]
+        # Where the cache keeps answers, all that a request adds may be read.
+        new = sum(grown[:1] if answers else grown)
+        total = sum(requests)
+        return total, None if output_usd is None else output_usd + new * first + (total - new) * again
+
+    calls: dict[int, set[int]] = {}
+    for goal in goals:
+        for source in goal.sources:
+            calls.setdefault(source, set()).add(goal.call)
+
+    def whole(once: float, later: float) -> list[Keeping]:
+        return [
+            Keeping(source, tuple(_steps(sorted(wanted), sent[source], size[source], once, later)))
+            for source, wanted in calls.items()
+        ]
+
+    programmes = (Programme(whole(1, 1), goals), Programme(whole(first, again), goals))
+    prices = (1.0, again)
+    return {
+        "results": Frontier(base(dialogue), lambda survival, side: programmes[side].least(survival)),
+        "any": Frontier(base(heads), lambda survival, side: cheapest_alone(goals, prices[side], survival)),
+    }
+
+
+def _goals(references: References) -> list[Goal]:
+    """The aged strict needs; each call that has any counts the same."""
+    by_call = [
+        [need for need in needs if need.detector == "strict" and need.age >= 1] for needs in references.needs_by_call
+    ]
+    calls = sum(map(bool, by_call))
+    return [
+        Goal(number, 1 / len(needs) / calls, need.sources) for number, needs in enumerate(by_call, 1) for need in needs
+    ]
+
+
+def _steps(calls: Sequence[int], born: int, tokens: int, once: float, later: float) -> list[tuple[int, float]]:
+    """What keeping a result costs from one of its readers to the next; its first request is dearer."""
+    found, last = [], born - 1
+    for call in calls:
+        first = once if last < born else later
+        found.append((call, tokens * (first + (call - last - 1) * later)))
+        last = call
+    return found
+
+
+def _cheapest(provider: Provider) -> tuple[float, float]:
+    """USD per token at its first request and at each later one, at the lowest rate that any request can have."""
+    prices = provider.prices or Prices(0.0, 0.0)
+
+    def low(*rates: Rate | None) -> float:
+        return min(price for rate in rates if rate is not None for price in _rates(rate)) / 1e6
+
+    if provider.cache == "none":
+        return low(prices.input), low(prices.input)
+    return low(prices.input, prices.cache_write), low(prices.input, prices.cache_write, prices.cache_read)
+
+
+def _rates(rate: Rate) -> list[float]:
+    return [price for _, price in rate] if isinstance(rate, tuple) else [rate]
+
+
+class Scheduled:
+    """Schedules near one transcript's `results` frontier: results are sent once, edits come at the best times."""
+
+    def __init__(self, transcript: Transcript, provider: Provider, counter: Counter, walk: Walk) -> None:
+        known = provider.prices is not None and provider.cache != "none"
+        self._prices = cache_prices(transcript, provider, counter, walk.kept) if known else None
+        self._token_usd = _cheapest(provider)
+        sent = first_sent(transcript)
+        results = (item for item in transcript.items if item.kind == "tool_result")
+        self._sizes = {item.place: counter.item(item) for item in results if sent[item.place] <= len(transcript.calls)}
+        self._sent = sent
+        self._leaving = leaving(transcript, counter)
+        self._known: dict[tuple[tuple[int, int], ...], float] = {}
+
+    def usd(self, frontier: Frontier, survival: float) -> float | None:
+        """Return what such a schedule costs, output included; None if prices are unknown."""
+        dialogue = frontier.cost_usd(0.0)
+        if dialogue is None:
+            return None
+        kept = frontier.kept(survival)
+        # Neighbouring levels often keep the same.
+        key = tuple(sorted(kept.items()))
+        if key not in self._known:
+            self._known[key] = self._usd(kept)
+        return dialogue + self._known[key]
+
+    def _usd(self, kept: Mapping[int, int]) -> float:
+        first, again = self._token_usd
+        results = sum(
+            tokens * (first + again * max(0, kept.get(place, 0) - self._sent[place]))
+            for place, tokens in self._sizes.items()
+        )
+        if self._prices is None:
+            return results
+        # Any schedule is one: the curve doesn't need the very best, which takes most of a bench's time.
+        return results + best_times(self._leaving(kept), self._prices, FEW_STEPS).cost

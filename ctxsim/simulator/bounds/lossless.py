@@ -1,0 +1,126 @@
+"""The lossless oracle's plan: when each result leaves, for the least tokens or the least dollars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.bounds.requests import Step
+from ctxsim.simulator.bounds.schedule import Dead, KeepOrBreak, best_times
+from ctxsim.simulator.bounds.search import Search
+from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.simulator.references import References, first_sent
+from ctxsim.transcript import Transcript
+
+Aim = Literal["tokens", "dollars"]
+
+MANY_CALLS = 40
+"""Above so many calls the cheapest start is taken: moves save 1 % there at most, and each walks all requests again."""
+
+FEW_REQUESTS = 40_000
+"""Where all schedules together have no more requests than this, the plan is the best there is; pruned, it takes few."""
+
+TRIED_REQUESTS = 500
+"""Requests walked in search of a better schedule elsewhere."""
+
+
+def plan(
+    transcript: Transcript,
+    references: References,
+    provider: Provider,
+    counter: Counter,
+    aim: Aim,
+    stub: str,
+    walk: Walk | None = None,
+) -> dict[int, int]:
+    """Return the first call, from 1, that is sent a stub instead of the result of each place.
+
+    For tokens, that is the call after a result's last reader. For dollars, the cheapest of that, of no clearing at all
+    and of the best times by cache prices, each walked through the provider; then what a search finds beyond them: the
+    cheapest of all schedules where they are few, and nothing above `MANY_CALLS`. Without cache or prices both aims are
+    one. Other policies of a chain are not foreseen.
+    """
+    dead = leaving(transcript, counter, counter.text(stub))(references.last_needed())
+    at_once = {item.position: item.dies for item in dead}
+    if aim == "tokens" or provider.prices is None or provider.cache == "none" or not dead:
+        return at_once
+    walk = walk or Walk(transcript, provider, counter)
+    kept = walk.kept
+    search = Search(walk, dead, provider, stub, _limit(dead, len(kept)))
+    search.offer(at_once)
+    search.offer(best_times(dead, cache_prices(transcript, provider, counter, kept)).times)
+    search.run()
+    return search.best
+
+
+def _limit(dead: Sequence[Dead], calls: int) -> int:
+    """Requests that may be walked in search of a better schedule."""
+    requests = calls
+    for item in dead:
+        requests *= calls + 2 - item.dies
+        if requests > FEW_REQUESTS:
+            return TRIED_REQUESTS if calls <= MANY_CALLS else 0
+    return FEW_REQUESTS
+
+
+def leaving(
+    transcript: Transcript, counter: Counter, stub_tokens: int = 0
+) -> Callable[[Mapping[int, int]], list[Dead]]:
+    """Return the way from the last call that needs each result to the results that may leave, and when.
+
+    No result leaves before it was sent.
+    """
+    calls, sent = len(transcript.calls), first_sent(transcript)
+    sizes = [
+        (item.place, counter.item(item) - stub_tokens, sent[item.place])
+        for item in transcript.items
+        if item.kind == "tool_result" and not item.media
+    ]
+
+    def of(needed: Mapping[int, int]) -> list[Dead]:
+        times = ((place, saved, max(needed.get(place, 0), born) + 1) for place, saved, born in sizes)
+        return [Dead(place, saved, dies) for place, saved, dies in times if saved > 0 and dies <= calls]
+
+    return of
+
+
+def cache_prices(transcript: Transcript, provider: Provider, counter: Counter, kept: Sequence[Step]) -> KeepOrBreak:
+    """Return what keeping and breaking costs at each call, by the requests of no clearing at all.
+
+    An edit breaks what such a request could read behind it: nothing after a pause, below the cache's minimum, or behind
+    the thinking that has just gone.
+    """
+    calls = transcript.calls
+    rule = load_vendor(provider.cache).cache
+    stays = provider.reasoning == "all"
+    sizes = [counter.item(item) if stays or item.kind != "reasoning" else 0 for item in transcript.items]
+    before = np.concatenate(([0.0], np.cumsum(sizes, dtype=float)))
+    rates = [(0.0, 0.0), *(provider.read_and_write_usd(step.total) for step in kept)]
+    readable = [0.0, *before[[step.unread for step in kept]].tolist()]
+    sent = [0.0, 0.0, *before[[call.start for call in calls]].tolist()]
+    cold = [readable[number] * 2 <= sent[number] for number in range(len(rates))]
+    keep = np.array([write if is_cold else read for is_cold, (read, write) in zip(cold, rates, strict=True)])
+    break_price = [write - read for read, write in rates]
+    cheaper = frozenset(
+        n for n in range(1, len(rates)) if readable[n] < readable[n - 1] or break_price[n] < break_price[n - 1]
+    )
+    runs = _runs(transcript)
+    reach = [0.0] * len(rates)
+    if rule.kind == "breakpoints":
+        # No entry is found beyond the lookback: the request is written from its first item on.
+        last = np.concatenate(([0], runs))[[call.start for call in calls]]
+        reach[1:] = (last - float(rule.lookback)).tolist()
+    return KeepOrBreak(keep, cheaper, break_price, readable, reach, before[1:].tolist(), runs.tolist())
+
+
+def _runs(transcript: Transcript) -> npt.NDArray[np.int64]:
+    """Number the items so that neighbouring calls, or results, of one run share a number."""
+    kinds = ["", *(item.kind for item in transcript.items)]
+    return np.cumsum([int(a != b or not b.startswith("tool")) for a, b in pairwise(kinds)], dtype=np.int64)

@@ -1,0 +1,164 @@
+"""Better schedules than the planned one, by walking them: nothing about the provider is simplified here.
+
+Moves from the best start until none helps; then every schedule that could still be cheaper (branch and bound).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, combinations
+
+from ctxsim.simulator.bounds.requests import Step
+from ctxsim.simulator.bounds.schedule import Dead
+from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.cache import Split
+from ctxsim.simulator.provider.prices import Prices, cost_of
+from ctxsim.simulator.provider.vendor import load_vendor
+
+Times = dict[int, int]
+"""The call, from 1, from which on each place is sent a stub; a place that isn't in it stays."""
+
+CHEAPER = 1e-9
+"""USD. Bills are rounded to a tenth of it, so less is no difference."""
+
+
+class Search:
+    """The cheapest schedule found so far: no clearing at all, whose requests are `kept`, then what is offered or found.
+
+    `limit` is how many requests may be walked beside those offered. `usd` is what `best` costs.
+    """
+
+    def __init__(self, walk: Walk, dead: Sequence[Dead], provider: Provider, stub: str, limit: int) -> None:
+        self._walk = walk
+        self._stub = stub
+        kept = walk.kept
+        self._dead = dead
+        self._calls = len(kept)
+        self.best: Times = {}
+        self.usd = sum(step.usd for step in kept)
+        self._left = limit
+        self._provider = provider
+        self._kept = kept
+        self._paid_keeping = [0.0, *accumulate(step.usd for step in kept)]
+
+    @cached_property
+    def _rest(self) -> list[float]:
+        """What each call and all after it cost at least; only a search needs it."""
+        least = [0.0, *_least(self._dead, self._provider, self._kept), 0.0]
+        return list(accumulate(reversed(least)))[::-1]
+
+    def offer(self, times: Mapping[int, int]) -> None:
+        """Walk a schedule to its end and take it if it is cheaper."""
+        clearing = {place: call for place, call in times.items() if call <= self._calls}
+        self._take(clearing, [0.0, *accumulate(self._walk.usd(clearing, self._stub))])
+
+    def run(self) -> None:
+        """Look for a cheaper schedule, within the limit."""
+        if self._left > 0:
+            self._improve()
+            self._exhaust()
+
+    def _improve(self) -> None:
+        """Move clearings of the best schedule while that makes it cheaper."""
+        helped = True
+        while helped and self._left > 0:
+            helped = False
+            for times in self._moves(self.best):
+                if self._left <= 0:
+                    return
+                if self._take(times, self._priced(times)):
+                    helped = True
+                    break
+
+    def _exhaust(self) -> None:
+        """Try every schedule that can be cheaper: if the limit allows it, `best` is then the best of all.
+
+        From no clearing on, each step adds an edit later than those before it.
+        """
+        stack: list[tuple[Times, int, list[float]]] = [({}, 0, self._paid_keeping)]
+        while stack:
+            times, last, paid = stack.pop()
+            for call in range(last + 1, len(paid)):
+                if paid[call - 1] + self._rest[call] > self.usd - CHEAPER:
+                    break
+                waiting = [item.position for item in self._dead if item.dies <= call and item.position not in times]
+                for chosen in _subsets(waiting):
+                    if self._left <= 0:
+                        return
+                    longer = times | dict.fromkeys(chosen, call)
+                    walked = self._priced(longer)
+                    self._take(longer, walked)
+                    if len(walked) > call and call < self._calls:
+                        stack.append((longer, call, walked))
+
+    def _take(self, times: Times, paid: Sequence[float]) -> bool:
+        better = len(paid) > self._calls and paid[-1] < self.usd - CHEAPER
+        if better:
+            self.best, self.usd = times, paid[-1]
+        return better
+
+    def _priced(self, times: Times) -> list[float]:
+        """What is paid by each call, from 0, up to where the schedule can't be cheaper any more."""
+        paid = [0.0]
+        for number, usd in enumerate(self._walk.usd(times, self._stub), 1):
+            self._left -= 1
+            paid.append(paid[-1] + usd)
+            if paid[-1] + self._rest[number + 1] > self.usd - CHEAPER:
+                break
+        return paid
+
+    def _moves(self, times: Times) -> Iterator[Times]:
+        """Yield an edit's clearings at another time or never; then single ones at once, with another edit, or never."""
+        edits = sorted(set(times.values()))
+        moments = sorted({*edits, *(item.dies for item in self._dead)})
+        dies = {item.position: item.dies for item in self._dead}
+        for edit in edits:
+            group = [place for place, call in times.items() if call == edit]
+            yield {place: call for place, call in times.items() if call != edit}
+            for call in moments:
+                if call != edit:
+                    yield times | {place: max(call, dies[place]) for place in group}
+        for place, death in dies.items():
+            now = times.get(place)
+            if now is not None:
+                yield {other: call for other, call in times.items() if other != place}
+            for call in sorted({death, *edits}):
+                if call >= death and call != now:
+                    yield times | {place: call}
+
+
+def _subsets(places: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All but the empty one, the largest first: what is dead behind a cut mostly goes with it for nothing."""
+    for size in range(len(places), 0, -1):
+        yield from combinations(places, size)
+
+
+def _least(dead: Sequence[Dead], provider: Provider, kept: Sequence[Step]) -> list[float]:
+    """What each call costs at least: all that is dead is gone, and all is read that is read where nothing is cleared.
+
+    An edit never makes more of what stays readable: entries of a prefix need an unchanged one. Output isn't counted.
+    """
+    prices = provider.prices or Prices(0.0, 0.0)
+    rule = load_vendor(provider.cache).cache
+    minimum = rule.minimum(provider.model)
+    found = []
+    for number, step in enumerate(kept, 1):
+        split = step.split
+        gone = sum(item.saved for item in dead if item.dies <= number)
+        total = step.total - gone
+        ahead = sum(item.saved for item in dead if item.dies <= number and item.position < step.unread)
+        # Steps and partial items: what is read may be up to a step, or an item's beginning, less than what could be.
+        read = max(0, min(total, split.read + rule.step - 1 - ahead)) if split.read else 0
+        if provider.rate_limit is not None:
+            # Smaller requests wait less, so they may find what keep-all finds expired.
+            read = total
+        uncached = min(total - read, split.uncached)
+        costs = [
+            cost_of(prices, Split(read, total - read - rest, rest), step.output, provider.long_cache).total
+            for rest in (uncached, total - read)
+        ]
+        written = split.write > 0 and total - split.uncached >= minimum
+        found.append(costs[0] if written else min(costs))
+    return found

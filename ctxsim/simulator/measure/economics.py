@@ -1,0 +1,81 @@
+"""What a compaction costs and saves, in one replay. Prices are per token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from ctxsim.results.columns import CallRow
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.misses import expected_loss
+from ctxsim.simulator.provider.prices import rate_at
+from ctxsim.transcript import Transcript
+
+
+def payback_calls(rows: Sequence[CallRow], provider: Provider) -> float | None:
+    """Return the median, over a replay's compactions, of one-time cost / saving per later call.
+
+    One-time: the summary, and what the next request writes again instead of reading it. Saving: the removed tokens at
+    the price of reading them, or of input where nothing is cached. None without prices or without such a compaction.
+    """
+    prices = provider.prices
+    if prices is None:
+        return None
+    found = []
+    for row, following in zip(rows, [*rows[1:], None], strict=True):
+        if not row.compactions or row.tokens_removed <= 0:
+            continue
+        read, write = provider.read_and_write_usd(row.tokens_sent)
+        rewritten = row.tokens_rewritten or (following.tokens_rewritten if following else 0)
+        once = (row.cost_summary_usd or 0.0) + rewritten * (write - read)
+        found.append(once / (row.tokens_removed * read))
+    return round(median(found), 3) if found else None
+
+
+def cost_interval(rows: Sequence[CallRow], transcript: Transcript, provider: Provider) -> tuple[float, float] | None:
+    """Return the lowest and highest dollars of a replay if the vendor's cache misses as often as on recordings.
+
+    None without prices, or where no rate of misses was measured. Where the recording says what was read, its misses are
+    in the bill already, and both are that bill. The ends of all calls add up: as if one cause made all of them miss.
+    """
+    if provider.prices is None:
+        return None
+    paid = sum(row.cost_usd or 0.0 for row in rows)
+    if any(call.usage and call.usage.cache_read_tokens is not None for call in transcript.calls):
+        return round(paid, 10), round(paid, 10)
+    low = high = paid
+    measured = False
+    for row, last, this in zip(rows[1:], transcript.calls, transcript.calls[1:], strict=False):
+        timed = this.time_s is not None and last.time_s is not None
+        gap_s = (this.time_s or 0.0) - (last.time_s or 0.0) if timed else provider.pace_s
+        loss = expected_loss(provider.cache, max(0.0, gap_s))
+        if loss is None:
+            continue
+        measured = True
+        read, write = provider.read_and_write_usd(row.tokens_sent)
+        low += row.tokens_cache_read * loss.low * (write - read)
+        high += row.tokens_cache_read * loss.high * (write - read)
+    return (round(low, 10), round(high, 10)) if measured or provider.cache == "none" else None
+
+
+def refetch_usd(provider: Provider, result_tokens: int, call_tokens: int, prompt_tokens: int) -> float:
+    """Return what it costs to fetch one removed result again: one more call that reads the prompt and asks, and the
+    result as new tokens of the call after it.
+    """
+    assert provider.prices is not None
+    read, write = provider.read_and_write_usd(prompt_tokens)
+    return (
+        prompt_tokens * read
+        + call_tokens * rate_at(provider.prices.output, prompt_tokens) / 1e6
+        + result_tokens * write
+    )
+
+
+def break_even_refetch(saved_usd: float, refetch_all_usd: float) -> float | None:
+    """Return the share of removed results that may be fetched again before the policy loses money.
+
+    0 for a policy that saves nothing, None if nothing was removed; above 1: all may be fetched again.
+    """
+    if not refetch_all_usd:
+        return None
+    return round(max(0.0, saved_usd / refetch_all_usd), 4)

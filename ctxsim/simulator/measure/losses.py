@@ -1,0 +1,215 @@
+"""What a policy lost, one by one: which need, how its source went, and what fetching it again would take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.results.columns import ItemRow, LossRow, NeedleRow, NeedRow
+from ctxsim.simulator.measure.economics import refetch_usd
+from ctxsim.simulator.measure.rows import shown
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.references import Counts, Need, Needles, References, Survival, first_sent
+from ctxsim.simulator.references.canonical import content, fold
+from ctxsim.simulator.references.depth import depth_in
+from ctxsim.simulator.replay.tally import Sent
+from ctxsim.transcript import Transcript
+
+SHARED_CHARS = 20
+"""A cut text still begins or ends as it did; a placeholder doesn't."""
+
+
+def kind_of(need: Need) -> str:
+    """What an atom is: a value, a name from code, or a quotation."""
+    return "quotation" if need.detector == "loose" else ("value" if need.value else "name")
+
+
+def need_rows(transcript: Transcript, references: References) -> list[NeedRow]:
+    """Return a row for each need of a transcript, in call order."""
+    texts: dict[int, str] = {}
+    rows = []
+    for number, needs in enumerate(references.needs_by_call, 1):
+        for need in needs:
+            source = transcript.items[need.sources[-1]]
+            if source.place not in texts:
+                texts[source.place] = fold(content(source))
+            rows.append(
+                NeedRow(
+                    transcript=transcript.name,
+                    call=number,
+                    detector=need.detector,
+                    kind=kind_of(need),
+                    age=need.age,
+                    depth=depth_in(need, texts[source.place]),
+                    tool=source.tool,
+                    item=source.place,
+                    sources=len(need.sources),
+                    atom=need.atom,
+                )
+            )
+    return rows
+
+
+def item_rows(transcript: Transcript, references: References, counter: Counter) -> list[ItemRow]:
+    """Return a row for each recorded item, in order."""
+    sent = first_sent(transcript)
+    users: dict[int, list[int]] = {}
+    for number, needs in enumerate(references.needs_by_call, 1):
+        for place in dict.fromkeys(need.sources[-1] for need in needs):
+            users.setdefault(place, []).append(number)
+    return [
+        ItemRow(
+            transcript=transcript.name,
+            item=item.place,
+            kind=item.kind,
+            tool=item.tool,
+            message=item.message,
+            first_call=sent[item.place],
+            tokens=counter.item(item),
+            used_by=" ".join(map(str, users.get(item.place, ()))),
+            text=shown(item.text),
+        )
+        for item in transcript.items
+    ]
+
+
+class Lost(msgspec.Struct, frozen=True, gc=False):
+    """One need, by its number among the transcript's, that a call no longer had, and how its newest source went."""
+
+    call: int
+    need: int
+    form: str
+
+
+def loss_rows(policy: str, lost: Iterable[Lost], needs: Sequence[NeedRow]) -> list[LossRow]:
+    """Return a row for each need that one policy lost, given all needs of the transcript."""
+    rows = []
+    for one in lost:
+        need = needs[one.need]
+        rows.append(
+            LossRow(
+                need.transcript, policy, one.call, one.need, one.form,
+                need.detector, need.kind, need.age, need.depth, need.tool, need.item,
+            )
+        )  # fmt: skip
+    return rows
+
+
+class Refetch(msgspec.Struct, frozen=True, gc=False):
+    """Fetching one result again: tokens of the result and of the call that asks, and dollars, if prices are known."""
+
+    tokens: int
+    cost_usd: float | None
+
+
+class Losses:
+    """The losses of one replay; call `after` for every call in order."""
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        references: References,
+        policy: str,
+        provider: Provider,
+        counter: Counter,
+        kept: Sequence[Counts] | None = None,
+    ) -> None:
+        """`kept`: the counts of views that nobody edited, if they are known."""
+        self._transcript = transcript
+        self._policy = policy
+        self._provider = provider
+        self._counter = counter
+        self._survival = Survival(references, kept)
+        self._references = references
+        self._number = 0
+        self._told: dict[int, set[int]] = {}
+        """By a summary's place, the recorded places that it stands for, through summaries of summaries."""
+        self.lost: list[Lost] = []
+        self.edited: dict[int, Refetch] = {}
+        """By place, each result that was ever cut or removed."""
+        self.missed: set[int] = set()
+        """Those of them that held a strict need which was lost."""
+        self._needles = Needles(transcript) if transcript.needles else None
+        self._compacted: list[int] = []
+        self.needles: list[NeedleRow] = []
+        self.again = references.asked_again
+        self.again_after_edit = 0
+
+    def after(self, sent: Sent) -> Counts:
+        """Return the reference counts of a call, and write down what it lost."""
+        for _, edit, _ in sent.tally.edits:
+            if edit.before is None and edit.after is not None:
+                self._told[edit.after.place] = self._stands_for(edit.after.sources)
+            elif edit.before is not None and edit.before.kind == "tool_result":
+                self._note(edit.before.place, sent.tokens_sent)
+        self._survival.begin(sent.tally.edits)
+        counts = self._survival.counts(sent.call)
+        needs = self._references.needs(sent.call)
+        if counts.lost:
+            where = {need.key: self._number + n for n, need in enumerate(needs)}
+            for need in counts.lost:
+                row = where[need.key]
+                form = self._form(need.sources[-1])
+                self.lost.append(Lost(sent.call, row, form))
+                if need.detector == "strict" and need.sources[-1] in self.edited:
+                    self.missed.add(need.sources[-1])
+        self._number += len(needs)
+        if sent.compactions:
+            self._compacted.append(sent.call)
+        self._look_for_needles(sent)
+        if asked := self.again.get(sent.call):
+            self.again_after_edit += sum(result in self._survival.gone for result in asked)
+        self._survival.end(sent.tally.edits)
+        return counts
+
+    def _look_for_needles(self, sent: Sent) -> None:
+        if self._needles is None:
+            return
+        for number, needle, kept in self._needles.call(sent.call, sent.view):
+            first = self._needles.first_sent[number]
+            self.needles.append(
+                NeedleRow(
+                    transcript=self._transcript.name,
+                    policy=self._policy,
+                    needle=number,
+                    kind=needle.kind,
+                    depth=needle.depth,
+                    call=sent.call,
+                    age=sent.call - first,
+                    compactions=sum(call >= first for call in self._compacted),
+                    kept=kept,
+                )
+            )
+
+    def pass_by(self, sent: Sent) -> None:
+        """Go over a call whose view nobody has edited: nothing is lost."""
+        self._number += len(self._references.needs(sent.call))
+        self._look_for_needles(sent)
+
+    def _form(self, place: int) -> str:
+        """How a recorded item went: `truncated`, `summarised` or `dropped` (also: replaced by a placeholder)."""
+        item = self._survival.changed.get(place)
+        if item is None:
+            told = any(place in self._told[summary] for summary in self._survival.synthetic)
+            return "summarised" if told else "dropped"
+        text = self._transcript.items[place].text
+        kept = text[:SHARED_CHARS] in item.text or text[-SHARED_CHARS:] in item.text
+        return "truncated" if kept else "dropped"
+
+    def _stands_for(self, sources: Iterable[int]) -> set[int]:
+        recorded: set[int] = set()
+        for place in sources:
+            recorded |= {place} if place >= 0 else self._told.get(place, set())
+        return recorded
+
+    def _note(self, place: int, prompt_tokens: int) -> None:
+        result = self._transcript.items[place] if place >= 0 else None
+        if place in self.edited or result is None or result.answers is None:
+            return
+        asked = self._counter.item(self._transcript.items[result.answers])
+        whole = self._counter.item(result)
+        priced = self._provider.prices is not None
+        usd = refetch_usd(self._provider, whole, asked, prompt_tokens) if priced else None
+        self.edited[place] = Refetch(whole + asked, usd)

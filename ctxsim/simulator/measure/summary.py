@@ -1,0 +1,230 @@
+"""One transcript under one policy in one row: what its calls add up to."""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec.structs import astuple
+
+from ctxsim.results.columns import CallRow, SummaryRow
+from ctxsim.simulator.measure.economics import break_even_refetch, cost_interval, payback_calls
+from ctxsim.simulator.measure.frontier import amount
+from ctxsim.simulator.measure.losses import Losses
+from ctxsim.simulator.measure.measured import Basis, Measured, counts_if
+from ctxsim.simulator.measure.totals import nearest_rank, total
+from ctxsim.simulator.measure.trigger import displacement, first_over
+from ctxsim.simulator.provider.rate_limit import smallest_quota
+from ctxsim.simulator.references import Counts
+
+
+def summary_row(
+    basis: Basis, measured: Measured, root: str = "", provider: int = 0, chance_rate: float | None = None
+) -> SummaryRow:
+    """Return the summary row; `root`, `provider` and `chance_rate` say where the transcript stands in its run."""
+    name = basis.transcript.name
+    place: dict[str, Any] = {"transcript": name, "root": root or name, "provider": provider, "chance_rate": chance_rate}
+    return SummaryRow(**place, **summarize(basis, measured))
+
+
+def summarize(basis: Basis, measured: Measured) -> dict[str, Any]:
+    """Return every column of the summary that one replay can say, by name.
+
+    Replays again: twice where the policy asked for summaries (what if they kept nothing, or all), and once per
+    estimator for the displacement of its threshold. There is at least one call.
+    """
+    of = columns(measured.calls)
+    survival = _survival(of, "strict")
+    return {
+        "policy": measured.spec.label,
+        "calls": len(measured.calls),
+        **_tokens(of),
+        **_dollars(of, basis, measured),
+        **_limits(of, basis, measured),
+        **_edits(of),
+        "calls_with_aged_needs": sum(map(bool, of["refs_needed_strict"])),
+        "survival": survival,
+        **{f"survival_{kind}": _survival(of, kind) for kind in ("values", "loose", "fresh", "carried")},
+        **_if_summaries_differed(of, basis, measured),
+        **_lost(measured.losses, priced=basis.provider.prices is not None),
+        # Without any aged need nothing has to be kept.
+        **_frontier(basis, survival or 0.0),
+        **_trigger(of, basis, measured),
+        **_estimates(of),
+        **basis.against_recorded,
+    }
+
+
+Columns = dict[str, tuple[Any, ...]]
+
+
+def columns(rows: Sequence[CallRow]) -> Columns:
+    """Return rows by the names of their fields; there is at least one."""
+    return dict(zip(CallRow.__struct_fields__, zip(*map(astuple, rows), strict=True), strict=True))
+
+
+def _tokens(of: Columns) -> dict[str, Any]:
+    sent = of["tokens_sent"]
+    return {
+        "tokens_peak": max(sent),
+        "tokens_sum": sum(sent),
+        "tokens_full_sum": sum(of["tokens_full"]),
+        "tokens_output_sum": sum(of["tokens_output"]),
+        "tokens_growth_per_call": round((sent[-1] - sent[0]) / (len(sent) - 1), 3) if len(sent) > 1 else None,
+    }
+
+
+def _dollars(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
+    rows = measured.calls
+    cost, base = total(of["cost_usd"]), basis.cost_usd
+    sent, read = sum(of["tokens_sent"]), sum(of["tokens_cache_read"])
+    refetch_all = sum((one.cost_usd or 0.0 for one in measured.losses.edited.values()), 0.0)
+    compared = cost is not None and base is not None
+    low, high = cost_interval(rows, basis.transcript, basis.provider) or (None, None)
+    return {
+        "cost_usd": cost,
+        "cost_read_usd": total(of["cost_read_usd"]),
+        "cost_write_usd": total(of["cost_write_usd"]),
+        "cost_uncached_usd": total(of["cost_uncached_usd"]),
+        "cost_output_usd": total(of["cost_output_usd"]),
+        "cost_summary_usd": total(of["cost_summary_usd"]),
+        "cost_vs_keep_all": round(cost / base, 6) if cost is not None and base else None,
+        "cache_hit_ratio": round(read / sent, 6) if sent and basis.provider.cache != "none" else None,
+        "cache_breaks": sum(map(bool, of["tokens_rewritten"])),
+        "tokens_rewritten": sum(of["tokens_rewritten"]),
+        "payback_calls": payback_calls(rows, basis.provider),
+        "cost_low_usd": low,
+        "cost_high_usd": high,
+        "break_even_refetch": break_even_refetch((base or 0) - (cost or 0), refetch_all) if compared else None,
+    }
+
+
+def _limits(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
+    statuses = of["status"]
+    failed = next((number for number, status in enumerate(statuses) if status != "ok"), None)
+    same = measured.demands is basis.keep_all.demands
+    return {
+        "smallest_quota": basis.smallest_quota if same else smallest_quota(measured.demands),
+        "calls_until_first_failure": failed,
+        "first_failure": None if failed is None else statuses[failed],
+        "overflows": statuses.count("overflow"),
+        "rate_limited": statuses.count("rate_limited"),
+        "invalid_pairs": statuses.count("invalid_pairs"),
+        "stopped": statuses.count("stopped"),
+        "http_429": sum(of["http_429"]),
+        "wait_s": round(sum(of["wait_s"], 0.0), 6),
+    }
+
+
+def _edits(of: Columns) -> dict[str, Any]:
+    """A compaction makes no progress if it removed no tokens."""
+    made = zip(of["compactions"], of["tokens_removed"], strict=True)
+    no_progress = sum(compactions > 0 >= removed for compactions, removed in made)
+    return {
+        "compactions": sum(of["compactions"]),
+        "no_progress_compactions": no_progress,
+        "items_edited": sum(of["items_edited"]),
+        "items_dropped": sum(of["items_dropped"]),
+        "tokens_removed": sum(of["tokens_removed"]),
+        "summary_calls": sum(of["summary_calls"]),
+        "tokens_summary": sum(of["tokens_summary_in"]) + sum(of["tokens_summary_out"]),
+    }
+
+
+def _if_summaries_differed(of: Columns, basis: Basis, measured: Measured) -> dict[str, float | None]:
+    """The survival if summaries kept nothing, and if they knew what later calls use; unknown without summaries.
+
+    Nobody knows what a model would have written.
+    """
+    if not any(of["summary_calls"]):
+        return {"survival_low": None, "survival_high": None}
+    return {
+        "survival_low": _strict(counts_if(basis, measured.spec, "empty")),
+        "survival_high": _strict(counts_if(basis, measured.spec, "clairvoyant")),
+    }
+
+
+def _lost(losses: Losses, priced: bool) -> dict[str, Any]:
+    forms = Frequencies(row.form for row in losses.lost)
+    missed = [losses.edited[place] for place in sorted(losses.missed)]
+    return {
+        "lost_truncated": forms["truncated"],
+        "lost_dropped": forms["dropped"],
+        "lost_summarised": forms["summarised"],
+        "results_edited": len(losses.edited),
+        "results_missed": len(missed),
+        "refetch_tokens": sum(one.tokens for one in missed),
+        "refetch_usd": total(one.cost_usd for one in missed) if priced else None,
+        "reissued_calls": sum(map(len, losses.again.values())),
+        "reissued_after_edit": losses.again_after_edit,
+    }
+
+
+def _frontier(basis: Basis, survival: float) -> dict[str, Any]:
+    found = basis.frontiers
+    return {
+        "tokens_frontier": amount(found["any"].tokens(survival), 1),
+        "tokens_frontier_results": amount(found["results"].tokens(survival), 1),
+        "cost_frontier_usd": amount(found["any"].cost_usd(survival), 10),
+        "cost_frontier_results_usd": amount(found["results"].cost_usd(survival), 10),
+    }
+
+
+def _trigger(of: Columns, basis: Basis, measured: Measured) -> dict[str, int | None]:
+    """How the estimator moves the policy's threshold; nothing without one."""
+    decides = measured.threshold is not None
+    moved = _displacement(basis, measured)
+    return {
+        "false_safe_calls": of["trigger"].count("false-safe") if decides else None,
+        "false_alarm_calls": of["trigger"].count("false-alarm") if decides else None,
+        "trigger_displacement_calls": moved[0] if moved else None,
+        "trigger_displacement_tokens": moved[1] if moved else None,
+    }
+
+
+def _displacement(basis: Basis, measured: Measured) -> tuple[int, int] | None:
+    """Return how many calls and tokens later than by the tokenizer the threshold is first passed by the estimator.
+
+    On the uncompacted history; None where there is no threshold, or one side never passes it.
+    """
+    limit = measured.threshold
+    if limit is None:
+        return None
+    rows = basis.believed(measured.spec.estimator).calls
+    sent = [row.tokens_sent for row in rows]
+    fired = first_over((row.tokens_estimated for row in rows), limit)
+    return displacement(fired, first_over(sent, limit), sent)
+
+
+def _estimates(of: Columns) -> dict[str, float | None]:
+    """`tokens_estimated` against `tokens_sent`: bias is the signed mean of the relative error (negative: the policy
+    believes the request is smaller than it is), MAPE and p95 are of its absolute value.
+    """
+    pairs = zip(of["tokens_estimated"], of["tokens_sent"], strict=True)
+    errors = [(estimated - sent) / sent for estimated, sent in pairs if sent]
+    absolute = sorted(map(abs, errors))
+    return {
+        "estimate_bias": round(sum(errors) / len(errors), 6) if errors else None,
+        "estimate_mape": round(sum(absolute) / len(absolute), 6) if absolute else None,
+        "estimate_p95": round(nearest_rank(absolute, 95), 6) if absolute else None,
+    }
+
+
+def mean_survival(rows: Sequence[CallRow], kind: str) -> float | None:
+    """Return the share of needs that the view still held, mean over the calls that have any; None if no call has."""
+    return _survival(columns(rows), kind) if rows else None
+
+
+def _survival(of: Columns, kind: str) -> float | None:
+    return _mean_share(zip(of[f"refs_kept_{kind}"], of[f"refs_needed_{kind}"], strict=True))
+
+
+def _strict(counts: Iterable[Counts]) -> float | None:
+    return _mean_share((one.refs_kept_strict, one.refs_needed_strict) for one in counts)
+
+
+def _mean_share(pairs: Iterable[tuple[int, int]]) -> float | None:
+    """The mean of kept / needed, where anything is needed."""
+    shares = [kept / needed for kept, needed in pairs if needed]
+    return round(sum(shares) / len(shares), 6) if shares else None

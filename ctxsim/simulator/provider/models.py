@@ -1,0 +1,185 @@
+"""Which models there are: window, prices, vendor; from the user's file, then genai-prices, then our own additions."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.counting.tokenizers.models import bare
+from ctxsim.errors import InputError
+from ctxsim.simulator.provider.price_list import every_price, from_list
+from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
+
+
+class Model(msgspec.Struct, frozen=True):
+    """What is known of a model; None is not known."""
+
+    id: str
+    vendor: str
+    window: int | None
+    prices: Prices | None
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[[model]]` of an override file: `id` may hold * and ?; `effective` is the first day it holds."""
+
+    id: str
+    vendor: str | None = None
+    window: int | None = None
+    prices: Prices | None = None
+    effective: date | None = None
+    source: str = ""
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    model: tuple[Entry, ...] = ()
+
+
+LATEST = date(2100, 1, 1)
+"""A day after every price change that is known."""
+
+
+def read_overrides(path: Path) -> tuple[Entry, ...]:
+    """Return the entries of a user's TOML file. Raises InputError naming the field that doesn't fit."""
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File).model
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InputError(path, str(error)) from None
+
+
+@cache
+def _additions() -> tuple[Entry, ...]:
+    text = files("ctxsim.simulator.provider").joinpath("models.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), _File).model
+
+
+def _matching(entries: tuple[Entry, ...], model: str, on: date) -> Entry | None:
+    """The entry in force on a day: of those that fit, the one that came into force last.
+
+    An entry's id may have a router's prefix like a recorded name, or not.
+    """
+    names = {model.lower(), bare(model)}
+    fitting = [
+        entry
+        for entry in entries
+        if any(fnmatchcase(name, pattern) for name in names for pattern in (entry.id.lower(), bare(entry.id)))
+        and (entry.effective is None or entry.effective <= on)
+    ]
+    return max(fitting, key=lambda entry: entry.effective or date.min, default=None)
+
+
+def _listed(name: str, on: date) -> Model | None:
+    from genai_prices import data_snapshot
+
+    snapshot = data_snapshot.get_snapshot()
+    try:
+        _, model = snapshot.find_provider_model(name, None, None, None)
+    except LookupError:
+        # Not every maker's names are known to be theirs.
+        maker = load_vendor(vendor_of(name)).listed_as
+        found = next((one.find_model(name) for one in snapshot.providers if one.id == maker), None)
+        return _from_listed(found, on) if found else None
+    return _from_listed(model, on)
+
+
+def _from_listed(model: Any, on: date) -> Model:
+    prices = from_list(model.prices, on, latest=on == LATEST)
+    vendor = vendor_of(bare(model.id))
+    if vendor == "openai" and prices and prices.cache_write:
+        vendor = "openai-paid-writes"
+    return Model(model.id, vendor, model.context_window, prices)
+
+
+def find_model(
+    model: str, on: date | None = None, overrides: tuple[Entry, ...] = (), recorded: bool = False
+) -> Model | None:
+    """Return what is known of a model on a day (default: by the latest prices), or None.
+
+    Names as recorded are understood: a router's or region's prefix is left out. A name that was `recorded` existed:
+    where no list has it, it still has the rules of the vendor that its name tells. Of the price list and our own
+    additions, the entry that came into force last holds.
+    """
+    name = bare(model)
+    if not name:
+        return None
+    day = on or LATEST
+    listed = _listed(name, day)
+    own, added = _matching(overrides, model, day), _matching(_additions(), model, day)
+    vendor = vendor_of(name)
+    if own is None and listed is None and added is None and not (recorded and vendor != "none"):
+        return None
+    chosen = [entry for entry in (own, *_by_date(listed, added)) if entry is not None]
+    return Model(
+        id=listed.id if listed else name,
+        vendor=own.vendor
+        if own and own.vendor
+        else next((entry.vendor for entry in chosen if entry.vendor and entry.vendor != "none"), vendor),
+        window=next((entry.window for entry in chosen if entry.window), None),
+        prices=next((_dated(entry) for entry in chosen if entry.prices), None),
+    )
+
+
+def _by_date(listed: Model | None, added: Entry | None) -> tuple[Model | Entry | None, ...]:
+    """The list's entry and ours, the one in force last first; an addition without a date only fills gaps."""
+    if added is None or added.effective is None:
+        return listed, added
+    since = listed.prices.effective if listed and listed.prices else None
+    return (added, listed) if since is None or since < added.effective else (listed, added)
+
+
+def candidates(model: str, overrides: tuple[Entry, ...] = ()) -> list[Prices]:
+    """Return every price that a model was ever listed at, each once, with its source and the day it came into force.
+
+    From the user's file, our additions, then the price list: its maker's entry first, then those of other hosts (the
+    source names them), each with all its changes. Which one held, the fit to recorded cost can decide.
+    """
+    from genai_prices import data_snapshot
+
+    names = {model.lower(), bare(model)}
+    maker = load_vendor(vendor_of(bare(model))).listed_as
+    found: list[Prices | None] = []
+    for entries in (overrides, _additions()):
+        found += [
+            _dated(entry)
+            for entry in entries
+            if any(fnmatchcase(name, pattern) for name in names for pattern in (entry.id.lower(), bare(entry.id)))
+        ]
+    listed = []
+    for provider in data_snapshot.get_snapshot().providers:
+        one = provider.find_model(bare(model)) or provider.find_model(model.lower())
+        if one is not None:
+            listed.append((provider.id != maker, provider.id, one))
+    for other, host, one in sorted(listed, key=lambda entry: entry[:2]):
+        found += every_price(one.prices, host if other else "")
+    return list(dict.fromkeys(prices for prices in found if prices is not None))
+
+
+def _dated(entry: Entry | Model) -> Prices | None:
+    """An entry's prices, with its source and date where the prices don't say."""
+    prices = entry.prices
+    if prices is None or isinstance(entry, Model):
+        return prices
+    return msgspec.structs.replace(
+        prices, source=prices.source or entry.source or "override file", effective=prices.effective or entry.effective
+    )
+
+
+def all_models(on: date | None = None) -> Iterator[tuple[str, Model]]:
+    """Return every model of the price list with its provider, in the list's order."""
+    from genai_prices import data_snapshot
+
+    day = on or LATEST
+    for provider in data_snapshot.get_snapshot().providers:
+        for model in provider.models:
+            yield provider.id, _from_listed(model, day)

@@ -1,0 +1,106 @@
+"""Dollars: what each class of token costs under one model's dated prices."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+
+import msgspec
+
+from ctxsim.simulator.provider.cache import Split
+
+Rate = float | tuple[tuple[int, float], ...]
+"""USD per million tokens; or steps `(from input tokens, price)`, by which the whole request is charged."""
+
+
+DAY_S = 86_400
+"""Only the time of day tells the price: what is waited for may lead beyond all dates."""
+
+
+class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """List prices. A class without a price of its own costs what input costs.
+
+    `effective` is the day from which they hold, None if nobody says. `hours` are the times of the day at which others
+    hold, the first that fits; `zero_s` is when the simulated clock began, seconds since 1970 UTC.
+    """
+
+    input: Rate
+    output: Rate
+    cache_read: Rate | None = None
+    cache_write: Rate | None = None
+    cache_write_long: Rate | None = None
+    source: str = ""
+    effective: date | None = None
+    hours: tuple[Hours, ...] = ()
+    zero_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for rate in (self.input, self.output, self.cache_read, self.cache_write, self.cache_write_long):
+            if rate == ():
+                raise ValueError("a price in steps needs at least one (from, price)")
+
+    def at(self, now_s: float) -> Prices:
+        """The prices at a simulated second; those of the hours that have no others, where the beginning is unknown."""
+        if not self.hours or self.zero_s is None:
+            return self
+        clock = datetime.fromtimestamp((self.zero_s + now_s) % DAY_S, UTC).time()
+        return next((hours.prices for hours in self.hours if hours.hold(clock)), self)
+
+    def describe(self) -> str:
+        """For people: source and the day from which they hold."""
+        dated = f", since {self.effective}" if self.effective else ""
+        timed = ", others by hour of the day" if self.hours else ""
+        return f"prices: {self.source or 'stated'}{dated}{timed}"
+
+
+class Hours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Prices that hold each day from `start` until `end`, UTC; an interval may pass midnight."""
+
+    start: time
+    end: time
+    prices: Prices
+
+    def hold(self, clock: time) -> bool:
+        """Whether they hold at a time of the day."""
+        if self.end < self.start:
+            return clock >= self.start or clock < self.end
+        return self.start <= clock < self.end
+
+
+class Cost(msgspec.Struct, frozen=True, gc=False):
+    """USD of one request by class."""
+
+    read: float = 0.0
+    write: float = 0.0
+    uncached: float = 0.0
+    output: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """All classes."""
+        return self.read + self.write + self.uncached + self.output
+
+
+def rate_at(rate: Rate, input_tokens: int) -> float:
+    """USD per million tokens for a request of so many input tokens."""
+    if not isinstance(rate, tuple):
+        return rate
+    chosen = rate[0][1]
+    for start, price in rate:
+        # genai-prices charges a tier from the first token above its start.
+        if input_tokens > start:
+            chosen = price
+    return chosen
+
+
+def cost_of(prices: Prices, split: Split, output_tokens: int, long_lifetime: bool = False) -> Cost:
+    """Return what a request costs. Steps go by all input tokens of the request, cached ones too."""
+    total = split.read + split.write + split.uncached
+    plain, listed = prices.input, prices.cache_write
+    if long_lifetime and prices.cache_write_long is not None:
+        listed = prices.cache_write_long
+    return Cost(
+        split.read * rate_at(plain if prices.cache_read is None else prices.cache_read, total) / 1e6,
+        split.write * rate_at(plain if listed is None else listed, total) / 1e6,
+        split.uncached * rate_at(plain, total) / 1e6,
+        output_tokens * rate_at(prices.output, total) / 1e6,
+    )

@@ -1,0 +1,78 @@
+"""What a recording without usage doesn't tell: tokens for each that we count, and the head that no log holds.
+
+Both tables are measured on recordings that have usage, by `python -m evidence.priors FOLDER`, which writes them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import date as Date
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from ctxsim.counting.tokenizers.models import bare
+from ctxsim.simulator.provider.vendor import fits
+
+
+class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Recorded tokens for each that we count with framing: the median of sessions, `low` to `high` their quartiles.
+
+    What logs leave out and what grows with a session, such as unrecorded thinking, is in it.
+    """
+
+    model: str
+    tokens: float
+    low: float
+    high: float
+    calls: int
+    sessions: int
+
+
+class HeadPrior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Recorded tokens of a first call besides what the log holds: the median of sessions, and their quartiles."""
+
+    format: str
+    model: str
+    tokens: int
+    low: int
+    high: int
+    sessions: int
+
+
+class Priors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Both tables, with their source and date."""
+
+    source: str
+    date: Date
+    factor: tuple[Factor, ...] = ()
+    head: tuple[HeadPrior, ...] = ()
+
+
+@cache
+def load_priors() -> Priors:
+    """Return the measured tables."""
+    text = files("ctxsim.simulator.provider").joinpath("priors.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), Priors)
+
+
+def tokens_per_counted(model: str) -> Factor | None:
+    """Return the factor of a model by the longest pattern that fits its bare name, or None where none was measured."""
+    name = bare(model)
+    return max((one for one in load_priors().factor if fits(name, one.model)), key=_length, default=None)
+
+
+def head_prior(format: str, model: str) -> HeadPrior | None:
+    """Return the hidden head of an agent's format with a model, or None where none was measured.
+
+    A model that wasn't measured gets the format's entry with the most sessions.
+    """
+    name = bare(model)
+    of_format = [one for one in load_priors().head if one.format == format]
+    fitting = [one for one in of_format if fits(name, one.model)]
+    return max(fitting, key=_length, default=None) or max(of_format, key=lambda one: one.sessions, default=None)
+
+
+def _length(one: Factor | HeadPrior) -> int:
+    return len(one.model)

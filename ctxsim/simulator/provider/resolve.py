@@ -1,0 +1,171 @@
+"""Where the provider comes from: command line > scenario > what the log tells > the recorded model > defaults."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from ctxsim.counting.tokenizers.models import tokenizer_of
+from ctxsim.errors import InputError, unknown
+from ctxsim.simulator.provider.models import Entry, Model, all_models, find_model
+from ctxsim.simulator.provider.rules import Provider
+from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.transcript import Transcript
+
+
+def of_model(model: Model, name: str) -> dict[str, Any]:
+    """Return the provider's fields that follow from a model. Fields of which nothing is known stay out."""
+    values: dict[str, Any] = {
+        "model": model.id,
+        "vendor": model.vendor,
+        "framing": model.vendor,
+        "cache": model.vendor,
+        "reasoning": load_vendor(model.vendor).reasoning.of(model.id),
+        "tokenizer": tokenizer_of(name)[0],
+        "prices": model.prices,
+    }
+    if model.window:
+        values["window"] = model.window
+    return values
+
+
+def _began_s(transcript: Transcript) -> float | None:
+    """When the first call that has a time was made, seconds since 1970: prices are those of that day and its hours."""
+    return next((call.time_s for call in transcript.calls if call.time_s), None)
+
+
+def _of_recorded(transcript: Transcript, entries: tuple[Entry, ...]) -> dict[str, Any] | None:
+    """The fields that follow from a transcript's model, or None where nobody knows it."""
+    began_s = _began_s(transcript)
+    day = datetime.fromtimestamp(began_s, UTC).date() if began_s else None
+    found = find_model(transcript.model, day, entries, recorded=True)
+    if found is None:
+        return None
+    values = of_model(found, transcript.model)
+    if found.prices and found.prices.hours:
+        values["prices"] = msgspec.structs.replace(found.prices, zero_s=began_s)
+    return values
+
+
+WINDOWS = (32_000, 64_000, 128_000, 200_000, 256_000, 400_000, 1_000_000, 2_000_000)
+"""Windows that models have had: an inferred one is the smallest of them that holds what was accepted."""
+
+FULL = 0.5
+"""Agents compact at more than this share of the window that they believe in."""
+
+
+def recorded_window(transcript: Transcript, own: int | None) -> tuple[int, str] | None:
+    """Return the window that held, and how a log tells: stated, or inferred; None where it doesn't tell.
+
+    Inferred from the agent's automatic compactions, where they come far before the model's `own` window, and from
+    requests that were accepted above it.
+    """
+    stated = [call.window for call in transcript.calls if call.window]
+    if stated:
+        return max(stated), f"window {max(stated):,} stated by the log"
+    fired = [one.tokens_before for one in transcript.compactions if one.started_by == "auto" and one.tokens_before]
+    accepted = max((call.usage.input_tokens for call in transcript.calls if call.usage), default=0)
+    largest = max([accepted, *fired])
+    inferred = next((window for window in WINDOWS if window >= largest), None)
+    if inferred is None:
+        return None
+    if fired and (own is None or max(fired) < FULL * own):
+        at = f"{min(fired):,}" if min(fired) == max(fired) else f"{min(fired):,} to {max(fired):,}"
+        return inferred, f"window {inferred:,} inferred: compacted automatically at {at} tokens"
+    if own is not None and accepted > own:
+        return inferred, f"window {inferred:,} inferred: {accepted:,} tokens were accepted"
+    return None
+
+
+def no_cache(transcript: Transcript) -> bool:
+    """Return whether a log that states cache reads has none, nor writes: in three calls, or in one that says both."""
+    usages = [call.usage for call in transcript.calls if call.usage and call.usage.cache_read_tokens is not None]
+    enough = 1 if any(usage.cache_write_tokens is not None for usage in usages) else 3
+    return len(usages) >= enough and not any(usage.cache_read_tokens or usage.cache_write_tokens for usage in usages)
+
+
+SLACK_S = 30.0
+"""Logs tell when a response began, not when it was asked for."""
+
+
+def long_cache(transcript: Transcript, vendor: str, model: str) -> bool:
+    """Return whether recorded reads show the longer of a vendor's two cache lifetimes.
+
+    A read after a pause longer than the short one is only possible under the long one; more such pauses must have been
+    read across than not.
+    """
+    rule = load_vendor(vendor).cache
+    short_s, long_s = rule.lifetime(model, False), rule.lifetime(model, True)
+    votes = 0
+    for last, this in pairwise(transcript.calls):
+        usage = this.usage
+        if last.time_s is None or this.time_s is None or usage is None or usage.cache_read_tokens is None:
+            continue
+        if last.usage and last.comparable and short_s + SLACK_S < this.time_s - last.time_s <= long_s:
+            votes += 1 if usage.cache_read_tokens > last.usage.input_tokens / 2 else -1
+    return votes > 0
+
+
+def _vendors_limit(values: dict[str, Any]) -> dict[str, Any]:
+    """What the vendor's rule says of a rate limit that a scenario states only in part."""
+    vendor = values.get("vendor", "none")
+    if vendor == "none":
+        return {}
+    rule = load_vendor(vendor).rate
+    reserved = values.get("reserved_output", 0) if rule.reserves_max_tokens else 0
+    return {
+        "counts_cache_reads": rule.counts_cache_reads,
+        "reserves_max_tokens": reserved,
+        "failed_requests_count": rule.failed_requests_count,
+    }
+
+
+def resolve(
+    overrides: dict[str, Any],
+    scenario: tuple[str, dict[str, Any]] | None = None,
+    transcript: Transcript | None = None,
+    entries: tuple[Entry, ...] = (),
+) -> Provider:
+    """Return the provider that holds for a scenario or a recorded transcript.
+
+    `overrides` are what the command line gave; its `model` brings that model's window, prices, cache and tokenizer.
+    Raises UnknownName for a model that nobody knows, InputError naming a field that doesn't fit.
+    """
+    given = {key: value for key, value in overrides.items() if value is not None}
+    origins = []
+    values: dict[str, Any] = {}
+    if scenario is not None:
+        values, origins = dict(scenario[1]), [f"scenario {scenario[0]}"]
+        named = values.get("model", "")
+        if named and "prices" not in values and (found := find_model(named, None, entries)):
+            values = {**of_model(found, named), **values}
+    elif transcript is not None and "model" not in given:
+        recorded = _of_recorded(transcript, entries)
+        if recorded is not None:
+            values, origins = recorded, [f"recorded model {transcript.model}"]
+        if values.get("cache", "none") != "none" and no_cache(transcript):
+            values["cache"] = "none"
+            origins.append("the log shows no cache")
+        if long_cache(transcript, values.get("cache", "none"), values.get("model", "")):
+            values["long_cache"] = True
+            origins.append("reads after longer pauses show the long cache lifetime")
+        if told := recorded_window(transcript, values.get("window")):
+            values["window"], how = told
+            origins.append(how)
+    if "model" in given:
+        found = find_model(given["model"], None, entries)
+        if found is None:
+            raise unknown("model", given["model"], {model.id for _, model in all_models()})
+        values |= of_model(found, given["model"])
+    values |= {key: value for key, value in given.items() if key != "model"}
+    origins += [f"command line: {', '.join(given)}"] if given else []
+    values["origin"] = "; ".join(origins) or "default"
+    if isinstance(values.get("rate_limit"), dict):
+        values["rate_limit"] = {**_vendors_limit(values), **values["rate_limit"]}
+    try:
+        return msgspec.convert(msgspec.to_builtins(values), Provider)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise InputError(values["origin"], f"provider: {error}") from None

@@ -1,0 +1,67 @@
+"""All rules of the vendors as rows: what each says, for which models, from where and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date as Date
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from ctxsim.counting.tokenizers.models import bare
+from ctxsim.simulator.provider.vendor import Framing, Vendor, fits, load_vendor, vendor_names, vendor_of
+
+SECTIONS = ("framing", "cache", "rate", "reasoning", "overflow")
+
+
+class RuleRow(msgspec.Struct, frozen=True):
+    """One rule of one vendor; `model` is the pattern of the models that it holds for, `*` for all."""
+
+    vendor: str
+    section: str
+    rule: str
+    model: str
+    value: str
+    source: str
+    date: Date | None
+
+
+def rules_of(pattern: str) -> list[RuleRow]:
+    """Return the rules of the vendors whose name fits a pattern; else those that hold for a model of that name."""
+    names = [name for name in vendor_names() if name != "none" and fnmatchcase(name, pattern)]
+    if names:
+        return [row for name in names for row in _rows(load_vendor(name))]
+    model = bare(pattern)
+    return [row for row in _rows(load_vendor(vendor_of(model))) if fits(model, row.model)]
+
+
+def _rows(vendor: Vendor) -> Iterator[RuleRow]:
+    for section in SECTIONS:
+        rule: Any = getattr(vendor, section)
+        plain = type(rule)()
+        for field in rule.__struct_fields__:
+            value = getattr(rule, field)
+            if field in ("source", "date", "schemas_source") or value == getattr(plain, field):
+                continue
+            own = rule.schemas_source if isinstance(rule, Framing) and field == "schemas" else ""
+            found = list(_by_model(value)) if isinstance(value, dict) else [("*", _shown(value), own)]
+            for model, text, source in found:
+                yield RuleRow(vendor.name, section, field, model, text, source or rule.source, rule.date)
+
+
+def _by_model(table: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Pattern, value and source of each entry of a table by model."""
+    source = table.get("source", "")
+    for pattern, value in table.items():
+        if pattern == "source":
+            continue
+        if isinstance(value, dict):
+            text = ", ".join(f"{key} = {_shown(one)}" for key, one in value.items() if key != "source")
+            yield pattern, text, str(value.get("source", ""))
+        else:
+            yield pattern, _shown(value), str(source)
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)

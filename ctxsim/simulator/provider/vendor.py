@@ -1,0 +1,180 @@
+"""What differs from vendor to vendor, as data: framing, prompt cache, rate limit, reasoning, the overflow's wording.
+
+One TOML file per vendor in `vendors/`; each section names its source and date.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+
+from ctxsim.errors import unknown
+
+Resend = Literal["never", "current_turn", "all"]
+
+
+def fits(model: str, pattern: str) -> bool:
+    """Whether a model's name fits a pattern; "4.5" and "4-5" are the same version, capitals don't matter."""
+    return fnmatchcase(model.lower().replace(".", "-"), pattern.lower().replace(".", "-"))
+
+
+class _Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    source: str = ""
+    date: date | None = None
+
+
+class Framing(_Rule, frozen=True):
+    """Tokens around the texts, by what they stand around.
+
+    `request` once, `message` for each wire message; `reasoning` for each block of it; `calls` for each response that
+    calls tools, `call` for each call in it, `parallel` if they are several and `answer` if a text stands before them;
+    `results` for each message of results and `result` for each result in it. `results_apart`: each result
+    is a wire message of its own, also where several answer one response. `named_results`: a result goes out with its
+    tool's name. `arguments = "decoded"`: an argument is sent as plain text between marks of `parameter` tokens, not as
+    JSON. `schemas` is the share of a tool schema's JSON that is sent. `tools`: tokens of the vendor's own tool prompt,
+    by model. `by_model`: what differs for the first pattern that fits.
+    """
+
+    request: int = 0
+    message: int = 0
+    results_apart: bool = False
+    reasoning: int = 0
+    calls: int = 0
+    call: int = 0
+    parallel: int = 0
+    answer: int = 0
+    results: int = 0
+    result: int = 0
+    named_results: bool = False
+    arguments: Literal["json", "decoded"] = "json"
+    parameter: int = 0
+    schemas: float = 1.0
+    schemas_source: str = ""
+    tools: dict[str, int | str] = {}
+    by_model: dict[str, dict[str, int | str]] = {}
+
+    def of(self, model: str) -> Framing:
+        """The framing of one model."""
+        found = next((given for pattern, given in self.by_model.items() if fits(model, pattern)), {})
+        differs = {key: value for key, value in found.items() if key not in ("source", "date")}
+        return msgspec.structs.replace(self, **differs) if differs else self
+
+    def of_tools(self, model: str) -> int:
+        """Tokens of the vendor's own tool prompt; 0 where none is documented."""
+        for pattern, tokens in self.tools.items():
+            if isinstance(tokens, int) and fits(model, pattern):
+                return tokens
+        return 0
+
+
+class CacheRule(_Rule, frozen=True):
+    """How a prompt cache matches, from how many tokens on, and for how long.
+
+    `breakpoints`: up to `max_breakpoints` marks, and one more at the end if `implicit`; from each it looks back over
+    `lookback` positions and at most `readable` earlier marks. `prefix`: steps of `step` tokens, `partial_items` also
+    inside an item; for the models of `responses` an answer is kept like the request; with `paid_writes` what is not
+    read is written, and billed as a write. Lifetimes are seconds.
+    """
+
+    kind: Literal["none", "breakpoints", "prefix"] = "none"
+    minimum_tokens: int = 0
+    minimum_by_model: dict[str, int] = {}
+    step: int = 1
+    partial_items: bool = False
+    responses: tuple[str, ...] = ()
+    paid_writes: bool = False
+    lifetime_s: float = 0
+    lifetime_by_model: dict[str, float] = {}
+    long_lifetime_s: float = 0
+    max_breakpoints: int = 4
+    implicit: bool = False
+    lookback: int = 20
+    readable: int = 1_000_000
+
+    def minimum(self, model: str) -> int:
+        """Tokens below which nothing is cached."""
+        return next((n for pattern, n in self.minimum_by_model.items() if fits(model, pattern)), self.minimum_tokens)
+
+    def keeps_responses(self, model: str) -> bool:
+        """Whether the next request can read the answer too, not only what was sent."""
+        return any(fits(model, pattern) for pattern in self.responses)
+
+    def lifetime(self, model: str, long: bool) -> float:
+        """Seconds that an entry lives; `long`: the longer of two that a caller can ask for."""
+        if long and self.long_lifetime_s:
+            return self.long_lifetime_s
+        return next((s for pattern, s in self.lifetime_by_model.items() if fits(model, pattern)), self.lifetime_s)
+
+
+class RateRule(_Rule, frozen=True):
+    """What a request takes from the bucket."""
+
+    counts_cache_reads: bool = True
+    reserves_max_tokens: bool = False
+    failed_requests_count: bool = False
+
+
+class ReasoningRule(_Rule, frozen=True):
+    """Which recorded reasoning goes out again: by the first pattern in `by_model` that fits, else `resend`."""
+
+    resend: Resend = "never"
+    by_model: dict[str, Resend] = {}
+
+    def of(self, model: str) -> Resend:
+        """What becomes of a model's earlier reasoning."""
+        return next((rule for pattern, rule in self.by_model.items() if fits(model, pattern)), self.resend)
+
+
+class OverflowRule(_Rule, frozen=True):
+    """The vendor's wording."""
+
+    message: str = "{tokens} tokens exceed the window of {window}"
+
+
+class Vendor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All rules of one vendor, the names of the models they hold for, and what genai-prices calls the vendor."""
+
+    name: str
+    models: tuple[str, ...] = ()
+    listed_as: str = ""
+    framing: Framing = Framing()
+    cache: CacheRule = CacheRule()
+    rate: RateRule = RateRule()
+    reasoning: ReasoningRule = ReasoningRule()
+    overflow: OverflowRule = OverflowRule()
+
+
+def vendor_names() -> list[str]:
+    """Return the vendors that have a file."""
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in files("ctxsim.simulator.provider").joinpath("vendors").iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+@cache
+def vendor_of(model: str) -> str:
+    """Return the vendor whose rules hold for a model, told from its bare name: the longest pattern that fits decides.
+
+    `none` where no vendor claims it. Who hosts an open model is not in its name: the maker's rules are taken.
+    """
+    claims = [
+        (len(pattern), name) for name in vendor_names() for pattern in load_vendor(name).models if fits(model, pattern)
+    ]
+    return max(claims, default=(0, "none"))[1]
+
+
+@cache
+def load_vendor(name: str) -> Vendor:
+    """Return a vendor's rules. Raises UnknownName, with close ones."""
+    if name not in vendor_names():
+        raise unknown("vendor", name, vendor_names())
+    text = files("ctxsim.simulator.provider").joinpath("vendors", f"{name}.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), Vendor)

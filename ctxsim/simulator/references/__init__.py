@@ -1,0 +1,29 @@
+"""References: what later calls used of earlier tool results, and whether a view still held it.
+
+A necessary condition for the agent to have acted the same, not a prediction of success. docs/references.md.
+"""
+
+from ctxsim.simulator.references import canonical, identifiers, quotations, reissue
+from ctxsim.simulator.references.ahead import Ahead
+from ctxsim.simulator.references.needles import Needles
+from ctxsim.simulator.references.needs import Need, References, first_sent, prepare, word_hash
+from ctxsim.simulator.references.reissue import reissues
+from ctxsim.simulator.references.survival import Counts, Survival, all_kept
+
+DETECTORS = (canonical.VERSION, identifiers.VERSION, quotations.VERSION, reissue.VERSION)
+"""What found the references of a run."""
+
+__all__ = [
+    "DETECTORS",
+    "Ahead",
+    "Counts",
+    "Need",
+    "Needles",
+    "References",
+    "Survival",
+    "all_kept",
+    "first_sent",
+    "prepare",
+    "reissues",
+    "word_hash",
+]

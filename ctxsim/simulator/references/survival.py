@@ -1,0 +1,157 @@
+"""What of each call's needs the view still held.
+
+An atom survives if some item of the view sent with the call, edited or synthetic, holds it whole; reasoning doesn't
+count. Source of the rule: docs/references.md, definition, 6 and 7.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Sequence
+
+import msgspec
+
+from ctxsim.simulator.references.needs import Key, Need, References
+from ctxsim.transcript import Item
+from ctxsim.view import Made
+
+
+class Counts(msgspec.Struct, frozen=True, gc=False):
+    """Needs of one call and how many of them its view kept, each atom once.
+
+    `strict` (of them `values`), `loose` and `carried` are aged needs, `fresh` are strict ones of age 0. `lost` has the
+    strict and loose needs that are gone, fresh ones too, but not what was only carried.
+    """
+
+    refs_needed_strict: int = 0
+    refs_kept_strict: int = 0
+    refs_needed_loose: int = 0
+    refs_kept_loose: int = 0
+    refs_needed_fresh: int = 0
+    refs_kept_fresh: int = 0
+    refs_needed_carried: int = 0
+    refs_kept_carried: int = 0
+    refs_needed_values: int = 0
+    refs_kept_values: int = 0
+    lost: tuple[Need, ...] = ()
+
+
+NOTHING = Counts()
+
+
+def counted(needs: Sequence[Need], alive: Sequence[bool], carried: Sequence[bool]) -> Counts:
+    """Return the counts of one call: its needs, which of them are alive, and which of the carried ones are."""
+    pairs = list(zip(needs, alive, strict=True))
+    strict = [(need, kept) for need, kept in pairs if need.detector == "strict" and need.age >= 1]
+    values = [kept for need, kept in strict if need.value]
+    loose = [kept for need, kept in pairs if need.detector == "loose" and need.age >= 1]
+    fresh = [kept for need, kept in pairs if need.detector == "strict" and need.age == 0]
+    return Counts(
+        refs_needed_strict=len(strict),
+        refs_kept_strict=sum(kept for _, kept in strict),
+        refs_needed_loose=len(loose),
+        refs_kept_loose=sum(loose),
+        refs_needed_fresh=len(fresh),
+        refs_kept_fresh=sum(fresh),
+        refs_needed_carried=len(carried),
+        refs_kept_carried=sum(carried),
+        refs_needed_values=len(values),
+        refs_kept_values=sum(values),
+        lost=tuple(need for need, kept in pairs if not kept),
+    )
+
+
+def all_kept(references: References) -> list[Counts]:
+    """Return the counts of each call for a view that nobody edited: everything it needs is there."""
+    return [
+        counted(needs, [True] * len(needs), [True] * len(carried)) if needs or carried else NOTHING
+        for needs, carried in zip(references.needs_by_call, references.carried_by_call, strict=True)
+    ]
+
+
+class Survival:
+    """Survival under one policy, call by call. Goes by its edits: what nobody edited is there and costs nothing."""
+
+    def __init__(self, references: References, kept: Sequence[Counts] | None = None) -> None:
+        """`kept`: the counts of views that nobody edited, if they are known."""
+        self._references = references
+        self._kept = all_kept(references) if kept is None else kept
+        self.gone: set[int] = set()
+        """Places of the items that aren't in the view as recorded."""
+        self.changed: dict[int, Item] = {}
+        """By place, the items of the view that are edited or synthetic."""
+        self.synthetic: set[int] = set()
+        """Their places, if synthetic."""
+        self._unread: set[int] = set()
+        self._held = Frequencies[Key]()
+        """How many changed items hold each atom, apart from the unread ones."""
+
+    def call(self, number: int, edits: Sequence[Made] = ()) -> Counts:
+        """Return the counts of a call, counted from 1, given the edits since the request before; in order."""
+        self.begin(edits)
+        counts = self.counts(number)
+        self.end(edits)
+        return counts
+
+    def begin(self, edits: Sequence[Made]) -> None:
+        """Make the edits since the request before, up to the next one."""
+        for made in edits:
+            if made.moment != "after_call":
+                self._edited(made.edit.before, made.edit.after)
+
+    def end(self, edits: Sequence[Made]) -> None:
+        """The request is over: unmake the edits that were for it alone, and make those that came after it."""
+        for made in reversed(edits):
+            if not made.lasting:
+                self._edited(made.edit.after, made.edit.before)
+        for made in edits:
+            if made.moment == "after_call":
+                self._edited(made.edit.before, made.edit.after)
+
+    def counts(self, number: int) -> Counts:
+        """Return the counts of a call, counted from 1, whose request is as it is now."""
+        gone, holders = self.gone, self._references.holders
+        needs, carried = self._references.needs_by_call[number - 1], self._references.carried_by_call[number - 1]
+        if not any(need.sources[-1] in gone for need in needs) and not any(
+            holders[one.atom][one.stop - 1] in gone for one in carried
+        ):
+            return self._kept[number - 1]
+        alive = [self._alive(need.key, need.sources, len(need.sources)) for need in needs]
+        carried_alive = [self._alive(("strict", one.atom), holders[one.atom], one.stop) for one in carried]
+        return counted(needs, alive, carried_alive)
+
+    def _edited(self, before: Item | None, after: Item | None) -> None:
+        if before is not None:
+            if before.place in self.changed:
+                self._forget(before)
+            self.gone.add(before.place)
+        if after is None:
+            return
+        if self._references.intact(after):
+            self.gone.discard(after.place)
+            return
+        self.changed[after.place] = after
+        self._unread.add(after.place)
+        if after.synthetic:
+            self.synthetic.add(after.place)
+
+    def _forget(self, item: Item) -> None:
+        del self.changed[item.place]
+        self.synthetic.discard(item.place)
+        if item.place in self._unread:
+            self._unread.discard(item.place)
+        elif item.kind != "reasoning":
+            self._held.subtract(self._references.vocabulary.held_by(item))
+
+    def _alive(self, key: Key, sources: Sequence[int], stop: int) -> bool:
+        """Whether one of the first `stop` sources is there as recorded, newest first, or a changed item has it."""
+        for position in range(stop - 1, -1, -1):
+            if sources[position] not in self.gone:
+                return True
+        # Changed items are looked into only once somebody asks.
+        for place in self._unread:
+            item = self.changed[place]
+            if item.kind != "reasoning":
+                self._held.update(self._references.vocabulary.held_by(item))
+        self._unread.clear()
+        return self._held[key] > 0

@@ -1,0 +1,162 @@
+"""The policy contract, checked on anybody's policy: what must hold for its numbers to mean something."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from ctxsim.counting.estimators import Estimator
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.errors import ContractError
+from ctxsim.policies import Policy, Spec
+from ctxsim.simulator.provider import MockLLM, Provider
+from ctxsim.simulator.replay.loop import replay
+from ctxsim.simulator.replay.tally import Sent
+from ctxsim.transcript import Item, Transcript, Usage
+from ctxsim.view import View
+
+
+def violations(spec: Spec, transcripts: Iterable[Transcript], provider: Provider) -> Iterator[str]:
+    """Return how a policy breaks the contract on these transcripts; nothing if it keeps it.
+
+    Checked: same input, same rows, edits and words, whatever was replayed before and however the random number
+    generators of Python and numpy stand; recorded items keep their order, kind and pairing, only their text may change;
+    no recorded item is invented or sent before its time; synthetic items name recorded sources; every item that left or
+    changed is in the audit trail; the running totals are the sums; what a policy may see, the head first, stays as it
+    was.
+
+    Not seen from within one process: decisions by the order of a set of texts, which only another PYTHONHASHSEED shows.
+    """
+    transcripts = list(transcripts)
+    counter = provider.counter()
+    first: list[list[int] | None] = []
+    with _dice(1):
+        for transcript in transcripts:
+            prints: list[int] = []
+            try:
+                yield from _replayed(spec, transcript, provider, counter, prints)
+            except ContractError as error:
+                yield f"{transcript.name}: {error}"
+                first.append(None)
+            else:
+                first.append(prints)
+    # The other way round: what a policy remembers of one transcript must not show in the next.
+    with _dice(2):
+        for transcript, known in reversed(list(zip(transcripts, first, strict=True))):
+            if known is not None and (call := _differs(spec, transcript, provider, counter, known)):
+                yield (
+                    f"{spec.label} on {transcript.name}, call {call}: a second replay gave another result; "
+                    "is it deterministic?"
+                )
+
+
+@contextmanager
+def _dice(seed: int) -> Iterator[None]:
+    """The shared random number generators stand elsewhere in each replay, and afterwards where they stood."""
+    kept, numpy_kept = random.getstate(), np.random.get_state()
+    random.seed(seed)
+    np.random.seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(kept)
+        np.random.set_state(numpy_kept)
+
+
+def _differs(
+    spec: Spec, transcript: Transcript, provider: Provider, counter: Counter, known: Sequence[int]
+) -> int | None:
+    """The first call, from 1, at which another replay differs; None if none does."""
+    call = 0
+    try:
+        for call, (sent, before) in enumerate(zip(replay(transcript, spec, provider, counter), known, strict=True), 1):
+            if _print_of(sent) != before:
+                return call
+    except ContractError:
+        return call + 1
+    return None
+
+
+def _print_of(sent: Sent) -> int:
+    """A fingerprint of all that a call shows; equal only within this process. Texts remember their own hash."""
+    counted = (sent.tokens_sent, sent.tokens_estimated, sent.attempts)
+    return hash((sent.verdict, counted, sent.bill, tuple(sent.view), sent.edits, sent.said))
+
+
+def _replayed(
+    spec: Spec, transcript: Transcript, provider: Provider, counter: Counter, prints: list[int]
+) -> Iterator[str]:
+    """Replay once, held to everything; each call's fingerprint is added to `prints`."""
+    touched: set[int] = set()
+    watched = msgspec.structs.replace(
+        spec, links=(*spec.links, (_watch(transcript, provider, spec.estimator), "watch", {}))
+    )
+    for sent in replay(transcript, watched, provider, counter):
+        prints.append(_print_of(sent))
+        where = f"{spec.label} on {transcript.name}, call {sent.call}"
+        start = transcript.calls[sent.call - 1].start
+        touched |= {item.place for _, edit in sent.edits if (item := edit.before or edit.after) is not None}
+        for problem in _problems(list(sent.view), transcript, start, touched):
+            yield f"{where}: {problem}"
+        head = transcript.calls[sent.call - 1].head or transcript.head
+        tokens = MockLLM(provider, counter, head).render(sent.view).total
+        if tokens != sent.tokens_sent:
+            yield f"{where}: tokens_sent is {sent.tokens_sent}, its items add up to {tokens}"
+        if sent.view.size != sum(map(spec.estimator.item, sent.view)):
+            yield f"{where}: the running estimate is not the sum of its items"
+
+
+def _watch(transcript: Transcript, provider: Provider, estimator: Estimator) -> type[Policy]:
+    """A last link for a chain, which edits nothing and looks whether the others changed what all of them see."""
+    heads = {transcript.head, *(call.head for call in transcript.calls if call.head)}
+
+    @dataclass
+    class Watch(Policy):
+        """Edits nothing."""
+
+        def before_call(self, view: View) -> View:
+            return self.look(view)
+
+        def after_call(self, view: View, usage: Usage) -> View:
+            # What edits only the request acts after this link has looked.
+            return self.look(view)
+
+        def look(self, view: View) -> View:
+            sees = self.sees
+            changed = {
+                "head": sees.head not in heads,
+                "window": sees.window != provider.window,
+                "estimator": sees.estimator != estimator,
+            }
+            for name, is_changed in changed.items():
+                if is_changed:
+                    raise ContractError(f"what a policy sees isn't its to change: it set another {name}")
+            return view
+
+    return Watch
+
+
+def _problems(items: list[Item], transcript: Transcript, start: int, touched: set[int]) -> Iterator[str]:
+    recorded = [item for item in items if not item.synthetic]
+    places = [item.place for item in recorded]
+    if places != sorted(set(places)):
+        yield "recorded items are out of order or doubled"
+    for item in recorded:
+        if item.place >= start:
+            yield f"item {item.place} is sent before it was recorded"
+        elif item != (original := transcript.items[item.place]):
+            if item.with_text(original.text) != original:
+                yield f"more than the text of item {item.place} was changed"
+            if item.place not in touched:
+                yield f"item {item.place} changed without an edit in the audit trail"
+    for item in items:
+        if item.synthetic and any(not 0 <= source < start and source >= 0 for source in item.sources):
+            yield f"synthetic item {item.place} names sources that don't exist"
+    missing = set(range(start)) - set(places) - touched
+    if any(transcript.items[place].kind != "reasoning" for place in missing):
+        yield f"items {sorted(missing)[:5]} left without an edit in the audit trail"

@@ -1,0 +1,98 @@
+"""Calls into a policy: it is anybody's code, and whatever it does, the replay of the others goes on.
+
+What it raises, an attempt to end the process, and a call that doesn't come back are one line with their place.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from ctxsim.errors import LONGEST, ContractError, InputError, one_line
+from ctxsim.policies import Policy
+
+VARIABLE = "CTXSIM_POLICY_SECONDS"
+DEFAULT_S = 60.0
+"""How long one call into a policy from outside the package may take."""
+
+SAID = LONGEST // 2
+"""Characters of what an error says: its place follows."""
+
+_OURS = str(Path(__file__).parents[2]) + os.sep
+
+
+class _TooLong(BaseException):
+    """Not an Exception: a policy that catches those must not go on."""
+
+
+def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
+    """Return what a policy does at a moment. Raises ContractError if it raises, exits or takes too long."""
+    function = getattr(policy, moment)
+    try:
+        if function.__module__.startswith("ctxsim.") and not policy.others_code:
+            return function(*arguments)
+        # Standard output is for tables and rows.
+        with _limited(), redirect_stdout(sys.stderr):
+            return function(*arguments)
+    except ContractError as error:
+        raise ContractError(f"{policy.label}: {moment}: {_said(error)}") from error
+    except _TooLong:
+        raise ContractError(
+            f"{policy.label}: {moment} took longer than {limit_s():g} s; {VARIABLE} sets the limit"
+        ) from None
+    except SystemExit as error:
+        raise ContractError(f"{policy.label}: {moment} wanted to end the process{_place(error)}") from error
+    # It is anybody's code: whatever it raises is told in one line, with its place.
+    except Exception as error:
+        raise ContractError(f"{policy.label}: {moment} raised {type(error).__name__}: {_said(error)}") from error
+
+
+def limit_s() -> float:
+    """Return the time limit in seconds. Raises InputError if the variable is no positive number."""
+    text = os.environ.get(VARIABLE, str(DEFAULT_S))
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise InputError(VARIABLE, f"is '{text}', not a number of seconds")
+    return seconds
+
+
+def _said(error: Exception) -> str:
+    """What an error says and where: of something very long the place is still told."""
+    return one_line(str(error), SAID) + _place(error)
+
+
+def _place(error: BaseException) -> str:
+    """The line of the policy's file that led to an error, whatever it called there; '' where only ours did."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    """Interrupts what takes too long, where a signal can: in a main thread, on systems that have an alarm."""
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: Any) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, ring)
+    # It rings again, for a policy that catches everything.
+    signal.setitimer(signal.ITIMER_REAL, limit_s(), 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,112 @@
+"""What one call comes to: what policies did before and after it, what was sent, what the provider said and billed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ctxsim.simulator.provider import Bill, SummaryCall, Verdict
+from ctxsim.transcript import Call
+from ctxsim.view import Edit, Made, View
+
+
+class Tally:
+    """Grows from one request to the next: what policies did and said, and the summaries they asked for."""
+
+    __slots__ = ("believed", "compactions", "edits", "said", "summaries")
+
+    def __init__(self) -> None:
+        self.edits: list[Made] = []
+        self.said: list[str] = []
+        self.compactions = 0
+        self.believed: tuple[int, float] | None = None
+        """The estimate that a policy decided by, and its threshold."""
+        self.summaries: list[SummaryCall] = []
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """One call as it went out. `tokens_sent` are of the last attempt, `tokens_output` of the recorded response."""
+
+    call: int
+    recorded: Call
+    view: View
+    changed_from: int
+    """The position from which on the request differs from the one before; growth alone is no difference."""
+    verdict: Verdict
+    attempts: int
+    bill: Bill
+    tokens_sent: int
+    tokens_estimated: int
+    tokens_output: int
+    tally: Tally
+    cause: str
+    """Why the request differs from the one before, if it does."""
+    clock: tuple[float, float]
+    """Simulated seconds before the policy acted and after the response."""
+    untouched: bool
+    """Whether no policy has edited anything by the end of the call, so that this is what keep-all sends."""
+
+    @property
+    def tokens_recorded(self) -> int | None:
+        """The prompt's tokens as its provider recorded them, if it was the same request."""
+        usage = self.recorded.usage
+        return usage.input_tokens if usage and self.recorded.comparable else None
+
+    @property
+    def edits(self) -> tuple[tuple[str, Edit], ...]:
+        """Each edit since the last request with its moment."""
+        return tuple((made.moment, made.edit) for made in self.tally.edits)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What policies told the person at the terminal."""
+        return tuple(self.tally.said)
+
+    @property
+    def compactions(self) -> int:
+        """How many times a policy edited the view since the last request."""
+        return self.tally.compactions
+
+    @property
+    def summary_calls(self) -> int:
+        """Summaries asked for since the last request."""
+        return len(self.tally.summaries)
+
+    @property
+    def status(self) -> str:
+        """`ok`, or why the provider refused."""
+        return self.verdict.status
+
+    @property
+    def reason(self) -> str:
+        """The provider's words, or the policy's."""
+        return self.verdict.reason
+
+    @property
+    def http_429(self) -> int:
+        """Refusals by the rate limit, those of summaries too."""
+        asked = self.tally.summaries
+        return self.verdict.http_429 + (sum(one.verdict.http_429 for one in asked) if asked else 0)
+
+    @property
+    def wait_s(self) -> float:
+        """Seconds waited for the rate limit, for summaries too."""
+        asked = self.tally.summaries
+        return self.verdict.wait_s + (sum(one.verdict.wait_s for one in asked) if asked else 0)
+
+    @property
+    def cache_break(self) -> str:
+        """Why tokens had to be written again that could have been read; '' if none had to."""
+        return self.bill.cause or self.cause if self.bill.tokens_rewritten else ""
+
+    @property
+    def cost_summary_usd(self) -> float | None:
+        """Dollars of the summaries asked for; None without prices."""
+        if self.bill.cost is None:
+            return None
+        asked = self.tally.summaries
+        return sum(one.cost.total for one in asked if one.cost) if asked else 0
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Dollars of the call and of its summaries; None without prices."""
+        return self.bill.cost.total + (self.cost_summary_usd or 0.0) if self.bill.cost else None

@@ -1,1 +1,0 @@
-"""Studies: recordings against what providers recorded, and the claims of the documents behind ctxsim."""

@@ -1,5 +1,0 @@
-"""Does kept mean recalled: graded answers of a live model, held against what requests still held."""
-
-from ctxsim.studies.recall.predicted import predict, read_questions
-
-__all__ = ["predict", "read_questions"]

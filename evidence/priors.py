@@ -1,0 +1,192 @@
+"""Measure the priors on folders of recordings with usage, and write their tables.
+
+    python -m evidence.priors FOLDER... --date YYYY-MM-DD [--write]
+
+Three tables, from the same calls that `ctxsim validate` compares. `factor`: tokens recorded for each that we count, per
+model, the least-squares slope within each session and its median over sessions. `head`: what of a first call's recorded
+tokens is left after that, per format and model. `loss`: the share of predicted cache reads that was not read, per vendor
+and pause since the last call. Without --write they are printed; with it they replace the package's data files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from statistics import median
+
+import click
+import msgspec
+import numpy as np
+
+import ctxsim.simulator.provider
+from ctxsim.answers.validation.validation import Compared, compare
+from ctxsim.counting.tokenizers.models import bare, tokenizer_of
+from ctxsim.errors import InputError
+from ctxsim.readers import read_source, sources
+from ctxsim.simulator.provider.misses import Loss
+from ctxsim.simulator.provider.priors import Factor, HeadPrior
+from ctxsim.simulator.provider.vendor import vendor_of
+
+GAPS_S = (10.0, 60.0, 300.0, 3600.0, float("inf"))
+"""Upper ends of the pauses that are told apart."""
+
+ENOUGH_CALLS, ENOUGH_GROWTH = 3, 2_000
+"""A session tells a slope from so many calls and so much growth of counted tokens on."""
+
+EXPECTED_READ = 1_024
+"""Smaller predicted reads say more about minimum lengths than about misses."""
+
+DRAWS, SEED = 200_000, 7
+
+DATED = re.compile(r"(-\d{8}|-\d{4}-\d{2}-\d{2})(-v\d+(:\d+)?)?$|-fast$")
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """One compared call and the seconds since the call before it, None where a time is missing."""
+
+    call: Compared
+    gap_s: float | None
+
+
+def measured(*folders: str) -> Iterator[list[Measured]]:
+    """Return the comparable calls of each session in these folders; files that can't be read are told and left out."""
+    for source in sources(*folders):
+        try:
+            for transcript in read_source(source):
+                times = [call.time_s for call in transcript.calls]
+                found = []
+                for one in compare(transcript):
+                    now, before = times[one.call - 1], times[one.call - 2] if one.call > 1 else None
+                    found.append(Measured(one, None if now is None or before is None else max(0.0, now - before)))
+                if found:
+                    yield found
+        except InputError as error:
+            click.echo(str(error), err=True)
+
+
+def family(model: str) -> str:
+    """The pattern of a recorded name: without prefix and date."""
+    return f"{DATED.sub('', bare(model)).replace('.', '-')}*"
+
+
+def public(pattern: str) -> bool:
+    """Whether we count with the model's own tokenizer, so that a token counted is a token recorded."""
+    # The names by which tokenizers are told have a dot in their version.
+    return tokenizer_of(re.sub(r"(?<=\d)-(?=\d)", ".", pattern))[1]
+
+
+def factors(sessions: Iterable[list[Measured]]) -> list[Factor]:
+    """Return the factor of each model that has sessions long enough: two, or one where its tokenizer isn't public."""
+    slopes: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    for whole in sessions:
+        model = family(whole[0].call.model)
+        session = [one for one in whole if family(one.call.model) == model]
+        counted = np.array([one.call.counted for one in session], dtype=float)
+        recorded = np.array([one.call.recorded for one in session], dtype=float)
+        if len(session) < ENOUGH_CALLS or np.ptp(counted) < ENOUGH_GROWTH:
+            continue
+        x, y = counted - counted.mean(), recorded - recorded.mean()
+        slopes[model].append((float(x @ y / (x @ x)), len(session)))
+    return [
+        Factor(model, *_rounded([slope for slope, _ in found], 3), sum(calls for _, calls in found), len(found))
+        for model, found in sorted(slopes.items())
+        if len(found) > 1 or not public(model)
+    ]
+
+
+def heads(sessions: Iterable[list[Measured]], known: list[Factor]) -> list[HeadPrior]:
+    """Return the hidden head of each format and model, from first calls of sessions that don't hold it whole."""
+    factor = {one.model: one.tokens for one in known}
+    left: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for session in sessions:
+        first = session[0].call
+        model = family(first.model)
+        if first.call == 1 and not first.whole and (model in factor or public(model)):
+            left[first.format, model].append(first.recorded - factor.get(model, 1.0) * first.counted)
+    return [
+        HeadPrior(format, model, *(round(value) for value in _rounded(found, 0)), len(found))
+        for (format, model), found in sorted(left.items())
+        if median(found) > 0
+    ]
+
+
+def losses(sessions: Iterable[list[Measured]]) -> list[Loss]:
+    """Return the share of reads lost per vendor and pause.
+
+    Calls of one session are not independent: the interval is that of a share seen in as many trials as there are
+    sessions (Jeffreys), which is wide where few were recorded.
+    """
+    shares: dict[tuple[str, float], list[tuple[str, float]]] = defaultdict(list)
+    for session in sessions:
+        for one in session:
+            call = one.call
+            if call.read_recorded is None or one.gap_s is None or call.read_predicted < EXPECTED_READ or call.call == 1:
+                continue
+            gap = next(until for until in GAPS_S if one.gap_s <= until)
+            lost = min(1.0, max(0.0, 1 - call.read_recorded / call.read_predicted))
+            shares[vendor_of(bare(call.model)), gap].append((call.transcript, lost))
+    draws = np.random.default_rng(SEED)
+    found = []
+    for (vendor, gap), calls in sorted(shares.items()):
+        if vendor == "none":
+            continue
+        mean, trials = float(np.mean([lost for _, lost in calls])), len({name for name, _ in calls})
+        drawn = draws.beta(mean * trials + 0.5, (1 - mean) * trials + 0.5, DRAWS)
+        low, high = (float(end) for end in np.quantile(drawn, (0.025, 0.975)))
+        found.append(
+            Loss(vendor, gap, round(mean, 4), round(min(low, mean), 4), round(max(high, mean), 4), len(calls), trials)
+        )
+    return found
+
+
+def _rounded(values: list[float], digits: int) -> tuple[float, float, float]:
+    low, high = np.quantile(values, (0.25, 0.75))
+    return round(median(values), digits), round(float(low), digits), round(float(high), digits)
+
+
+def toml(title: str, source: str, day: str, tables: dict[str, list[msgspec.Struct]]) -> str:
+    """Return the tables as the TOML text of a data file."""
+    lines = [f"# {title}", "# Written by: python -m evidence.priors FOLDER --write", ""]
+    lines += [f'source = "{source}"', f"date = {day}"]
+    for name, rows in tables.items():
+        for row in rows:
+            fields = msgspec.structs.asdict(row).items()
+            lines += ["", f"[[{name}]]", *(f"{key} = {_toml(value)}" for key, value in fields)]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True)
+@click.option("--date", "day", required=True, metavar="YYYY-MM-DD", help="The day of the measurement.")
+@click.option("--write", is_flag=True, help="Replace the data files of the package.")
+def main(folders: tuple[str, ...], day: str, write: bool) -> None:
+    """Measure factors, hidden heads and cache losses on the recordings in FOLDERS."""
+    sessions = list(measured(*folders))
+    known = factors(sessions)
+    calls = sum(map(len, sessions))
+    source = f"measured on recordings: {calls:,} calls of {len(sessions)} sessions with usage"
+    texts = {
+        "priors.toml": toml(
+            "What a recording without usage doesn't tell.", source, day,
+            {"factor": [*known], "head": [*heads(sessions, known)]},
+        ),
+        "misses.toml": toml(
+            "Share of predicted cache reads that was not read.", f"fitted on recordings: {source.partition(': ')[2]}",
+            day, {"loss": [*losses(sessions)]},
+        ),
+    }  # fmt: skip
+    for name, text in texts.items():
+        if write:
+            Path(ctxsim.simulator.provider.__file__).with_name(name).write_text(text, encoding="utf-8")
+        else:
+            click.echo(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Kept against recalled: whether the request held the answer, beside whether the model gave it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from ctxsim.policies import open_policy
+from ctxsim.readers.source import Source
+from ctxsim.results.recall import Predicted
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import replay
+from ctxsim.transcript import Call, Item, Transcript
+from evidence.recall.compaction_trials import files_in, read_trials
+from evidence.recall.graded import Questioned, read_table
+from evidence.recall.held import Holds
+
+RECORDED = "recorded"
+
+
+def read_questions(path: str, left_out: list[str]) -> Iterator[Questioned]:
+    """Return what is asked in a table of graded answers, or in the folders of trials at or below a folder.
+
+    `left_out` gets a line for each part that can't be held against answers. Raises InputError.
+    """
+    place = Path(path)
+    if not place.is_dir():
+        yield from read_table(Source(path, place, named=True))
+        return
+    for folder in (place, *sorted(child for child in place.rglob("*") if child.is_dir())):
+        if files := files_in(folder):
+            yield from read_trials(*files, left_out)
+
+
+def predict(asked: Questioned, policy: str = RECORDED) -> Iterator[Predicted]:
+    """Yield the prediction for each answer, in order: under `recorded`, from the requests that were sent; under another
+    policy, from what that would have sent.
+    """
+    views = requests(asked.transcript, policy, {one.call for one in asked.answers})
+    held = {call: Holds(items) for call, items in views.items()}
+    for one in asked.answers:
+        yield Predicted(
+            condition=asked.condition,
+            root=asked.root,
+            transcript=asked.transcript.name,
+            question=one.question,
+            expected=one.expected,
+            answer=one.answer,
+            present=one.expected in held[one.call],
+            correct=one.correct,
+            groups=one.groups,
+        )
+
+
+def requests(transcript: Transcript, policy: str, calls: Iterable[int]) -> dict[int, tuple[Item, ...]]:
+    """Return what requests hold under a policy, by number from 1; one past the last call, what the next would hold."""
+    end = len(transcript.items)
+    longer = msgspec.structs.replace(transcript, calls=(*transcript.calls, Call(end, end)))
+    wanted = set(calls)
+    provider = Provider(window=1 << 60)
+    sent = replay(longer, open_policy(policy), provider, provider.counter())
+    return {one.call: tuple(one.view) for one in sent if one.call in wanted}

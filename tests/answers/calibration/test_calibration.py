@@ -1,0 +1,119 @@
+"""Calibration that keeps its promise."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import corpus
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from project import ROOT
+from samples import conversation, run
+
+from ctxsim.answers.calibration.calibration import calibrate, class_weights
+from ctxsim.answers.calibration.ratios import MATRIX_TOKENIZERS, by_kind, matrix, ratio_of
+from ctxsim.answers.calibration.risk import divisor_at_risk
+from ctxsim.counting.estimators import open_estimator
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.errors import InputError
+from ctxsim.recorded.sample import Prompt, collect
+from ctxsim.synthesis.words import prose
+from ctxsim.transcript import Transcript
+
+
+class TestCalibration:
+    def transcripts(self, n: int, seed: int = 0) -> list[Transcript]:
+        rng = random.Random(seed)
+        return [
+            conversation(
+                *[
+                    " ".join(str(rng.randrange(10**6)) for _ in range(200))
+                    if rng.random() < 0.5
+                    else " ".join(prose(rng, 300))
+                    for _ in range(4)
+                ],
+                name=f"t{number}",
+            )
+            for number in range(n)
+        ]
+
+    def test_ratio_is_chars_over_tokens(self) -> None:
+        assert ratio_of([(0, 100, 25), (0, 100, 75)]).chars_per_token == 2.0
+        assert ratio_of([(0, 100, 25)]).low is None
+        two = ratio_of([(0, 100, 25), (1, 100, 50)])
+        assert two.low == 2.0 and two.high == 4.0
+
+    def test_intervals_cover_as_often_as_they_promise(self) -> None:
+        rng = np.random.default_rng(0)
+        covered = 0
+        for _ in range(100):
+            ratios = rng.normal(3.5, 0.3, 40)
+            found = ratio_of([(n, 1000.0, 1000.0 / r) for n, r in enumerate(ratios)])  # type: ignore[misc]
+            assert found.low is not None and found.high is not None
+            truth = 1 / np.mean(1 / rng.normal(3.5, 0.3, 100_000))
+            covered += found.low <= truth <= found.high
+        assert covered >= 85
+
+    def test_non_negative_fit_finds_planted_weights(self) -> None:
+        sample = collect(self.transcripts(6), open_tokenizer(), "kind")
+        planted = [0.7, 0.1, 0.0, 0.4, 0.5, 0.0, 0.3, 0.0, 0.0]
+        texts = [
+            msgspec.structs.replace(text, tokens=round(sum(w * f for w, f in zip(planted, text.features, strict=True))))
+            for text in sample.texts
+        ]
+        found = class_weights(texts)
+        errors = [
+            float(found @ np.array(text.features)) / max(1, text.tokens) - 1 for text in texts if text.tokens > 50
+        ]
+        assert len(errors) > 10 and max(map(abs, errors)) < 0.02
+        assert (found >= 0).all()
+
+    @given(st.lists(st.floats(1, 8), min_size=1, max_size=300), st.sampled_from([0.01, 0.05, 0.2]))
+    def test_risk_is_kept_on_what_it_was_fitted_to(self, ratios: list[float], risk: float) -> None:
+        requests = [Prompt(n, round(1e6 * r), 1e6, ()) for n, r in enumerate(ratios)]
+        divisor = divisor_at_risk(requests, risk)
+        under = sum(r.chars / divisor < r.tokens for r in requests)
+        # With too few transcripts for the risk, nothing seen is under-estimated.
+        assert under <= risk * (len(ratios) + 1)
+
+    def test_files_round_trip_and_drive_a_policy(self, tmp_path: Path) -> None:
+        sample = collect(self.transcripts(10), open_tokenizer(), "tool")
+        found = calibrate(sample, "o200k_base", "tool", 0.1, False)
+        file = tmp_path / "calibration.json"
+        file.write_bytes(msgspec.json.encode(found))
+        for use in ("tool", "ratio", "classes"):
+            label = f"fifo:budget=300,estimator=calibrated:file={file},use={use}"
+            assert any(one.edits for one in run(self.transcripts(1)[0], label))
+        # What a version before wrote is still read.
+        old = msgspec.json.decode(msgspec.json.encode(found)) | {"version": 1}
+        del old["heads"], old["holds_for"]
+        file.write_bytes(msgspec.json.encode(old))
+        assert open_estimator(f"calibrated:file={file}").text("x" * 100) > 10
+        file.write_text('{"version": 1}')
+        with pytest.raises(InputError, match="tokenizer"):
+            open_estimator(f"calibrated:file={file}")
+
+    @corpus.here
+    @pytest.mark.corpus
+    def test_on_transcripts_never_seen_it_halves_the_error_and_keeps_the_risk(self) -> None:
+        found = [transcript for transcript in corpus.recorded(every=2) if len(transcript.calls) >= 3]
+        fitted = calibrate(collect(found, open_tokenizer(), "kind"), "o200k_base", "kind", 0.05, False)
+        errors = fitted.errors
+        assert errors["character classes, held-out MAPE"] is not None
+        assert errors["character classes, held-out MAPE"] < 0.5 * (errors["chars/4, held-out MAPE"] or 0)
+        assert (errors["under-estimated near the window as counted, held-out share"] or 0) <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.corpus
+@pytest.mark.skipif(not corpus.BESIDE.is_dir(), reason="the table is about the recordings beside the project")
+def test_the_published_table_is_what_the_command_prints() -> None:
+    page = (ROOT / "docs" / "chars-per-token.md").read_text()
+    found = list(corpus.recorded(corpus.BESIDE))
+    assert f"of {len(found)} recorded agent transcripts" in page
+    counted = by_kind(found, [open_tokenizer(name) for name in MATRIX_TOKENIZERS])
+    assert matrix(counted, MATRIX_TOKENIZERS) in page

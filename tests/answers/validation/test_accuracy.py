@@ -1,0 +1,81 @@
+"""What an estimator's error does to a trigger."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from samples import conversation
+
+from ctxsim.answers.validation.accuracy import consequence, observe, table
+from ctxsim.counting.estimators import open_estimator
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.recorded.survey import against_usage
+from ctxsim.transcript import Compaction, Head, Transcript, Usage
+from evidence.claims import Evidence
+
+
+class TestConsequences:
+    def test_by_hand(self) -> None:
+        # Each result: 1,000 tokens, which are 1,000 characters of "1 "; chars/4 says 250, chars/0.5 says 2,000.
+        transcript = conversation(*["1 " * 500] * 8)
+        estimators = [open_estimator("chars/4"), open_estimator("chars/0.5")]
+        observed = observe([transcript], open_tokenizer(), estimators)
+        tokens = [point.tokens for point in observed.requests]
+        threshold = 1_400
+        due = next(n for n, t in enumerate(tokens) if t > threshold)
+        low = consequence(observed, 0, "chars/4", "o200k_base", threshold)
+        high = consequence(observed, 1, "chars/0.5", "o200k_base", threshold)
+        fired = next(n for n, p in enumerate(observed.requests) if p.estimates[0] > threshold)
+        assert (low.late, low.early) == (1, 0) and low.median_displacement_calls == fired - due > 0
+        assert low.median_tokens_late == tokens[fired] - tokens[due]
+        assert low.false_safe_calls == fired - due and low.false_alarm_calls == 0
+        # Window 1,800: call 3 has 2,008 tokens, long before chars/4 says 1,400.
+        assert (low.extra_overflows, high.extra_overflows) == (1, 0)
+        assert (high.late, high.early) == (0, 1) and high.false_alarm_calls > 0 and high.false_safe_calls == 0
+
+    def test_a_perfect_estimator_has_no_consequence(self) -> None:
+        transcript = conversation(*["some words here " * 80] * 5)
+        estimators = [open_estimator("tokenizer")]
+        observed = observe([transcript], open_tokenizer(), estimators)
+        assert {row.mape for row in table(observed, "o200k_base", estimators)} == {0}
+        found = consequence(observed, 0, "tokenizer", "o200k_base", None)
+        assert (found.late, found.early, found.false_safe_calls, found.false_alarm_calls) == (0, 0, 0, 0)
+
+
+@pytest.fixture
+def compacted() -> Transcript:
+    """Four results of 1,000 tokens; before call 4 all is replaced by a summary. Usage: 5,000 of hidden head, x 2."""
+    made = conversation(*["1 " * 500] * 4)
+    recorded = (5_000, 7_000, 9_000, 5_000, 7_000)
+    calls = tuple(
+        msgspec.structs.replace(call, usage=Usage(tokens, 1)) for call, tokens in zip(made.calls, recorded, strict=True)
+    )
+    at = made.calls[2].end
+    head = Head(recorded=False)
+    return msgspec.structs.replace(made, head=head, calls=calls, compactions=(Compaction(4, at, "", ("short",)),))
+
+
+def test_no_study_counts_a_history_past_a_compaction(compacted: Transcript) -> None:
+    observed = observe([compacted], open_tokenizer(), [open_estimator("tokenizer")])
+    assert [len(run) for run in observed.runs] == [3, 2]
+    # The third request is the largest; the fourth begins with the summary and the result that came after it.
+    sizes = [point.tokens for point in observed.requests]
+    assert max(sizes) == sizes[2] and sizes[3] < 1_100
+    assert len(observed.texts) == 4, "each text once, whatever was kept"
+    assert [(point.kind, point.recorded) for point in observed.usage] == [
+        ("growth", 2_000), ("growth", 4_000), ("growth", 2_000),
+    ]  # fmt: skip
+    against = against_usage(compacted, open_tokenizer())
+    assert (against.calls, against.whole) == (5, ())
+    assert against.growth == pytest.approx((-0.5, -0.5, -0.5), abs=0.01)
+    assert [len(one.calls) for one in Evidence([compacted]).recorded] == [3, 2]
+
+
+def test_recorded_growth_is_not_told_of_estimators_that_go_by_usage(compacted: Transcript) -> None:
+    labels = ("chars:ratio=4", "usage-tail", "usage-serialized", "output-only", "tokenizer")
+    estimators = [open_estimator(label) for label in labels]
+    told = table(observe([compacted], open_tokenizer(), estimators), "o200k_base", estimators)
+    against = {row.estimator.partition(":")[0] for row in told if row.scope == "usage"}
+    assert against == {"chars", "output-only", "tokenizer"}
+    # Estimates grow by no less than nothing: a deeper error than all of it can't be.
+    assert all(row.worst_under >= -1 for row in told)

@@ -1,0 +1,128 @@
+"""Every known defect is one that some policy has and another has not, by what was sent alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+import pytest
+from project import ROOT
+from samples import spec_of
+
+from ctxsim.answers.validation import doctor
+from ctxsim.answers.validation.doctor import defect_names, examine, examine_all, load_defect, prepare_case
+from ctxsim.answers.validation.symptoms import SYMPTOMS
+from ctxsim.errors import InputError, UnknownName
+from ctxsim.policies import Policy, open_policy
+from ctxsim.simulator.provider import Provider
+from ctxsim.synthesis import synthesize
+from ctxsim.transcript import problems
+from ctxsim.view import View
+
+
+@dataclass
+class LastMessages(Policy):
+    """The newest `n` items and nothing else, whatever they answer."""
+
+    n: int = 3
+
+    def before_call(self, view: View) -> View:
+        return view.drop([item.place for item in view[: max(0, len(view) - self.n)]], "old")
+
+
+@dataclass
+class DropsUntilItFits(Policy):
+    """Drops the oldest messages until the estimate fits: to nothing, if must be."""
+
+    def before_call(self, view: View) -> View:
+        while len(view) and self.sees.estimate(view) > 0.9 * self.sees.window:
+            view = view.drop([item.place for item in view.messages()[0]], "too long")
+        return view
+
+
+OWN = {cls.name: spec_of(cls) for cls in (LastMessages, DropsUntilItFits)}
+
+# One policy that has the defect and one that hasn't. Policies that cut anything cut too early somewhere, so no single
+# one is free of all.
+CASES = {
+    "big-arguments": ("mask", "summary"),
+    "big-head": ("summary", "keep-all"),
+    "big-head-uncounted": ("keep-all", "summary"),
+    "broken-prefix": ("mask", "mask:batch=20"),
+    "chat-without-tools": ("mask", "summary"),
+    "chinese": ("summary", "summary:estimator=tokenizer"),
+    "cuts-what-fits": ("mask", "summary"),
+    "dearer-than-nothing": ("mask", "keep-all"),
+    "digits": ("summary", "summary:estimator=tokenizer"),
+    "empty-request": ("drops-until-it-fits", "keep-all"),
+    "half-usage": ("token-budget:budget=60000", "summary"),
+    "images": ("mask", "summary"),
+    "irreducible-head": ("summary:at=0.1", "keep-all"),
+    "one-huge-result": ("summary", "head-tail"),
+    "one-user-message": ("keep-all", "summary"),
+    "parallel-results": ("last-messages", "mask"),
+    "steps-over-the-trigger": ("keep-all", "mask:keep=2"),
+    "stubs-pile-up": ("truncate-after-use", "summary"),
+    "summary-of-a-summary": ("summary", "keep-all"),
+    "task-lost": ("summary", "mask"),
+    "thinking": ("keep-all", "summary"),
+    "unread-results": ("head-tail", "mask"),
+    "user-texts-lost": ("summary", "mask"),
+    "zero-usage": ("token-budget:budget=60000", "summary"),
+}
+
+
+def test_every_defect_has_a_case() -> None:
+    assert sorted(CASES) == defect_names()
+    assert {load_defect(name).expectation.symptom for name in CASES} == set(SYMPTOMS)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_some_policy_has_it_and_another_has_not(name: str) -> None:
+    sick, sound = (OWN.get(label) or open_policy(label) for label in CASES[name])
+    case = prepare_case(load_defect(name))
+    assert examine(sick, case).has_it
+    assert not examine(sound, case).has_it
+
+
+@pytest.mark.parametrize("name", defect_names())
+def test_scenarios_hold_together(name: str) -> None:
+    scenario = load_defect(name).scenario
+    assert problems(synthesize(scenario)) == []
+    assert msgspec.convert(scenario.provider, Provider).window
+    assert scenario.expect and scenario.expect.that[0].isupper() and not scenario.expect.that.endswith(".")
+
+
+def test_a_policy_that_breaks_its_contract_has_the_defect() -> None:
+    @dataclass
+    class Raises(Policy):
+        """Fails."""
+
+        def before_call(self, view: View) -> View:
+            raise KeyError("no such thing")
+
+    found = examine(spec_of(Raises), prepare_case(load_defect("task-lost")))
+    assert found.has_it and "before_call raised KeyError" in found.broken
+
+
+def test_mistakes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnknownName, match="did you mean zero-usage"):
+        load_defect("zero-use")
+    scenario = load_defect("zero-usage").scenario
+    bare = msgspec.structs.replace(scenario, expect=None)
+    monkeypatch.setattr(doctor, "load_scenario", lambda name: bare)
+    with pytest.raises(InputError, match="expect needs a symptom"):
+        load_defect("zero-usage")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", ["keep-all", "codex", "copilot-cli", "langchain-trim", "strands-sliding"])
+def test_the_published_matrix_is_what_the_doctor_says(label: str) -> None:
+    page = (ROOT / "docs" / "doctor.md").read_text()
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| `{label}` ")]
+    _, has, *marks = [cell.strip() for cell in row.strip("|").split("|")]
+    found = list(examine_all([open_policy(label)]))
+    told = [str(n) if one.has_it else "·" for n, one in enumerate(found, 1)]
+    assert marks == told and int(has) == sum(one.has_it for one in found)
+    numbered = [f"{n}. `{one.defect.name}`: {one.defect.expectation.that.lower()}" for n, one in enumerate(found, 1)]
+    assert "\n".join(numbered) in page

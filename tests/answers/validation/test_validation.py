@@ -1,0 +1,60 @@
+"""Modelled against recorded: errors, predictions that saw nothing, cache reads beside a guess, and dollars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from invented import CALLS, write_logs
+
+from ctxsim.answers.validation.validation import Compared, compare, held_out, score
+from ctxsim.readers import read
+
+
+def compared(name: str, call: int, text: int, recorded: int, modelled: int = 0, **more: object) -> Compared:
+    fields = {"read_predicted": 0, "read_trivial": 0, "read_recorded": None, "cause": "", "whole": False, **more}
+    return Compared(name, "f", "unknown-x", call, text, 10, recorded, modelled or recorded, **fields)  # type: ignore[arg-type]
+
+
+def test_a_call_is_told_from_the_first_and_from_other_recordings() -> None:
+    # recorded = head + 1.25 x text + 10, heads 1,000 and 3,000: each is told from the other's slope.
+    calls = [
+        compared(name, n, 2_000 * n, head + 2_500 * n + 10)
+        for name, head in (("a", 1_000), ("b", 3_000))
+        for n in range(1, 5)
+    ]
+    made = list(held_out(calls))
+    assert [(one.call.transcript, one.call.call) for one in made] == [(t, n) for t in "ab" for n in (2, 3, 4)]
+    assert all(one.factor == 1.25 and one.error == 0 for one in made)
+
+
+def test_a_score_by_hand() -> None:
+    # Errors 0, 8/208 = 3.8 %, 30/330 = 9.1 %, 100/500 = 20 %: nearest ranks 2 and 4 of 4.
+    calls = [
+        compared(
+            "a", n, 100 * n, recorded, 100 * n, read_predicted=read, read_recorded=stated, read_trivial=trivial,
+            cost_recorded_usd=0.5, cost_modelled_usd=0.6,
+        )
+        for n, recorded, read, stated, trivial in (
+            (1, 100, 0, 0, 0), (2, 208, 90, 100, 100), (3, 330, 100, 200, 200), (4, 500, 0, 0, 300),
+        )
+    ]  # fmt: skip
+    found = score(calls)
+    assert (found.median_error, found.p95_error) == (pytest.approx(8 / 208, abs=1e-4), 0.2)
+    assert found.within_5 == 0.5
+    # Within 5 % of the modelled 200, 300, 400: only call 2 (10 off) and call 4; the guess hits 2 and 3.
+    assert (found.cache_calls, found.agreement, found.trivial_agreement) == (3, 0.6667, 0.6667)
+    assert found.reads_ratio == pytest.approx(190 / 300, abs=1e-4)
+    assert (found.paid_calls, found.cost_ratio) == (4, 1.2)
+
+
+def test_recorded_logs_are_compared_call_by_call(tmp_path: Path) -> None:
+    write_logs(tmp_path)
+    [transcript] = read(str(tmp_path / "rollout-1.jsonl"))
+    found = compare(transcript)
+    assert [one.recorded for one in found] == [1_000 + 300 * n for n in range(CALLS)]
+    assert [one.read_recorded for one in found] == [0] + [900] * (CALLS - 1)
+    assert not any(one.whole for one in found) and found[0].counted < 20
+    assert all(abs(one.error) < 0.25 for one in found), "as large as recorded, about"
+    [chat] = read(str(tmp_path / "chat-1.json"))
+    assert compare(chat) == [], "no usage, nothing to compare"

@@ -1,0 +1,120 @@
+"""Three engines, one truth: counts are equal on everything that has ever made fast tokenizers differ."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import splintr
+from command_line import ctxsim
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxsim.counting.tokenizers import available, hashes, open_tokenizer
+from ctxsim.counting.tokenizers.agreement import hard_texts, transformers_copy
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.counting.tokenizers.splintr_engine import VOCABULARIES
+from ctxsim.errors import UnknownName
+from ctxsim.transcript import Item, Media
+
+RANKED = ("o200k_base", "cl100k_base")
+
+
+def engines(vocabulary: str) -> list:
+    return [open_tokenizer(vocabulary), open_tokenizer(f"tiktoken:{vocabulary}"), transformers_copy(vocabulary)]
+
+
+def test_known_counts() -> None:
+    # By hand from the published vocabulary: "hello" and " world" are tokens; <|endoftext|> is 7 ordinary ones.
+    assert open_tokenizer("o200k_base").count_many(["hello world", "", "<|endoftext|>"]) == [2, 0, 7]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("vocabulary", RANKED)
+@settings(max_examples=150)
+@given(st.lists(st.text(st.characters(), max_size=200), max_size=4))
+def test_engines_agree_on_any_text(vocabulary: str, texts: list[str]) -> None:
+    counts = [engine.count_many(texts) for engine in engines(vocabulary)]
+    assert counts[0] == counts[1] == counts[2]
+
+
+@pytest.mark.slow
+def test_the_command_verifies(tmp_path: Path) -> None:
+    """Three engines agree on every text that has ever made fast tokenizers differ."""
+    done = ctxsim("tokenizers", "--verify", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    found = re.findall(r": splintr, tiktoken, transformers on (\d+) texts: 0 disagreements", done.stdout)
+    assert len(found) == 2 and min(map(int, found)) > 100
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_special_strings_are_ordinary_text_singly_and_in_batches(vocabulary: str) -> None:
+    engine = splintr.Tokenizer.from_pretrained(vocabulary)
+    texts = [f"a {token} b" for token in sorted(engine.special_tokens())] + ["plain text"]
+    boundary = len(engine.encode_ordinary(""))
+    expected = [len(engine.encode_ordinary(text)) - boundary for text in texts]
+    tokenizer = open_tokenizer(vocabulary)
+    assert tokenizer.count_many(texts) == expected
+    assert [tokenizer.count_many([text])[0] for text in texts] == expected
+
+
+def test_special_strings_cost_more_than_the_trap() -> None:
+    engine = splintr.Tokenizer.from_pretrained("o200k_base")
+    text = "tool output with <|endoftext|> in it"
+    assert open_tokenizer("o200k_base").count_many([text])[0] > len(engine.encode(text))
+
+
+def test_counting_a_text_in_pieces_or_alone_is_the_same() -> None:
+    texts = hard_texts()[3:]
+    tokenizer = open_tokenizer("llama3")
+    assert tokenizer.count_many(texts) == [tokenizer.count_many([text])[0] for text in texts]
+
+
+def test_vocabulary_hash_is_the_one_tiktoken_expects() -> None:
+    # openai/tiktoken, tiktoken_ext/openai_public.py: expected_hash of o200k_base.
+    expected = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+    assert open_tokenizer("o200k_base").vocabulary_sha256 == expected
+    assert open_tokenizer("tiktoken:o200k_base").vocabulary_sha256 == expected
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "llama2", "mistral_v1", "phi4"])
+def test_a_stored_hash_is_that_of_the_vocabulary(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if version("splintr-rs") != hashes.STORED_FOR:
+        pytest.skip("the hashes of another wheel are stored; they are computed here")
+    assert set(hashes.STORED) == set(VOCABULARIES)
+    stored = hashes.vocabulary_sha256(name)
+    monkeypatch.setattr(hashes, "STORED_FOR", "another")
+    assert hashes.vocabulary_sha256(name) == stored
+
+
+def test_unknown_names_say_what_is_close() -> None:
+    with pytest.raises(UnknownName, match="did you mean o200k_base"):
+        open_tokenizer("o200k")
+    with pytest.raises(UnknownName, match="on this machine"):
+        open_tokenizer("hf:no/such-model")
+    with pytest.raises(UnknownName, match="needs a path"):
+        open_tokenizer("hf:")
+
+
+def test_all_listed_names_open() -> None:
+    for name in available():
+        assert open_tokenizer(name).count_many(["abc"])[0] >= 1
+
+
+def test_a_text_is_counted_once() -> None:
+    class Counting:
+        name = vocabulary_sha256 = "counting"
+        seen: list[str] = []  # noqa: RUF012
+
+        def count_many(self, texts: list[str]) -> list[int]:
+            self.seen += texts
+            return [len(text) for text in texts]
+
+    counter = Counter(Counting())
+    counter.learn(["aa", "b", "aa"])
+    assert counter.text("aa") == 2
+    assert counter.item(Item("tool_call", 0, 0, "aa", "b")) == 3
+    assert counter.item(Item("tool_result", 0, 0, "aa", media=(Media("image", 10),))) == 12
+    assert Counting.seen == ["aa", "b"]

@@ -1,0 +1,229 @@
+"""The endpoint by plain HTTP: four APIs, whole and streamed, and what each refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from endpoint import APIS, FIRST, SECOND, Spoken, client
+
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.readers import read
+
+TOKENS = Counter(open_tokenizer("o200k_base")).text(FIRST)
+
+every_api = pytest.mark.parametrize("api", APIS)
+
+
+@every_api
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_conversation_is_played_to_its_end(api: str, stream: bool) -> None:
+    with client() as http:
+        spoken = Spoken(http, api, stream)
+        spoken.user("Do the task.")
+        first = spoken.ask()
+        assert [call.name for call in first.calls] == ["tool"]
+        spoken.result(first.calls[0], FIRST)
+        second = spoken.ask()
+        assert first.input is not None and second.input is not None
+        # The second request adds the call (a name and {}), and the result, and no framing.
+        assert TOKENS < second.input - first.input < TOKENS + 5
+        spoken.result(second.calls[0], SECOND)
+        assert spoken.ask().text == "Done."
+        assert spoken.ask().text == "The conversation is over."
+
+
+@every_api
+def test_usage_reports_real_prefix_hits(api: str) -> None:
+    with client(cache="openai", model="gpt-5", framing="none") as http:
+        spoken = Spoken(http, api)
+        spoken.user("Do the task. " * 1000)
+        first = spoken.ask()
+        spoken.result(first.calls[0], FIRST)
+        second = spoken.ask()
+        assert first.read == 0
+        assert first.input is not None and second.read is not None
+        # OpenAI caches prefixes of at least 1,024 tokens in steps of 128; all of the first request is a prefix.
+        assert second.read == first.input - first.input % 128
+        # What was read is part of the prompt, once.
+        assert second.input is not None and TOKENS < second.input - first.input < TOKENS + 5
+
+
+@every_api
+def test_an_overflow_is_refused_in_the_vendors_words(api: str) -> None:
+    with client(window=TOKENS) as http:
+        spoken = Spoken(http, api)
+        spoken.user("Do the task.")
+        first = spoken.ask()
+        spoken.result(first.calls[0], FIRST)
+        refused = spoken.ask()
+        assert refused.status == 400
+        words = {"messages": "prompt is too long", "gemini": "exceeds the maximum number of tokens"}
+        assert words.get(api, "maximum context length is") in refused.body["error"]["message"]
+        if api in ("chat", "responses"):
+            assert refused.body["error"]["code"] == "context_length_exceeded"
+        # Shortened, the same step goes on: a refusal takes no step.
+        spoken.messages[1:] = []
+        spoken.user("Summary: there was a result.")
+        assert spoken.ask().calls[0].id == "call_0002_0"
+
+
+@every_api
+def test_a_rate_limit_tells_how_long_to_wait_and_lets_the_same_request_through(api: str) -> None:
+    with client(faults=("429@1:retry=7,times=2",)) as http:
+        spoken = Spoken(http, api)
+        spoken.user("Do the task.")
+        for _ in range(2):
+            refused = spoken.ask()
+            assert refused.status == 429
+            told = str(refused.body["error"].get("details")) if api == "gemini" else refused.headers["retry-after"]
+            assert "7" in told
+        assert spoken.ask().calls
+
+
+def test_the_bucket_of_the_provider_refuses_once_and_lets_the_retry_through() -> None:
+    limit = {"tokens_per_minute": 600}
+    with client(rate_limit=_limit(limit)) as http:
+        spoken = Spoken(http, "chat")
+        spoken.user("Do the task. " * 100)
+        first = spoken.ask()
+        assert first.input is not None
+        spoken.result(first.calls[0], "short")
+        refused = spoken.ask()
+        # The bucket holds 600 - first; it fills at 10 a second, and no simulated time has passed.
+        assert refused.status == 429
+        assert float(refused.headers["retry-after"]) > 0
+        assert spoken.ask().calls
+
+
+def _limit(values: dict[str, int]) -> object:
+    from ctxsim.simulator.provider.rate_limit import RateLimit
+
+    return RateLimit(**values)
+
+
+@every_api
+def test_a_call_without_its_result_is_refused(api: str) -> None:
+    with client() as http:
+        spoken = Spoken(http, api)
+        spoken.user("Do the task.")
+        spoken.ask()
+        spoken.user("What now?")
+        refused = spoken.ask()
+        assert refused.status == 400
+        assert "not answered" in refused.body["error"]["message"]
+
+
+@every_api
+def test_a_call_without_its_result_is_answered_where_that_is_asked_for(api: str) -> None:
+    with client(faults=("unpaired",)) as http:
+        spoken = Spoken(http, api)
+        spoken.user("Do the task.")
+        spoken.ask()
+        spoken.user("What now?")
+        assert spoken.ask().status == 200
+
+
+@every_api
+def test_a_broken_stream_is_played_again(api: str) -> None:
+    with client(faults=("stream-error@1",)) as http:
+        spoken = Spoken(http, api, stream=True)
+        spoken.user("Do the task.")
+        broken = http.post(spoken.path, json=spoken.body)
+        assert broken.status_code == 200 and "error" in broken.text
+        assert spoken.ask().calls[0].id == "call_0001_0"
+
+
+@pytest.mark.parametrize(("fault", "share"), [("usage=0.5", 0.5), ("usage=0", 0.0)])
+def test_usage_can_be_scaled(fault: str, share: float) -> None:
+    sizes = []
+    for faults in ((), (fault,)):
+        with client(faults=faults) as http:
+            spoken = Spoken(http, "chat")
+            spoken.user("Do the task. " * 50)
+            sizes.append(spoken.ask().input or 0)
+    assert sizes[1] == round(sizes[0] * share)
+
+
+def test_usage_can_be_missing() -> None:
+    with client(faults=("usage=none",)) as http:
+        spoken = Spoken(http, "chat")
+        spoken.user("Do the task.")
+        assert spoken.ask().input is None
+
+
+def test_the_same_body_is_a_retry_and_takes_no_step() -> None:
+    with client() as http:
+        spoken = Spoken(http, "chat")
+        spoken.user("Do the task.")
+        body = spoken.body
+        answers = [http.post(spoken.path, json=body).json() for _ in range(3)]
+        assert answers[0] == answers[1] == answers[2]
+
+
+def test_each_path_is_a_session_of_its_own() -> None:
+    with client() as http:
+        ids = []
+        for name in ("a", "b"):
+            spoken = Spoken(http, "chat", session=name)
+            spoken.user("Do the task.")
+            ids.append(spoken.ask().calls[0].id)
+        assert ids == ["call_0001_0"] * 2
+
+
+def test_a_result_in_a_file_is_read_by_the_requests_own_tool() -> None:
+    with client(folder="") as http:
+        body = {"model": "m", "messages": [{"role": "user", "content": "Do the task."}]}
+        schema = {"type": "object", "properties": {"cmd": {"type": "string"}, "why": {}}, "required": ["cmd", "why"]}
+        body["tools"] = [{"type": "function", "function": {"name": "run", "parameters": schema}}]  # type: ignore[assignment]
+        (call,) = http.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["tool_calls"]
+        assert call["function"] == {"name": "run", "arguments": '{"cmd": "cat result_0002.txt", "why": "result"}'}
+
+
+def test_a_foreign_host_is_refused() -> None:
+    with client(host="evil.example") as http:
+        assert http.get("/v1/models").status_code == 400
+    with client() as http:
+        assert http.get("/v1/models").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/v1/nothing", 404), ("/v1/messages/count_tokens", 200), ("/v1/models", 404)]
+)
+def test_what_is_served_where(path: str, status: int) -> None:
+    with client() as http:
+        body = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "Do the task."}]}
+        assert http.post(path, json=body).status_code == status
+
+
+def test_a_large_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxsim.live.app.BODY_BYTES", 1_000)
+    with client() as http:
+        assert http.post("/v1/messages", content=b"x" * 1_001).status_code == 413
+
+
+@every_api
+def test_the_log_is_a_transcript_that_goes_on_past_a_compaction(api: str, tmp_path: Path) -> None:
+    path = tmp_path / "requests.jsonl"
+    with client(path) as http:
+        spoken = Spoken(http, api)
+        spoken.user("Do the task.")
+        first = spoken.ask()
+        spoken.result(first.calls[0], FIRST)
+        second = spoken.ask()
+        # As agents do it: the task and a summary, nothing of what was said.
+        spoken.messages[1:] = []
+        spoken.user("Summary: the first result was read.")
+        third = spoken.ask()
+        assert (second.status, third.text) == (200, "Done.")
+    (transcript,) = read(str(path))
+    assert transcript.format == "request-log"
+    kinds = [item.kind for item in transcript.items]
+    assert kinds == ["user", "tool_call", "tool_result", "tool_call", "tool_result", "assistant"]
+    assert [call.usage.input_tokens for call in transcript.calls if call.usage] == [
+        first.input, second.input, third.input,
+    ]  # fmt: skip
+    (compaction,) = transcript.compactions
+    assert (compaction.call, compaction.summary) == (3, ("Summary: the first result was read.",))
+    assert transcript.head.system == "You help."

@@ -1,0 +1,208 @@
+"""An agent that is driven: its requests as a policy, replayed by the loop that replays every policy."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from endpoint import FIRST, SECOND, Spoken, client, sample
+from samples import conversation
+
+from ctxsim.live.differences import compared
+from ctxsim.live.log import Entry
+from ctxsim.live.observed import Observation, observe
+from ctxsim.live.script import script_of
+from ctxsim.results import read_run
+from ctxsim.runs.observed import write_observed
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import replay
+from ctxsim.transcript import Transcript
+
+CUT = "\n".join([*FIRST.splitlines()[:10], "[30 lines cut]"])
+
+
+def lived(path: Path, compacts: bool, refused: bool = False) -> tuple[Observation, list[Entry]]:
+    """An agent that wraps its prompt, cuts the first result, and before its last request may summarize."""
+    window = 700 if refused else 200_000
+    with client(path, window=window) as http:
+        spoken = Spoken(http, "chat")
+        spoken.user("<env>Linux</env>")
+        spoken.user('"Do the task."')
+        first = spoken.ask()
+        spoken.result(first.calls[0], CUT)
+        second = spoken.ask()
+        spoken.result(second.calls[0], SECOND + ("\nmore" * 400 if refused else ""))
+        if refused:
+            assert spoken.ask().status == 400
+        if compacts:
+            spoken.messages[2:] = []
+            spoken.user("Summary: both results were read.")
+        assert spoken.ask().text == "Done."
+    entries = [msgspec.json.decode(line, type=Entry) for line in path.read_bytes().splitlines()]
+    return observe("observed:mine@1.0", script_of(sample()), entries), entries
+
+
+def test_what_an_agent_sent_is_replayed_to_the_token(tmp_path: Path) -> None:
+    observation, entries = lived(tmp_path / "log.jsonl", compacts=True)
+    provider = Provider()
+    sent = list(replay(observation.transcript, observation.spec(), provider, provider.counter()))
+    assert [one.tokens_sent for one in sent] == [entry.tokens for entry in entries]
+    # What stands before the prompt is the agent's own head.
+    assert observation.transcript.head.system == "You help.\n\n<env>Linux</env>"
+    assert [(moment, edit.action) for moment, edit in sent[1].edits] == [("on_tool_result", "edited")]
+    actions = sorted(edit.action for _, edit in sent[2].edits)
+    # The two calls and the two results left, one summary came.
+    assert actions == ["dropped"] * 4 + ["inserted"]
+    made = next(edit.after for _, edit in sent[2].edits if edit.after)
+    assert made.kind == "summary" and made.sources == (1, 2, 3, 4)
+
+
+def test_an_agent_that_edits_nothing_is_keep_all(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with client(path) as http:
+        spoken = Spoken(http, "messages")
+        spoken.user("Do the task.")
+        for text in (FIRST, SECOND):
+            spoken.result(spoken.ask().calls[0], text)
+        spoken.ask()
+    entries = [msgspec.json.decode(line, type=Entry) for line in path.read_bytes().splitlines()]
+    observation = observe("observed:mine", script_of(sample()), entries)
+    provider = Provider()
+    sent = list(replay(observation.transcript, observation.spec(), provider, provider.counter()))
+    assert all(one.untouched for one in sent)
+    assert compared(observation, "keep-all", provider).first is None
+
+
+def test_a_refused_request_and_the_next_try_are_one_call(tmp_path: Path) -> None:
+    observation, entries = lived(tmp_path / "log.jsonl", compacts=True, refused=True)
+    assert [len(tries) for tries in observation.attempts] == [1, 1, 2]
+    provider = Provider(window=700)
+    sent = list(replay(observation.transcript, observation.spec(), provider, provider.counter()))
+    assert [(one.status, one.attempts) for one in sent] == [("ok", 1), ("ok", 1), ("ok", 2)]
+    assert sent[-1].tokens_sent == entries[-1].tokens
+
+
+def test_where_a_policy_first_differs_is_told_item_by_item(tmp_path: Path) -> None:
+    observation, _ = lived(tmp_path / "log.jsonl", compacts=False)
+    found = compared(observation, "keep-all", Provider()).first
+    assert found is not None and found.call == 2
+    (line,) = found.lines
+    # 40 lines of 7 tokens with their ends, of which the agent sent 10 and a word about the cut.
+    assert line.startswith("item 2 (tool): agent sends ") and "policy sends 3" in line
+    assert compared(observation, "mask:keep=1", Provider()).first is not None
+
+
+def reading(path: Path, played: Transcript, *results: str) -> Observation:
+    """An agent that reads two results, as they are given here, and answers."""
+    with client(path, transcript=played) as http:
+        spoken = Spoken(http, "chat")
+        spoken.user("Do the task.")
+        for text in results:
+            spoken.result(spoken.ask().calls[0], text)
+        spoken.ask()
+    entries = [msgspec.json.decode(line, type=Entry) for line in path.read_bytes().splitlines()]
+    return observe("observed:mine", script_of(played), entries)
+
+
+def test_words_around_a_result_are_no_difference_but_a_line_less_of_it_is(tmp_path: Path) -> None:
+    def differs(text: str, lines: int) -> bool:
+        chars = len("\n".join(FIRST.splitlines()[:lines]))
+        seen = reading(tmp_path / f"{len(text)}-{lines}.jsonl", sample(), text, SECOND[:chars])
+        return compared(seen, f"max-result-chars:chars={chars}", Provider()).first is not None
+
+    first = "\n".join(FIRST.splitlines()[:20])
+    said = "Exit code: 0\nWall time: 0.1 s\nOutput:\n" * 4
+    # 68 tokens of words are over 32, and over 2 % of what 20 lines have.
+    assert not differs(said + first, 20)
+    # As many tokens less of the lines: then the sizes are alike, and the lines aren't.
+    assert differs(said + first, 29)
+    assert differs("Exit code: 0\n" * 60 + first, 20)
+
+
+def test_a_policy_gets_summaries_as_large_as_the_agents(tmp_path: Path) -> None:
+    results = ["\n".join(f"ticket-{number} is open" for number in range(low, low + 400)) for low in (1_000, 2_000)]
+    seen = reading(tmp_path / "log.jsonl", conversation(*results, system="You help."), *results)
+    # Before its last call it makes a summary of everything but the newest result.
+    label = "qwen-code:context_percentage_threshold=0.001"
+    found = [compared(seen, f"{label}{size}", Provider()).policy.tokens
+             for size in ("", ",summary_tokens=800", ",summary_tokens=100")]  # fmt: skip
+    assert found[0] == found[1] > found[2] + 500
+
+
+def test_it_stands_beside_built_in_policies(tmp_path: Path) -> None:
+    seen = lived(tmp_path / "log.jsonl", compacts=True)
+    played = script_of(sample()).transcript
+    write_observed(tmp_path / "run", "A run", played, Provider(), ("keep-all", "mask:keep=1"), [seen])
+    run = read_run(tmp_path / "run")
+    assert run.labels == ["keep-all", "mask:keep=1,batch=1", "observed:mine@1.0"]
+    calls = run.table("calls", policy=["observed:mine@1.0"])
+    assert list(calls.tokens_sent) == list(calls.tokens_recorded) == [entry.tokens for entry in seen[1]]
+    assert list(calls.compactions) == [0, 0, 1]
+    assert not (tmp_path / "run" / "parts").exists()
+    assert (tmp_path / "run" / "requests.csv").read_text().count("\n") == 1 + len(seen[1])
+
+
+def test_two_identical_conversations_give_equal_rows(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        seen = lived(tmp_path / f"{name}.jsonl", compacts=True)
+        write_observed(tmp_path / name, "A run", script_of(sample()).transcript, Provider(), ("keep-all",), [seen])
+    assert (tmp_path / "a" / "calls.csv").read_bytes() == (tmp_path / "b" / "calls.csv").read_bytes()
+    assert (tmp_path / "a" / "events.parquet").read_bytes() == (tmp_path / "b" / "events.parquet").read_bytes()
+
+
+AGENT = """
+import json, os, sys, urllib.request
+from pathlib import Path
+
+url, state = os.environ["CTXSIM_URL"], Path(os.environ["HOME"], "state.json")
+messages = json.loads(state.read_text()) if state.exists() else []
+messages.append({"role": "user", "content": sys.argv[1]})
+schema = {"type": "object", "properties": {"command": {"type": "string"}}}
+tools = [{"type": "function", "function": {"name": "bash", "parameters": schema}}]
+while True:
+    body = json.dumps({"model": "m", "messages": messages, "tools": tools}).encode()
+    with urllib.request.urlopen(urllib.request.Request(url + "/v1/chat/completions", body)) as answer:
+        message = json.load(answer)["choices"][0]["message"]
+    messages.append(message)
+    if not message.get("tool_calls"):
+        break
+    for call in message["tool_calls"]:
+        file = json.loads(call["function"]["arguments"])["command"].split()[-1]
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": Path(file).read_text()})
+state.write_text(json.dumps(messages))
+print(os.environ.get("SECRET", "clean"))
+"""
+
+
+@pytest.mark.slow
+def test_somebodys_own_agent_is_driven_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("uvicorn")
+    from command_line import process
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("SECRET", "not for agents")
+    (tmp_path / "mine.py").write_text(AGENT)
+    function = {"name": "read", "arguments": "{}"}
+    talk = [
+        {"role": "user", "content": "Do the task."},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": "c", "content": FIRST},
+        {"role": "assistant", "content": "One."},
+        {"role": "user", "content": "And then?"},
+        {"role": "assistant", "content": "Two."},
+    ]
+    (tmp_path / "talk.json").write_text(json.dumps(talk))
+    done = process(
+        "drive", "--command", f"{sys.executable} {tmp_path / 'mine.py'}", "--transcript", "talk.json",
+        "--policy", "keep-all", "--compare", "keep-all", "--out", "run", "--limit", "30", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "keep-all sends what observed:python" in done.stdout
+    rows = read_run(tmp_path / "run").table("calls")
+    mine = rows[rows.policy.str.startswith("observed:")]
+    assert len(mine) == 3 and (mine.tokens_sent == mine.tokens_full).all()
+    (output,) = tmp_path.glob("ctxsim-drive-*/*/output.txt")
+    assert output.read_text().split() == ["clean", "clean"]

@@ -1,0 +1,264 @@
+"""The conversation as it was sent: as large as recorded, cut where the agent cut it, under the window that held."""
+
+from __future__ import annotations
+
+import corpus
+import msgspec
+import pytest
+from hypothesis import given
+from samples import conversation
+from strategies import transcripts
+
+from ctxsim.errors import InputError
+from ctxsim.policies import open_policy
+from ctxsim.readers import read_source, sources
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.recorded.as_sent import AsSent, as_sent
+from ctxsim.simulator.provider.resolve import long_cache, no_cache, recorded_window
+from ctxsim.simulator.replay import Sent, replay
+from ctxsim.transcript import UNLOGGED, Call, Compaction, Transcript, Usage, problems
+
+WORDS = "word " * 1_000
+
+
+def with_usage(transcript: Transcript, usages: list[Usage], model: str = "claude-opus-4-6") -> Transcript:
+    """The same conversation, of that model, with what its provider said."""
+    calls = tuple(
+        msgspec.structs.replace(call, usage=usage, model=model, time_s=1_770_000_000.0 + 20 * number)
+        for number, (call, usage) in enumerate(zip(transcript.calls, usages, strict=True))
+    )
+    head = msgspec.structs.replace(transcript.head, recorded=False)
+    return msgspec.structs.replace(transcript, calls=calls, head=head)
+
+
+def keep_all(one: AsSent) -> list[Sent]:
+    return list(replay(one.transcript, open_policy("keep-all"), one.provider, one.provider.counter()))
+
+
+def hidden_head(tokens: int = 20_000, factor: float = 1.25, **usage: int) -> Transcript:
+    """Six calls, each result 1,000 tokens by o200k; the provider counts a head and its own tokens."""
+    plain = conversation(*[WORDS] * 5)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(plain, as_sent_provider()))]
+    return with_usage(plain, [Usage(round(tokens + factor * text), **usage) for text in counted])
+
+
+def as_sent_provider() -> object:
+    from ctxsim.simulator.provider import Provider
+
+    return Provider(window=1 << 40)
+
+
+def test_keep_all_is_as_large_as_what_was_recorded() -> None:
+    [one] = as_sent(hidden_head())
+    assert one.size.how == one.provider.size == "fitted"
+    assert one.transcript.head.hidden == one.size.head and abs(one.size.head - 20_000) < 100
+    for sent in keep_all(one):
+        assert sent.tokens_recorded and abs(sent.tokens_sent / sent.tokens_recorded - 1) < 0.005
+
+
+def test_the_head_can_be_left_out_or_given() -> None:
+    [none] = as_sent(hidden_head(), head="none")
+    assert (none.size.how, none.transcript.head.hidden, none.provider.tokens_factor) == ("counted", 0, 1.0)
+    [given] = as_sent(hidden_head(), head=7_000)
+    assert (given.size.how, given.transcript.head.hidden) == ("given", 7_000)
+
+
+def test_policies_believe_in_the_hidden_head_too() -> None:
+    [one] = as_sent(hidden_head())
+    first = keep_all(one)[0]
+    assert first.tokens_estimated > 20_000 - 200, "an agent knows how large its own prompt is"
+
+
+def test_another_model_counts_the_same_texts_its_own_way() -> None:
+    [recorded] = as_sent(hidden_head())
+    [other] = as_sent(hidden_head(), {"model": "gpt-4.1"})
+    assert other.provider.tokens_factor == 1.0
+    assert other.size.head == pytest.approx(recorded.size.head / recorded.size.factor, abs=1)
+
+
+def test_without_usage_priors_stand_in() -> None:
+    bare = hidden_head()
+    bare = msgspec.structs.replace(
+        bare, format="claude-code", calls=tuple(msgspec.structs.replace(call, usage=None) for call in bare.calls)
+    )
+    [one] = as_sent(bare)
+    assert one.size.how == "prior" and one.size.head > 5_000 and one.size.factor > 1
+
+
+def test_what_joins_unlogged_stands_beside_what_joined_with_it() -> None:
+    texts = conversation(*["x " * 500] * 11)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
+    jumped = [Usage(5_000 + text + (9_000 if call >= 7 else 0)) for call, text in enumerate(counted, 1)]
+    [one] = as_sent(with_usage(texts, jumped, "gpt-4.1"))
+    [step] = one.size.steps
+    assert step.call == 7 and abs(step.tokens - 9_000) < 100
+    beside = [item for item in one.transcript.items if any(media.kind == UNLOGGED for media in item.media)]
+    assert [item.kind for item in beside] == ["tool_call"], "no result, which policies would cut by itself"
+    assert all(abs(sent.tokens_sent / (sent.tokens_recorded or 1) - 1) < 0.01 for sent in keep_all(one))
+
+
+def test_a_clearing_is_told_once_and_what_an_earlier_one_took_stays_away() -> None:
+    texts = conversation(*[WORDS] * 9)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
+    # Before call 4 most goes, before call 7 a fifth: the reader has told of that one.
+    lost = [0, 0, 0, 25_000, 25_000, 25_000, 28_500, 28_500, 28_500, 28_500]
+    usages = [Usage(30_000 + text - gone) for text, gone in zip(counted, lost, strict=True)]
+    told = f"unlogged clearing before call 7 ({usages[5].input_tokens} to {usages[6].input_tokens} tokens)"
+    parts = list(as_sent(msgspec.structs.replace(with_usage(texts, usages), notes=(told,))))
+    assert [len(one.transcript.calls) for one in parts] == [3, 3, 4]
+    assert [note.partition(" (")[0] for note in parts[0].transcript.notes] == [
+        "unlogged clearing before call 7", "unlogged clearing before call 4",
+        "segment 1 of 3: up to an unlogged clearing",
+    ]  # fmt: skip
+    # Of calls 4 to 6 two results and three calls are kept; of what was before nothing is.
+    said = "segment 3 of 3: after an unlogged clearing, what it took is unknown, and 5 kept item(s)"
+    assert parts[2].transcript.notes[0] == said
+
+
+def test_a_recorded_clearing_is_no_unlogged_one() -> None:
+    texts = conversation(*[WORDS] * 7)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
+    usages = [Usage(20_000 + text - (3_500 if call >= 5 else 0)) for call, text in enumerate(counted, 1)]
+    results = [item.place for item in texts.items if item.kind == "tool_result"]
+    cleared = tuple((5, place) for place in results[:2])
+    # A task, three calls with their results, and the call whose result comes after the clearing.
+    first, second = as_sent(msgspec.structs.replace(with_usage(texts, usages), cleared=cleared))
+    assert first.transcript.notes == ("segment 1 of 2: up to the first recorded clearing",)
+    assert second.transcript.notes == ("segment 2 of 2: 2 old result(s) cleared, and 8 kept item(s)",)
+
+
+def test_a_fall_that_no_line_tells_of_begins_a_segment() -> None:
+    texts = conversation(*[WORDS] * 7)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
+    usages = [Usage(40_000 + text if call < 5 else 15_000 + text) for call, text in enumerate(counted, 1)]
+    parts = list(as_sent(with_usage(texts, usages)))
+    assert [len(one.transcript.calls) for one in parts] == [4, 4]
+    # Of 44,000 tokens and more a third is left.
+    first, last = (f"{usages[call].input_tokens}" for call in (3, 4))
+    assert parts[0].transcript.notes == (
+        f"unlogged clearing before call 5 ({first} to {last} tokens)",
+        "segment 1 of 2: up to an unlogged clearing",
+    )
+    assert parts[1].transcript.notes[0] == "segment 2 of 2: after an unlogged clearing, nothing is taken to be left"
+    assert sum(sent.tokens_sent for one in parts for sent in keep_all(one)) == pytest.approx(
+        sum(usage.input_tokens for usage in usages), rel=0.01
+    )
+
+
+def compacted() -> Transcript:
+    """Three calls, a compaction to a summary, two calls."""
+    assembly = Assembly("compacted")
+    assembly.user("Do it.")
+    for number in range(3):
+        assembly.response([Part("tool_call", "{}", "read", f"c{number}")], Usage(1_000 * number + 900))
+        assembly.result(WORDS, f"c{number}")
+    assembly.compacted("auto", ["We read three files."], (), 167_000, 2_000)
+    assembly.user("Go on.")
+    for _ in range(2):
+        assembly.response([Part("assistant", "Fine.")], Usage(900))
+        assembly.user("And?")
+    return assembly.transcript()
+
+
+def test_a_compaction_is_replayed_as_segments_or_across_with_what_was_recorded() -> None:
+    first, second = as_sent(compacted())
+    assert second.transcript.items[0].text == "We read three files."
+    assert len(first.transcript.calls) == 3 and keep_all(second)[0].tokens_sent < 3_000
+    [whole] = as_sent(compacted(), whole=True)
+    views = [
+        list(sent.view)
+        for sent in replay(whole.transcript, open_policy("recorded"), whole.provider, whole.provider.counter())
+    ]
+    assert [item.kind for item in views[3]] == ["summary", "user"], "what happened: the summary, and what came after"
+    assert len(keep_all(whole)[3].view) > 6, "what would have been sent without any compaction"
+    assert not any(call.comparable for call in whole.transcript.calls[3:])
+
+
+def test_the_window_is_stated_or_inferred() -> None:
+    stated = Call(0, 0, window=258_400)
+    assert recorded_window(Transcript("a", compacted().head, (), (stated,)), 400_000) == (
+        258_400, "window 258,400 stated by the log",
+    )  # fmt: skip
+    # Compacted at 167,000 of a model with a million: nobody waits for a sixth of the window.
+    window = recorded_window(compacted(), 1_000_000)
+    assert window is not None and window[0] == 200_000 and "compacted automatically at 167,000" in window[1]
+    assert recorded_window(compacted(), 200_000) is None, "the model's own window explains it"
+    large = with_usage(conversation(), [Usage(112_000)])
+    assert recorded_window(large, 64_000) == (128_000, "window 128,000 inferred: 112,000 tokens were accepted")
+
+
+def test_recorded_reads_tell_the_cache() -> None:
+    def reads(gap_s: float, *found: int) -> Transcript:
+        made = with_usage(conversation(*["r"] * (len(found) - 1)), [Usage(10_000, 5, read, 0) for read in found])
+        calls = [msgspec.structs.replace(call, time_s=gap_s * n) for n, call in enumerate(made.calls)]
+        return msgspec.structs.replace(made, calls=tuple(calls))
+
+    assert long_cache(reads(900, 0, 9_000, 9_000), "anthropic", "claude-opus-5")
+    assert not long_cache(reads(900, 0, 0, 0), "anthropic", "claude-opus-5")
+    assert not long_cache(reads(60, 0, 9_000, 9_000), "anthropic", "claude-opus-5"), "short pauses tell nothing"
+    assert no_cache(reads(60, 0, 0, 0)) and not no_cache(reads(60, 0, 9_000))
+
+
+def test_a_miss_that_was_recorded_is_nobodys_read() -> None:
+    found = hidden_head()
+    usages = [call.usage for call in found.calls]
+    reads = [0, *(usage.input_tokens for usage in usages[:-1] if usage)]
+    reads[3] = 0
+    calls = tuple(
+        msgspec.structs.replace(call, usage=msgspec.structs.replace(call.usage, cache_read_tokens=read))
+        for call, read in zip(found.calls, reads, strict=True)
+    )
+    [one] = as_sent(msgspec.structs.replace(found, calls=calls))
+    assert [call.cold for call in one.transcript.calls] == [False, False, False, True, False, False]
+    sent = keep_all(one)
+    assert sent[3].bill.split.read == 0 and "as recorded" in sent[3].cache_break and sent[4].bill.split.read > 0
+
+
+def test_a_compaction_has_a_known_place() -> None:
+    assert Compaction(4, 9).call == compacted().compactions[0].call
+
+
+@corpus.here
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_recordings_are_replayed_at_their_recorded_size() -> None:
+    """Per format with usage: pooled tokens within 3 %, median error within 2 %, 95th percentile within 6 %."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for source in sources(str(corpus.FOLDER)):
+        try:
+            for transcript in read_source(source):
+                for one in as_sent(transcript):
+                    pairs = [(sent.tokens_sent, sent.tokens_recorded) for sent in keep_all(one)]
+                    found.setdefault(transcript.format, []).extend((a, b) for a, b in pairs if b)
+        except InputError:
+            continue
+    assert len({name for name, pairs in found.items() if pairs}) >= 10
+    for name, pairs in found.items():
+        if not pairs:
+            continue
+        errors = sorted(abs(sent - recorded) / recorded for sent, recorded in pairs)
+        pooled = sum(sent for sent, _ in pairs) / sum(recorded for _, recorded in pairs)
+        assert 0.97 < pooled < 1.03, name
+        # Of a handful of calls the 95th percentile is the worst one.
+        assert errors[len(errors) // 2] < 0.02 and (len(errors) < 40 or errors[int(len(errors) * 0.95)] < 0.06), name
+
+
+def test_a_small_fall_keeps_the_history() -> None:
+    # 10,000 of 50,000 tokens go before call 5, and no line says which: all stays, the fitted head is smaller.
+    texts = conversation(*[WORDS] * 7)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
+    usages = [Usage(46_000 + text if call < 5 else 36_000 + text) for call, text in enumerate(counted, 1)]
+    first, second = as_sent(with_usage(texts, usages))
+    assert first.size.head - second.size.head == pytest.approx(10_000, abs=100)
+    assert [item.text for item in second.transcript.items[:3]] == [item.text for item in texts.items[:3]]
+
+
+@given(transcripts())
+def test_whatever_was_recorded_can_be_replayed_as_it_was_sent(transcript: Transcript) -> None:
+    parts = list(as_sent(transcript))
+    assert [problem for one in parts for problem in problems(one.transcript)] == []
+    assert sum(len(one.transcript.calls) for one in parts) == len(transcript.calls)
+    assert len({one.transcript.name for one in parts}) == len(parts)
+    for one in parts:
+        for sent in keep_all(one):
+            assert sent.tokens_sent >= 0 and sent.status in ("ok", "overflow")

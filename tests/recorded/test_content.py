@@ -1,0 +1,29 @@
+"""What kind of content a text is."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxsim.recorded.content import content_kind
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", "empty"),
+        ('{"a": 1}', "json"),
+        ('[{"id": 1, "name": "x"}]', "json"),
+        ("<!DOCTYPE html><html><body><p>hi</p></body></html>", "html"),
+        ("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b", "diff"),
+        ("iVBORw0KGgoAAAANSUhEUg" * 30, "base64"),
+        ("a,b,c\n1,2,3\n4,5,6\n7,8,9", "csv"),
+        ("2026-01-01T10:00:00 INFO start\n2026-01-01T10:00:01 ERROR stop", "log"),
+        ("# Title\n\n- one\n- two\n\nSee [this](https://x.example).", "markdown"),
+        ("import os\n\ndef f(x):\n    return os.path.join(x, 'y')\n", "code"),
+        ("это обычный русский текст про погоду", "other-script"),
+        ("The weather was fine, and nobody said otherwise.", "prose"),
+        ("!function(e,t){" + "var a=b(c),d=e[f];return g?h:i;" * 80 + "}()", "minified"),
+    ],
+)
+def test_content_kinds(text: str, kind: str) -> None:
+    assert content_kind(text) == kind

@@ -1,0 +1,200 @@
+"""One bad recording or policy takes nothing else with it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from bench_runs import write
+from command_line import ctxsim
+from samples import ASK, TASK, chat
+
+from ctxsim.results import read_run
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
+
+BEGINNING = """import os, sys, time
+from dataclasses import dataclass
+from ctxsim.policies import Policy, Stop
+
+@dataclass
+class Bad(Policy):
+"""
+
+BAD = {
+    "raises": ("    def before_call(self, view): raise KeyError('no')", "raised KeyError: 'no'"),
+    "raises much": ("    def before_call(self, view): raise ValueError('no\\n' * 9000)", "raised ValueError: no"),
+    "start": ("    def start(self): raise ValueError('no')", "start raised ValueError: no"),
+    "result": ("    def on_tool_result(self, item): return {}['x']", "on_tool_result raised KeyError: 'x'"),
+    "threshold": ("    def threshold(self): raise ValueError('no')", "threshold raised ValueError: no"),
+    "threshold text": ("    def threshold(self): return 'many'", "threshold"),
+    "after": ("    def after_call(self, view, usage): return 1 / 0", "after_call raised ZeroDivisionError"),
+    "exit": ("    def before_call(self, view): sys.exit(3)", "wanted to end the process"),
+    "quit in result": ("    def on_tool_result(self, item): raise SystemExit", "wanted to end the process"),
+    "stop none": ("    def before_call(self, view): return Stop(None)", "must give Stop a reason"),
+    "stop what": ("    def before_call(self, view): return Stop(7)", "must give Stop a reason"),
+    "stop at overflow": ("    def after_call(self, view, usage): return Stop('now')", "after_call"),
+    "recursion": ("    def before_call(self, view): return self.before_call(view)", "raised RecursionError"),
+    "loop": ("    def before_call(self, view):\n        while True: pass", "took longer than 1 s"),
+    "stubborn": ("    def before_call(self, view):\n        while True:\n            try: time.sleep(9)\n"
+                 "            except Exception: pass", "took longer than 1 s"),
+    "no result": ("    def on_tool_result(self, item): pass", "must return the item or an edit of it, not NoneType"),
+    "nothing": ("    def before_call(self, view): return None", "before_call"),
+    "place": ("    def before_call(self, view): return view.drop([99], 'no')",
+              "bad: before_call: item 99 is not in the view"),
+    "replaced": ("    def before_call(self, view): return view.rewrite({0: 7}, 'no')", "raised TypeError"),
+    "text": ("    def on_tool_result(self, item): return item.with_text(7)", "must give a text, not int"),
+}  # fmt: skip
+
+PLACED = {
+    BAD[how][1]
+    for how in (
+        "raises", "raises much", "start", "result", "threshold", "after", "exit", "quit in result", "recursion",
+        "place", "replaced",
+    )
+}  # fmt: skip
+"""What the policy's own line led to: the line is told."""
+
+
+def two(folder: Path) -> list[str]:
+    made = chat(TASK, ASK, ("tool_result", "zebra_one " * 50), ("assistant", "zebra_one"))
+    write(folder, made, "a")
+    write(folder, made, "b")
+    return [str(folder)]
+
+
+@pytest.mark.parametrize("how", BAD)
+def test_the_others_finish(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body, said = BAD[how]
+    if "took longer" in said:  # the others need no limit, which a busy machine would break
+        monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "1")
+    (tmp_path / "bad.py").write_text(BEGINNING + body + "\n")
+    began = time.monotonic()
+    done = ctxsim(
+        "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "keep-all", "--policy", "bad.py:Bad",
+        "--policy", "drop-all", cwd=tmp_path,
+    )  # fmt: skip
+    assert time.monotonic() - began < 30
+    assert done.returncode == 1
+    told = [line for line in done.stderr.splitlines() if "no rows of" in line]
+    assert len(told) == 2 and all(said in line and len(line) < 2000 for line in told), done.stderr
+    if said in PLACED:
+        assert all(line.endswith(f"({tmp_path}/bad.py:7)") for line in told), done.stderr
+    run = read_run(tmp_path / "out")
+    assert run.labels == ["keep-all", "drop-all"] and len(run.summary) == 4
+    assert all(len(one.failures) == 1 for one in run.info.inputs) and run.info.complete
+
+
+@pytest.fixture(scope="module")
+def some(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which a policy failed on one of two transcripts."""
+    folder = tmp_path_factory.mktemp("some")
+    (folder / "bad.py").write_text(
+        BEGINNING
+        + "    def before_call(self, view):\n        assert view[0].text == 'Do it.', 'no'\n        return view\n"
+    )
+    for name, task in (("a", "Do it."), ("b", "Do that.")):
+        write(folder / "logs", chat(("user", task), ASK, ("tool_result", "x " * 50), ("assistant", "ok")), name)
+    done = ctxsim(
+        "bench", "logs", "--out", "out", "--policy", "mask:keep=0", "--policy", "bad.py:Bad", "-q", cwd=folder
+    )  # fmt: skip
+    assert done.returncode == 1 and "no rows of b: bad: " in done.stderr, done.stderr
+    assert "Left out: bad.py:Bad, which failed on 1 of 2 transcripts." in done.stdout
+    assert "Traceback" not in done.stderr and "mask:keep=0" in done.stdout
+    return folder
+
+
+def test_a_policy_that_fails_on_some_transcripts_is_left_out_and_said_so(some: Path) -> None:
+    run = read_run(some / "out")
+    assert run.labels == ["keep-all", "mask:keep=0,batch=1"] and run.partial == {"bad.py:Bad": 1}
+    for command in (("report", "out"), ("plot", "out"), ("losses", "out"), ("compare", "out", "out")):
+        done = ctxsim(*command, cwd=some)
+        assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+        assert "Left out: bad.py:Bad, which failed on 1 of 2 transcripts." in done.stdout
+    both = ctxsim("compare", "out", "--policy", "bad.py:Bad", "keep-all", cwd=some)
+    assert both.returncode == 1 and "has rows of 1 of 2 transcripts" in both.stderr
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["    x: int = 1\n    def __post_init__(self): raise RuntimeError('no')",
+     "    def __post_init__(self): sys.exit(0)", "    pass\nsys.exit(0)", "    pass\n1/0"],
+)  # fmt: skip
+def test_a_policy_that_can_not_be_made_is_a_line(body: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(BEGINNING + body + "\n")
+    done = ctxsim("bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "bad.py:Bad", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "bad.py" in done.stderr, done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_a_policy_prints_is_in_no_row(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "loud.py").write_text(
+        "print('at import')\n"
+        + BEGINNING
+        + "    def before_call(self, view):\n        print('debug')\n        return view\n\n"
+        "def shorten(messages, context):\n    print('from a function')\n    return messages\n"
+    )
+    for jobs in ("1", "2"):
+        done = ctxsim(
+            "bench", *two(tmp_path / "logs"), "--out", "out", "--force", "--format", "json", "--jobs", jobs,
+            "--policy", "loud.py:Bad", "--policy", "messages:loud.py:shorten", cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0 and json.loads(done.stdout)["command"] == "bench", done.stderr
+        # Processes beside this one write where it does.
+        out, err = capfd.readouterr()
+        assert not out and all(said in done.stderr + err for said in ("at import", "debug", "from a function"))
+
+
+def test_a_function_that_does_not_come_back_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "1")
+    (tmp_path / "slow.py").write_text("def shorten(messages, context):\n    while True:\n        pass\n")
+    done = ctxsim(
+        "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "messages:slow.py:shorten", cwd=tmp_path
+    )
+    assert done.returncode == 1 and "before_call took longer than 1 s" in done.stderr, done.stderr
+
+
+def test_a_file_without_its_class_says_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(BEGINNING + "    pass\n")
+    done = ctxsim("bench", *two(tmp_path / "logs"), "--policy", "bad.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "ctxsim: bad.py: name a class of it, as in bad.py:CLASS; it has Bad\n"
+
+
+@pytest.mark.slow
+def test_a_policy_that_kills_its_worker_takes_only_its_sources(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(
+        BEGINNING + "    def before_call(self, view):\n"
+        "        if any('poison' in item.text for item in view): os._exit(9)\n        return view\n"
+    )
+    paths = two(tmp_path / "logs")
+    write(tmp_path / "logs", chat(("user", "poison"), ("assistant", "b")), "c")
+    for resume in (False, True):
+        info = bench(
+            Setting("a", "a", ("keep-all", f"{tmp_path}/bad.py:Bad")), tmp_path / "out", paths=paths, jobs=2,
+            resume=resume,
+        )  # fmt: skip
+        assert [bool(one.error) for one in info.inputs] == [False, False, True]
+        assert "c.jsonl: the process that replayed it was killed" in str(info.inputs[2].error)
+        assert len(read_run(tmp_path / "out").summary) == 4
+
+
+def test_a_mistake_in_a_reader_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ctxsim.readers.formats import ctxsim_jsonl
+
+    paths = two(tmp_path / "logs")
+    real = ctxsim_jsonl.read
+
+    def stumbling(source, sample):  # type: ignore[no-untyped-def]
+        if source.name.endswith("a.jsonl"):
+            raise KeyError("role")
+        return real(source, sample)
+
+    monkeypatch.setattr(ctxsim_jsonl, "read", stumbling)
+    done = ctxsim("bench", *paths, "--out", "out", cwd=tmp_path)
+    assert done.returncode == 1 and "by a mistake of ctxsim's reader: KeyError: 'role' (" in done.stderr
+    assert read_run(tmp_path / "out").transcripts == 1
+    done = ctxsim("transcripts", "check", *paths, cwd=tmp_path)
+    assert done.returncode == 1 and "a mistake of ctxsim's reader" in done.stderr and "b:" in done.stdout

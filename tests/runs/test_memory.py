@@ -1,0 +1,32 @@
+"""A bench holds one transcript at a time."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+
+from ctxsim.runs import Setting, bench
+
+
+def test_a_bench_holds_one_transcript_at_a_time(tmp_path: Path) -> None:
+    """20 transcripts of 1 MB: replaying them must hold little more than replaying one."""
+    text = "word " * 200_000
+
+    def peak(count: int) -> int:
+        file = tmp_path / f"{count}.jsonl"
+        with file.open("w") as stream:
+            for number in range(count):
+                roles = ("system", "user", "assistant")
+                messages = [{"role": role, "content": f"{number} {text if role == 'user' else role}"} for role in roles]
+                stream.write(json.dumps({"messages": messages}) + "\n")
+        setting = Setting("x", "x", ("keep-all", "mask"))
+        tracemalloc.start()
+        try:
+            bench(setting, tmp_path / f"out{count}", paths=[str(file)])
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(1)
+    assert peak(20) < 2 * peak(1) + (4 << 20)

@@ -1,0 +1,33 @@
+"""Without text: what the provider says stays, what a policy says goes."""
+
+from __future__ import annotations
+
+import msgspec
+from cached_replay import BIG, PRICES
+from samples import conversation
+
+from ctxsim.policies import open_policies
+from ctxsim.recorded.as_sent import AsSent
+from ctxsim.runs.anonymous import without_text
+from ctxsim.runs.task import rows_of
+from ctxsim.simulator.provider import Provider
+from ctxsim.transcript import Head
+
+
+def test_why_a_cache_did_not_hold_is_told_without_a_policys_words() -> None:
+    plain = conversation(*[BIG] * 3, system=BIG)
+    heads = [Head(BIG), Head(BIG, ('{"name":"a"}',)), Head(f"And now: {BIG}", ('{"name":"a"}',)), None]
+    calls = tuple(msgspec.structs.replace(call, head=head) for call, head in zip(plain.calls, heads, strict=True))
+    provider = Provider(cache="anthropic", breakpoints="automatic", prices=PRICES, pace_s=10)
+    failed: list[str] = []
+    one = AsSent(msgspec.structs.replace(plain, calls=calls), provider)
+    rows = rows_of(one, open_policies(("keep-all", "mask:keep=1")), failed)
+    told = without_text(rows, "").tables.calls.to_pandas()
+    assert not failed
+    assert list(told[told.policy == "keep-all"].cache_break) == [
+        "", "another tools than in the request before", "another system prompt than in the request before",
+        "another tools than in the request before",
+    ]  # fmt: skip
+    assert set(told[told.policy != "keep-all"].cache_break) - set(told[told.policy == "keep-all"].cache_break) <= {
+        "edit"
+    }

@@ -1,0 +1,88 @@
+"""One source done by several processes gives what one process gives."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxsim.errors import InputError
+from ctxsim.runs import bench
+from ctxsim.runs.shares import LEAST_POLICIES, Share, shares
+from ctxsim.runs.task import Setting
+
+FAILS = """
+from dataclasses import dataclass
+from ctxsim.policies import Policy
+
+@dataclass
+class Fails(Policy):
+    def before_call(self, view):
+        raise ValueError("never")
+"""
+
+
+@given(st.integers(1, 40), st.integers(1, 9))
+def test_shares_are_all_of_it_once_in_order(count: int, of: int) -> None:
+    parts = [Share(number, of).among(range(count)) for number in range(of)]
+    assert [one for part in parts for one in part] == list(range(count))
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("jobs", "sources", "policies", "count"),
+    [
+        (1, 1, 100, 1),
+        (4, 1, 100, 4),
+        (4, 4, 100, 1),
+        # Two processes for each of three sources, so that eight have work.
+        (8, 3, 100, 3),
+        (8, 1, 2 * LEAST_POLICIES, 2),
+        (8, 1, LEAST_POLICIES - 1, 1),
+        (8, 0, 100, 8),
+    ],
+)
+def test_as_many_shares_as_there_are_processes_for_each_source(
+    jobs: int, sources: int, policies: int, count: int
+) -> None:
+    assert shares(jobs, sources, policies) == [Share(number, count) for number in range(count)]
+
+
+@pytest.mark.slow
+def test_two_processes_for_one_file_give_the_same_bytes(logs: Path, tmp_path: Path) -> None:
+    """Also where a policy fails, and where it is the second share that has one."""
+    policy = tmp_path / "fails.py"
+    policy.write_text(FAILS)
+    one = tmp_path / "one"
+    one.mkdir()
+    shutil.copy(next(logs.iterdir()), one / "log.jsonl")
+    labels = ("keep-all", "drop-all", "mask:keep=1", "token-budget:budget=300", "summary:at=0.1", "head-tail",
+              f"{policy}:Fails", "fifo:budget=300")  # fmt: skip
+    setting = Setting("b", "b", labels, overrides={"window": 3_000})
+    for jobs in (1, 2):
+        bench(setting, tmp_path / f"out{jobs}", paths=[str(one)], jobs=jobs)
+    made = [{path.name: path.read_bytes() for path in (tmp_path / f"out{jobs}").iterdir()} for jobs in (1, 2)]
+    assert made[0] == made[1]
+    assert b"never" in made[0]["run.json"]
+
+
+@pytest.mark.slow
+def test_a_run_of_shares_goes_on_with_as_many(logs: Path, tmp_path: Path) -> None:
+    one = tmp_path / "one"
+    one.mkdir()
+    shutil.copy(next(logs.iterdir()), one / "log.jsonl")
+    labels = tuple(f"mask:keep={n}" for n in range(1, 9))
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        bench(Setting("b", "b", labels), out, paths=[str(one)], jobs=2, progress=_interrupt)
+    with pytest.raises(InputError, match=r"the number of --jobs that do one source changed; run without --resume"):
+        bench(Setting("b", "b", labels), out, paths=[str(one)], jobs=1, resume=True)
+    assert bench(Setting("b", "b", labels), out, paths=[str(one)], jobs=2, resume=True).complete
+
+
+def _interrupt(info: object, total: int) -> None:
+    assert total == 1
+    raise KeyboardInterrupt

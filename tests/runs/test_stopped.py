@@ -1,0 +1,154 @@
+"""Runs that are stopped, killed and resumed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from bench_runs import POLICIES, SOURCES, arguments, command, content
+from command_line import ctxsim
+from pages import words_of
+
+from ctxsim.errors import CtxsimError, InputError
+from ctxsim.results import InputInfo, read_run
+from ctxsim.results.columns import NeedRow
+from ctxsim.results.frames import tables_of
+from ctxsim.runs import bench
+from ctxsim.runs.parts import FOLDER, read_part, write_part
+from ctxsim.runs.rows import Done, Rows
+from ctxsim.runs.task import Setting
+from ctxsim.simulator.provider import Provider
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_killed_at_random_points_and_resumed_ends_with_the_same_bytes(
+    logs: Path, undisturbed: Path, tmp_path: Path, jobs: int
+) -> None:
+    out, chance = tmp_path / "out", random.Random(jobs)
+    kills = 0
+    for finished in (0, 2, 9):
+        running = subprocess.Popen(
+            command(logs, out, "--resume", "--jobs", str(jobs)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        # While it starts there is nothing to lose yet.
+        while running.poll() is None and len(list((out / FOLDER).glob("0*"))) <= finished:
+            time.sleep(0.005)
+        try:
+            running.wait(timeout=chance.uniform(0, 0.1))
+            break
+        except subprocess.TimeoutExpired:
+            # The workers too: a machine that loses power asks nobody.
+            os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
+            kills += 1
+            assert not (out / "run.json").exists() or content(out) == content(undisturbed)
+    done = ctxsim(*arguments(logs, out, "--resume", "--jobs", str(jobs)), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert kills >= 1 and content(out) == content(undisturbed)
+    assert not (out / FOLDER).exists() and not list(out.glob("*.tmp"))
+
+
+def test_stopped_after_a_source_leaves_a_readable_run_and_goes_on(
+    logs: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    setting = Setting("out", f"Recorded transcripts in {logs}", POLICIES)
+    done = 0
+
+    def count(info: object, total: int) -> None:
+        nonlocal done
+        done += 1
+        assert total == SOURCES
+
+    info = bench(setting, tmp_path / "out", paths=[str(logs)], progress=count, stopped=lambda: done >= 5)
+    run = read_run(tmp_path / "out")
+    assert not info.complete and not run.info.complete and len(run.info.inputs) == 5
+    assert run.summary.transcript.nunique() == 5
+    stopped = "Stopped: figures are of the 5 sources that were done; bench --resume goes on."
+    for shown in (("report", "out", "--out", "page.html"), ("plot", "out", "--out", "pictures"), ("losses", "out")):
+        assert stopped in " ".join(ctxsim(*shown, cwd=tmp_path).stdout.split())
+    assert stopped in words_of(tmp_path / "page.html")
+    resumed = []
+    whole = bench(
+        setting, tmp_path / "out", paths=[str(logs)], resume=True, progress=lambda i, t: resumed.append(i.name)
+    )
+    assert whole.complete and len(resumed) == SOURCES
+    mine, theirs = content(tmp_path / "out"), content(undisturbed)
+    assert {name: mine[name] for name in mine if name != "run.json"} == {
+        n: theirs[n] for n in theirs if n != "run.json"
+    }
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_a_partial_run(logs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    running = subprocess.Popen(command(logs, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list((out / FOLDER).glob("0*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    run = read_run(out)
+    if running.returncode == 0:
+        pytest.skip("it was done before it could be stopped")
+    assert running.returncode == 130 and "--resume" in errors
+    assert 0 < len(run.info.inputs) < SOURCES and not run.info.complete
+
+
+def test_resume_wants_the_same_settings(logs: Path, tmp_path: Path) -> None:
+    setting = Setting("a", "a", ("keep-all",))
+    bench(setting, tmp_path / "out", paths=[str(logs)], stopped=lambda: True)
+    other = Setting("a", "a", ("drop-all",))
+    with pytest.raises(InputError, match="can't be resumed"):
+        bench(other, tmp_path / "out", paths=[str(logs)], resume=True)
+    # Without --resume it begins anew.
+    assert bench(other, tmp_path / "out", paths=[str(logs)]).complete
+
+
+def test_a_bench_that_fails_before_anything_is_done_leaves_nothing(logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(
+        "from dataclasses import dataclass\nfrom ctxsim.policies import Policy\n\n@dataclass\nclass Bad(Policy):\n"
+        "    def before_call(self, view):\n        return view\nraise ValueError('no such thing')\n"
+    )
+    with pytest.raises(CtxsimError, match="no such thing"):
+        bench(Setting("a", "a", (f"{tmp_path}/bad.py:Bad",)), tmp_path / "out", paths=[str(logs)])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_loses_nothing_that_was_done(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = Setting("a", "a", POLICIES)
+    written = 0
+
+    def full(path: Path, rows: object) -> None:
+        nonlocal written
+        written += 1
+        if written > 7:
+            path.with_name(path.name + ".tmp").write_bytes(b"half")
+            raise OSError(28, "No space left on device", str(path))
+        write_part(path, rows)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr("ctxsim.runs.workers.write_part", full)
+        with pytest.raises(CtxsimError, match="No space left on device; what is finished is kept, make room and go on"):
+            bench(setting, tmp_path / "out", paths=[str(logs)])
+    parts = [file for file in (tmp_path / "out" / FOLDER).iterdir() if file.name.isdigit()]
+    assert len(parts) == 7 and all(list(read_part(part)) for part in parts)
+    assert not (tmp_path / "out" / "run.json").exists() and not list((tmp_path / "out").glob("*.tmp"))
+    assert bench(setting, tmp_path / "out", paths=[str(logs)], resume=True).complete
+
+
+def test_parts_hold_rows_whole(tmp_path: Path) -> None:
+    needs = [NeedRow("a", call, "strict", "value", 2, "head", "shell", 3, 1, f"atom é {call}") for call in (4, 5)]
+    rows = [
+        Rows("a", None, Provider(), b"abc", tables_of({"needs": needs}), [{"calls": 1, "survival": None}]),
+        Rows("é", "a", Provider(), b"", tables_of({}), []),
+        Done(InputInfo("a.json", "", 2, 3)),
+    ]
+    write_part(tmp_path / "0", rows)
+    assert list(read_part(tmp_path / "0")) == rows

@@ -1,0 +1,148 @@
+"""Likely keys: found by their form, redacted wherever a run would show them, and left where somebody asks for it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pandas
+import pytest
+from command_line import ctxsim
+from hypothesis import given
+from hypothesis import strategies as st
+from pages import words_of
+from samples import ASK, chat
+
+from ctxsim.readers.formats.ctxsim_jsonl import lines
+from ctxsim.report.page import write_page
+from ctxsim.results import read_run
+from ctxsim.runs import bench
+from ctxsim.runs.task import Setting
+from ctxsim.safety.redaction.keys import FORMS, PRIVATE_KEY, Secrets, likely_keys, marked
+
+BODY = "Q7wErTy9uIoPaSdFgHjKlZxCvBnM4q2WeRtYuIoPaSdFgHjKlZxCvBnM5Q7wErTy9uIoP"
+"""Invented. Put behind a prefix at run time only: no file of the project looks like a key."""
+
+TOKEN = "ghp" + "_" + BODY[:36]
+PEM = "\n".join(
+    (f"-----BEGIN RSA {PRIVATE_KEY.upper()}-----", BODY[:60], BODY[3:63], f"-----END RSA {PRIVATE_KEY.upper()}-----")
+)
+
+
+def example(prefix: str, issuer: str, character: str) -> str:
+    """A key of the form, all letters where it has no digits."""
+    if issuer == "JSON web token":
+        return f"{prefix}hbGciOiJI.eyJzdWIiOiIx.{BODY[:40]}"
+    if issuer == "AWS":
+        return prefix + "QWERTYUIOPASDFGH"
+    letters = "".join(filter(str.isalpha, BODY)) if character == "[A-Za-z]" else BODY
+    return prefix + letters[:35] if issuer == "Google" else prefix + letters
+
+
+@pytest.mark.parametrize("around", ["{}", "KEY={}", '{{"key": "{}"}}', "line\\n{}\\nline", "(see {}).", "Bearer {}\n"])
+def test_keys_of_every_form_are_found_whole_and_by_their_issuer(around: str) -> None:
+    for form in FORMS:
+        for prefix in form.prefixes:
+            key = example(prefix, form.issuer, form.character)
+            ((issuer, start, end),) = likely_keys(around.format(key))
+            assert (issuer, around.format(key)[start:end]) == (form.issuer, key)
+    found = likely_keys(around.format(PEM))
+    assert [around.format(PEM)[one.start : one.end] for one in found] == [PEM]
+
+
+beginnings = st.sampled_from([
+    *(example(prefix, form.issuer, form.character) for form in FORMS for prefix in form.prefixes),
+    PEM, PEM[:100], PEM[-99:], TOKEN[:9] + "… (cut)",
+])  # fmt: skip
+pieces = st.sampled_from(["", " ", "n", "\\n", "\\", "-", ".", "é", "\ud83d", "🙂", "sk-", "\n", "x"])
+
+
+@given(
+    st.lists(st.lists(pieces | st.tuples(pieces, beginnings, pieces).map("".join), max_size=3).map("".join), max_size=3)
+)
+def test_keys_of_all_texts_are_those_of_each(texts: list[str]) -> None:
+    secrets = Secrets(texts)
+    assert secrets._whose == {text[start:end]: issuer for text in texts for issuer, start, end in likely_keys(text)}
+    assert Secrets(["", PEM]).issuers == {PRIVATE_KEY: 1}
+
+
+@pytest.mark.parametrize("text", [
+    "a task-management-system-for-everyone-and-all", "risk-" + "a" * 50, "3f786850e387550fdab836ed7e6dc881de23001b",
+    "9b5ad71b-2ce5-4302-811f-9c61530b329a", "sk-learn", "hf_hub_download_and_more_than_thirty_characters",
+    "-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----", "https://example.com/AKIA", "npm_config_registry",
+])  # fmt: skip
+def test_words_hashes_and_names_are_no_keys(text: str) -> None:
+    assert marked(text) == text
+
+
+@given(st.text(), st.text())
+def test_all_but_the_key_stays(before: str, after: str) -> None:
+    assert marked(f"{before} {TOKEN} {after}") == f"{before} [redacted: GitHub key] {after}"
+
+
+def test_a_key_that_a_policy_or_the_table_cut_is_redacted_too() -> None:
+    secrets = Secrets([f"a {TOKEN} b {PEM}"])
+    assert secrets.issuers == {"GitHub": 1, PRIVATE_KEY: 1}
+    for text in (
+        f"a {TOKEN[:14]}[cut]",
+        f"[cut]{TOKEN[-12:]} b",
+        f"{TOKEN[:5]}… (70 more characters)",
+        PEM[40:110],
+        PEM[:50],
+    ):
+        left = secrets.marked(text)
+        assert "[redacted: " in left and not any(BODY[at : at + 8] in left for at in range(len(BODY) - 8))
+    assert secrets.marked_atom(TOKEN[4:20]) == "[redacted: GitHub key]"
+    assert secrets.marked_atom("src/a.py") == "src/a.py"
+
+
+@pytest.mark.parametrize(
+    "piece", ["eyJ", "eyJaaaaaaaa.", "eyJaaaaaaaa-", "sk-", "SG.", "-----BEGIN PRIVATE KEY-----", "ghp_a"]
+)
+def test_time_is_linear_in_what_nearly_is_a_key(piece: str) -> None:
+    began = time.process_time()
+    likely_keys(piece * (400_000 // len(piece)))
+    assert time.process_time() - began < 5
+
+
+def recording(folder: Path) -> Path:
+    """A session that prints a key, and uses it."""
+    result = f"token: {TOKEN}\n{PEM}\n" + "more " * 200
+    made = chat(
+        ("user", "look"), ASK, ("tool_result", result), ASK, ("tool_result", "ok"), ("assistant", f"used {TOKEN}"),
+    )  # fmt: skip
+    path = folder / "t.jsonl"
+    path.write_bytes(b"\n".join(lines(made)))
+    return path
+
+
+def everything(out: Path) -> str:
+    """All that a run says."""
+    write_page(read_run(out), out / "report.html")
+    told = [file.read_text() for file in out.iterdir() if file.suffix in (".json", ".csv")]
+    tables = (pandas.read_parquet(file).to_csv() for file in out.glob("*.parquet"))
+    return " ".join([*told, words_of(out / "report.html"), *tables])
+
+
+def test_no_key_is_in_a_run_unless_somebody_asks_for_it(tmp_path: Path) -> None:
+    path = str(recording(tmp_path))
+    policies = ("keep-all", "mask:keep=1", "max-result-chars:chars=30", "summary:at=0.0001,keep_last=1")
+    infos = {}
+    for keep in (True, False):
+        out = tmp_path / f"out{keep}"
+        infos[keep] = bench(Setting("t", "t", policies, keep_secrets=keep), out, paths=[path])
+        said = everything(out)
+        assert (TOKEN in said, BODY[:60] in said, BODY[3:20] in said) == (keep, keep, keep)
+        assert ("[redacted: GitHub key]" in said) != keep
+    assert infos[True].inputs[0].keys == infos[False].inputs[0].keys == {"GitHub": 1, PRIVATE_KEY: 1}
+    pandas.testing.assert_frame_equal(*(read_run(tmp_path / f"out{keep}").summary for keep in (True, False)))
+
+
+def test_the_command_warns_and_says_how_to_keep_them(tmp_path: Path) -> None:
+    path = str(recording(tmp_path))
+    for more, done in (((), "redacted in the results"), (("--keep-secrets",), "left in the results by --keep-secrets")):
+        ran = ctxsim("bench", path, "--policy", "mask:keep=1", "--out", f"out{len(more)}", *more, cwd=tmp_path)
+        assert f"warning: 2 likely key(s) in the transcripts (1 GitHub, 1 private key): {done}" in ran.stderr
+        assert TOKEN not in ran.stdout + ran.stderr
+        page = ctxsim("report", f"out{len(more)}", cwd=tmp_path)
+        assert f"warning: 2 likely key(s) in the transcripts (1 GitHub, 1 private key): {done}" in page.stderr

@@ -1,0 +1,125 @@
+"""Requests as numbers against the mock provider, which renders, hashes and bills the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import msgspec
+import pytest
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.cache import Breakpoints
+from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.provider.vendor import CacheRule, Resend, Vendor, load_vendor
+from ctxsim.simulator.references import first_sent
+from ctxsim.transcript import Call, Head, Item, Kind, Media, Transcript
+
+STUB = "gone"
+PRICES = Prices(input=((0, 3.0), (200, 6.0)), output=15.0, cache_read=0.3, cache_write=4.0)
+
+
+class Letters:
+    """Each letter is a token."""
+
+    name = vocabulary_sha256 = "letters"
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        return [len(text) for text in texts]
+
+    def ids(self, text: str) -> list[int]:
+        return [ord(letter) for letter in text]
+
+
+def conversation_of(rng: Random) -> Transcript:
+    """Up to a dozen calls with thinking, words, parallel tools and users between them; pauses, and clocks set back."""
+    items: list[Item] = []
+    calls: list[Call] = []
+    now, message = 0.0, 0
+
+    def add(kind: Kind, text: str, **more: object) -> None:
+        given = {"kind": kind, "place": len(items), "message": message, "text": text, **more}
+        items.append(msgspec.convert(given, Item))
+
+    for _ in range(rng.randint(2, 12)):
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            message += 1
+            if rng.random() < 0.1:
+                add("reasoning", "r" * rng.randint(1, 30))
+            add("user", "u" * rng.randint(1, 30))
+        now += rng.choice([1, 2, 5, -3, 40])
+        message += 1
+        start, tools = len(items), rng.choice([0, 1, 2, 3])
+        if rng.random() < 0.5:
+            add("reasoning", "r" * rng.randint(1, 30))
+        if rng.random() < 0.5 or not tools:
+            add("assistant", rng.choice(["rra", "a"]) * rng.randint(1, 10))
+        for tool in range(tools):
+            add("tool_call", "{}", tool="read", call_id=f"{start}.{tool}")
+        calls.append(Call(start, len(items), time_s=now, cold=rng.random() < 0.05))
+        message += 1
+        for tool in range(tools):
+            text = rng.choice(["g", "go", "gone", "x"]) * rng.randint(1, 30)
+            media = (Media("image", 7),) if rng.random() < 0.1 else ()
+            add("tool_result", text, call_id=f"{start}.{tool}", media=media)
+    if rng.random() < 0.5:
+        calls = [msgspec.structs.replace(call, time_s=None) for call in calls]
+    return Transcript("made", Head("s" * rng.choice([0, 20, 60])), tuple(items), tuple(calls))
+
+
+def provider_of(rng: Random, patched: pytest.MonkeyPatch) -> Provider:
+    """A provider whose cache has a rule of its own, small enough for small requests to run into it."""
+    rule = CacheRule(
+        kind=rng.choice(["none", "breakpoints", "breakpoints", "prefix", "prefix"]),
+        minimum_tokens=rng.choice([0, 50, 120]),
+        step=rng.choice([1, 16]),
+        partial_items=rng.random() < 0.5,
+        responses=("*",) if rng.random() < 0.5 else (),
+        paid_writes=rng.random() < 0.5,
+        lifetime_s=rng.choice([4, 8, 1_000]),
+        max_breakpoints=rng.choice([1, 2, 4]),
+        implicit=rng.random() < 0.5,
+        lookback=rng.choice([1, 2, 3, 4, 50]),
+        readable=rng.choice([1, 2, 1_000]),
+    )
+    own = Vendor("own", framing=load_vendor(rng.choice(["none", "anthropic", "openai"])).framing, cache=rule)
+    for user in ("provider.mock", "bounds.asked", "bounds.requests", "bounds.walk"):
+        patched.setattr(f"ctxsim.simulator.{user}.load_vendor", lambda name: own)
+    breakpoints: list[Breakpoints] = ["last-two-user", "system-tools-last", "automatic", "none"]
+    reasoning: list[Resend] = ["never", "current_turn", "current_turn", "all"]
+    return Provider(
+        breakpoints=rng.choice(breakpoints),
+        reasoning=rng.choice(reasoning),
+        prices=PRICES if rng.random() < 0.9 else None,
+        pace_s=rng.choice([0, 3, 30]),
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_requests_as_numbers_equal_those_that_the_provider_bills(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = Random(seed)
+    for _ in range(40):
+        transcript, provider = conversation_of(rng), provider_of(rng, monkeypatch)
+        walk = Walk(transcript, provider, Counter(Letters()))
+        assert walk.kept == list(walk.asked({}, STUB))
+        sent, calls = first_sent(transcript), len(transcript.calls)
+        results = [item.place for item in transcript.items if item.kind == "tool_result"]
+        for _ in range(3):
+            times = {place: rng.randint(sent[place] + 1, calls + 2) for place in results if rng.random() < 0.7}
+            due: dict[int, list[int]] = {}
+            for place, call in times.items():
+                due.setdefault(call, []).append(place)
+            assert list(walk.usd(times, STUB)) == [step.usd for step in walk.asked(due, STUB)]
+
+
+def test_a_head_that_every_call_names_is_the_one_that_is_sent() -> None:
+    from samples import TASK, chat, run
+
+    made = chat(TASK, ("assistant", "ok"), head=Head("short"))
+    named = tuple(msgspec.structs.replace(call, head=Head("be good " * 100)) for call in made.calls)
+    made = msgspec.structs.replace(made, calls=named)
+    provider = Provider(prices=PRICES)
+    paid = [one.cost_usd for one in run(made, "keep-all", prices=PRICES)]
+    assert list(Walk(made, provider, provider.counter()).usd({}, STUB)) == paid

@@ -1,0 +1,55 @@
+"""Calls and results stay together, or the provider refuses."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import conversation
+from strategies import transcripts
+
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.policies import open_policy
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.pairs import PairCheck
+from ctxsim.simulator.replay import replay
+from ctxsim.transcript import Transcript
+from ctxsim.view import View
+
+
+def test_pairs() -> None:
+    # items: 0 task | 1 call, 2 result | 3 call, 4 result | 5 answer
+    items = conversation("one", "two").items
+    view = View(lambda item: 0)
+    for item in items[:5]:
+        view = view.grow([item])
+    assert PairCheck().errors(view) == []
+    assert "result 2 has no call" in PairCheck().errors(view.drop([1], "r"))[0]
+    assert "call 3 (tool) is not answered" in PairCheck().errors(view.drop([4], "r"))[0]
+    assert "call 1 (tool) is not answered" in PairCheck().errors(view.insert("note", 2, "between"))[0]
+    assert PairCheck().errors(view.insert("note", 3, "after an exchange")) == []
+
+
+@settings(max_examples=150)
+@given(transcripts(), st.data())
+def test_checking_what_changed_is_checking_it_whole(transcript: Transcript, data: st.DataObject) -> None:
+    check = PairCheck()
+    view, changed_from = View(lambda item: 0), 0
+    for item in transcript.items:
+        view = view.grow([item])
+        if data.draw(st.booleans()):
+            drop = data.draw(st.sets(st.sampled_from([item.place for item in view]), max_size=2)) if len(view) else ()
+            view = view.drop(drop, "r")
+            changed_from = min([changed_from, *(edit.position for edit in view.edits)])
+            view = view.settled()
+            assert check.errors(view, changed_from) == PairCheck().errors(view)
+            changed_from = len(view)
+
+
+@settings(max_examples=40)
+@given(transcripts())
+def test_replay_says_from_where_on_a_request_changed(transcript: Transcript) -> None:
+    check = PairCheck()
+    for sent in replay(transcript, open_policy("max-messages:n=3"), Provider(), Counter(open_tokenizer())):
+        assert check.errors(sent.view, sent.changed_from) == PairCheck().errors(sent.view)
+        assert (sent.status == "invalid_pairs") == bool(PairCheck().errors(sent.view))

@@ -1,0 +1,104 @@
+"""Prices of a day, of an hour of the day, and all that a model was ever listed at."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+
+import corpus
+import pytest
+from samples import call_rows
+
+from ctxsim.readers import read_source, sources
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.simulator.provider.cache import Split
+from ctxsim.simulator.provider.models import candidates, find_model
+from ctxsim.simulator.provider.prices import Hours, Prices, cost_of
+from ctxsim.simulator.provider.resolve import resolve
+
+NIGHT = Prices(1.0, 1.0)
+MORNING = datetime(2026, 10, 1, 1, 30, tzinfo=UTC).timestamp()
+EVENING = datetime(2026, 10, 1, 20, 0, tzinfo=UTC).timestamp()
+
+
+def test_the_date_is_that_of_the_price_not_of_the_call() -> None:
+    found = find_model("deepseek-v4-pro", date(2026, 11, 1))
+    assert found and found.prices
+    assert found.prices.effective is not None and found.prices.effective < date(2026, 11, 1)
+    claude = find_model("claude-sonnet-4-5", date(2026, 11, 1))
+    assert claude and claude.prices and claude.prices.effective is None, "the list names no first day"
+
+
+def test_hours_by_hand() -> None:
+    prices = Prices(2.0, 2.0, hours=(Hours(time(22), time(6), NIGHT),))
+    assert prices.at(0) is prices, "nobody knows when the clock began"
+    for zero_s, expected in ((EVENING, 2.0), (MORNING, 1.0)):
+        assert Prices(2.0, 2.0, hours=prices.hours, zero_s=zero_s).at(0).input == expected
+    # 2 h and 1 s after 20:00 it is night.
+    assert Prices(2.0, 2.0, hours=prices.hours, zero_s=EVENING).at(7_201).input == 1.0
+
+
+@pytest.mark.parametrize("hour", range(24))
+@pytest.mark.parametrize("model", ["deepseek-flash", "deepseek-v4-pro"])
+def test_each_hour_costs_what_genai_prices_says(model: str, hour: int) -> None:
+    from genai_prices import Usage, calc_price
+
+    moment = datetime(2026, 11, 3, hour, 30, tzinfo=UTC)
+    assembly = Assembly("hourly")
+    assembly.user("go")
+    assembly.response([Part("assistant", "ok")], model=model, time_s=moment.timestamp())
+    prices = resolve({}, None, assembly.transcript()).prices
+    assert prices
+    ours = cost_of(prices.at(0), Split(read=500, write=0, uncached=500), 100).total
+    usage = Usage(input_tokens=1_000, cache_read_tokens=500, output_tokens=100)
+    assert ours == pytest.approx(float(calc_price(usage, model, genai_request_timestamp=moment).total_price), rel=1e-9)
+
+
+def test_the_bill_goes_by_the_hour_of_each_call() -> None:
+    assembly = Assembly("across")
+    assembly.user("go")
+    for shift in (0, 7_200):
+        assembly.response([Part("assistant", "ok")], time_s=EVENING + shift)
+        assembly.user("on")
+    prices = Prices(2.0, 2.0, hours=(Hours(time(22), time(6), NIGHT),), zero_s=EVENING)
+    rows = call_rows(assembly.transcript(), "keep-all", prices=prices)
+    assert [row.cost_usd / (row.tokens_sent + row.tokens_output) for row in rows] == pytest.approx([2e-6, 1e-6])  # type: ignore[operator]
+
+
+def test_all_that_a_model_was_listed_at() -> None:
+    found = candidates("deepseek-chat")
+    shown = [(one.input, one.cache_read, one.output, one.effective) for one in found]
+    assert (0.28, 0.028, 0.42, date(2025, 9, 29)) in shown and (0.56, 0.07, 1.68, date(2025, 9, 5)) in shown
+    assert (0.135, 0.035, 0.55, None) in shown, "the list's hours are candidates too"
+    assert len(found) == len(set(found)) and all(one.source for one in found)
+    kimi = candidates("kimi-k3")
+    assert kimi[0].cache_write_long == 6.0 and "genai-prices" in kimi[0].source
+    assert candidates("no-such-model-anywhere") == []
+
+
+def test_a_window_has_its_date_too() -> None:
+    windows = [find_model("deepseek-chat", day) for day in (date(2025, 8, 20), date(2025, 8, 21))]
+    assert [found and found.window for found in windows] == [64_000, 128_000]
+
+
+@corpus.here
+@pytest.mark.corpus
+def test_deepseeks_prices_give_the_recorded_cost() -> None:
+    """USD of recorded tokens under the prices of the day, against what mini-swe-agent recorded: 4 runs."""
+    recorded = {"1154": 0.04888772, "1359": 0.059571764, "1072": 0.006691356, "1606": 0.001055488}
+    found = {}
+    for source in sources(str(corpus.FOLDER / "mini-swe-agent")):
+        for transcript in read_source(source):
+            prices = resolve({}, None, transcript).prices
+            run_id = transcript.name.split(".traj")[0][-4:]
+            if run_id not in recorded or prices is None:
+                continue
+            used = [call.usage for call in transcript.calls if call.usage]
+            found[run_id] = sum(
+                cost_of(
+                    prices,
+                    Split(one.cache_read_tokens or 0, 0, one.input_tokens - (one.cache_read_tokens or 0)),
+                    one.output_tokens or 0,
+                ).total
+                for one in used
+            )
+    assert found == pytest.approx(recorded, rel=1e-6)

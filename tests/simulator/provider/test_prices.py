@@ -1,0 +1,72 @@
+"""Prices: steps, days, models, vendors."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from cached_replay import sent_of
+from samples import conversation
+
+from ctxsim.errors import InputError, UnknownName
+from ctxsim.simulator.provider.cache import Split
+from ctxsim.simulator.provider.models import all_models, find_model, read_overrides
+from ctxsim.simulator.provider.prices import cost_of, rate_at
+from ctxsim.simulator.provider.resolve import resolve
+
+
+class TestPrices:
+    def test_steps_charge_the_whole_request(self) -> None:
+        steps = ((0, 1.0), (200_000, 2.0))
+        assert [rate_at(steps, n) for n in (1, 200_000, 200_001)] == [1.0, 1.0, 2.0]
+
+    @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-5.4", "gemini-2.5-pro", "deepseek-v4-pro", "gpt-4.1"])
+    @pytest.mark.parametrize("tokens", [1_000, 250_000])
+    def test_equal_to_genai_prices_own_arithmetic(self, model: str, tokens: int) -> None:
+        from datetime import UTC, datetime
+
+        from genai_prices import Usage, calc_price
+
+        found = find_model(model, date(2026, 11, 1))
+        assert found and found.prices
+        split = Split(read=tokens // 2, write=0, uncached=tokens - tokens // 2)
+        ours = cost_of(found.prices, split, 700)
+        usage = Usage(input_tokens=tokens, cache_read_tokens=tokens // 2, output_tokens=700)
+        noon = datetime(2026, 11, 1, 12, tzinfo=UTC)
+        theirs = calc_price(usage, model, genai_request_timestamp=noon)
+        assert ours.total == pytest.approx(float(theirs.total_price), rel=1e-9)
+
+    def test_unknown_price_is_unknown(self) -> None:
+        assert {one.cost_usd for one in sent_of(conversation("a"), prices=None)} == {None}
+
+    def test_prices_hold_from_their_day_on(self, tmp_path: Path) -> None:
+        file = tmp_path / "models.toml"
+        file.write_text(
+            '[[model]]\nid = "house-*"\nvendor = "anthropic"\nwindow = 5000\nprices = {input = 2.0, output = 4.0}\n'
+            '[[model]]\nid = "house-*"\neffective = 2026-06-01\nprices = {input = 1.0, output = 4.0}\nwindow = 6000\n'
+        )
+        entries = read_overrides(file)
+        early, late = (find_model("house-7b", day, entries) for day in (date(2026, 5, 31), date(2026, 6, 1)))
+        assert early and late and early.prices and late.prices
+        assert (early.prices.input, early.window, late.prices.input, late.window) == (2.0, 5_000, 1.0, 6_000)
+        assert late.prices.effective == date(2026, 6, 1)
+        provider = resolve({"model": "house-7b"}, ("x", {"window": 10}), None, entries)
+        assert provider.window == 6_000, "the command line goes before the scenario"
+
+    def test_bad_override_files_name_the_field(self, tmp_path: Path) -> None:
+        file = tmp_path / "models.toml"
+        file.write_text('[[model]]\nid = "x"\nwindw = 3\n')
+        with pytest.raises(InputError, match="windw"):
+            read_overrides(file)
+
+    def test_recorded_names_are_understood(self) -> None:
+        for name in ("litellm_proxy/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5", "claude-sonnet-4-5-20250929"):
+            found = find_model(name)
+            assert found and found.vendor == "anthropic", name
+        assert find_model("no-such-model-anywhere") is None
+        with pytest.raises(UnknownName, match="unknown model"):
+            resolve({"model": "no-such-model-anywhere"})
+
+    def test_every_listed_model_opens(self) -> None:
+        assert sum(1 for _ in all_models()) > 300

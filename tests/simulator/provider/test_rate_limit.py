@@ -1,0 +1,125 @@
+"""The bucket, and the smallest quota that never waits."""
+
+from __future__ import annotations
+
+import random
+
+from cached_replay import sent_of
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import basis_of, conversation, summarized
+
+from ctxsim.policies import open_policy
+from ctxsim.simulator.measure import measure
+from ctxsim.simulator.provider import Provider, RateLimit
+from ctxsim.simulator.provider.rate_limit import Bucket, smallest_quota
+
+
+def test_a_rate_limit_that_reserves_and_counts_refusals() -> None:
+    from ctxsim.simulator.provider.rate_limit import RateLimit
+
+    transcript = conversation("word " * 300, "x")
+    free = RateLimit(tokens_per_minute=600)
+    counting = RateLimit(tokens_per_minute=600, failed_requests_count=True)
+    reserving = RateLimit(tokens_per_minute=600, reserves_max_tokens=200)
+    plain = sent_of(transcript, cache="none", rate_limit=free, pace_s=0)
+    reserved = sent_of(transcript, cache="none", rate_limit=reserving, pace_s=0)
+    assert sum(one.wait_s for one in reserved) > sum(one.wait_s for one in plain) > 0
+    counted = sent_of(transcript, cache="none", rate_limit=counting, pace_s=0)
+    assert sum(one.wait_s for one in counted) > sum(one.wait_s for one in plain)
+    requests = RateLimit(tokens_per_minute=10**6, requests_per_minute=1)
+    slow = sent_of(transcript, cache="none", rate_limit=requests, pace_s=0)
+    assert [one.wait_s for one in slow] == [0, 60, 60]
+
+
+def test_bucket_by_hand() -> None:
+    # 60 tokens per minute: 1 a second. Full at 60; 50 taken at 0 s leaves 10. At 20 s it holds 30: 40 more take 10 s.
+    bucket = Bucket(60)
+    assert bucket.wait_s(50, 0) == 0
+    bucket.take(50, 0)
+    assert bucket.wait_s(40, 20) == 10
+    bucket.take(40, 30)
+    # At 30 s it is empty; at 90 s full again, not fuller.
+    assert bucket.wait_s(60, 200) == 0
+    bucket.take(60, 200)
+    assert bucket.wait_s(1, 200) == 1
+    assert bucket.wait_s(61, 10_000) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 100), st.floats(0, 50)), max_size=30))
+def test_bucket_never_gives_more_than_flowed_in(requests: list[tuple[int, float]]) -> None:
+    bucket = Bucket(60)
+    now = taken = 0.0
+    for demand, pause in requests:
+        now += pause
+        waited = bucket.wait_s(demand, now)
+        if waited is not None:
+            now += waited
+            bucket.take(demand, now)
+            taken += demand
+            assert taken <= 60 + now + 1e-6
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 5_000)), min_size=1, max_size=12))
+def test_smallest_quota_is_the_smallest(requests: list[tuple[int, int]]) -> None:
+    now, timed = 0.0, []
+    for pause, demand in requests:
+        now += pause
+        timed.append((now, demand))
+
+    def waits(quota: int) -> bool:
+        bucket = Bucket(quota)
+        for at_s, demand in timed:
+            if (bucket.wait_s(demand, at_s) or 0.0) > 1e-9 or bucket.wait_s(demand, at_s) is None:
+                return True
+            bucket.take(demand, at_s)
+        return False
+
+    quota = smallest_quota(timed)
+    assert not waits(quota)
+    assert quota == 1 or waits(quota - 1)
+
+
+def test_documented_waits() -> None:
+    # Bucket of 50,000 a minute, 40 s apart: 45,231 at call 6 leaves 4,769; 33,333 flow in; 53,000 never fit.
+    bucket = Bucket(50_000)
+    for number, tokens in enumerate([2_000, 4_900, 12_000, 12_105, 28_000, 45_231]):
+        assert bucket.wait_s(tokens, 40 * number) == 0
+        bucket.take(tokens, 40 * number)
+    assert bucket.wait_s(53_000, 240) is None
+
+
+WORDY = "word " * 400
+
+
+def test_smallest_quota_counts_summaries_and_is_enough() -> None:
+    transcript = conversation(*[WORDY] * 10)
+    label = "summary:at=0.1,keep_last=2"
+    provider = Provider(window=20_000, pace_s=10)
+    quota = summarized(transcript, label, provider).smallest_quota
+    for tokens, waits in ((quota, False), (quota - 1, True)):
+        limited = Provider(window=20_000, pace_s=10, rate_limit=RateLimit(tokens_per_minute=tokens))
+        rows = measure(basis_of(transcript, limited), open_policy(label)).calls
+        assert (sum(row.http_429 for row in rows) > 0) == waits, tokens
+
+
+def test_the_smallest_quota_of_a_session_with_pauses_of_weeks() -> None:
+    for seed in range(60):
+        chance = random.Random(seed)
+        at_s, requests = 0.0, []
+        for _ in range(60):
+            at_s += chance.expovariate(1 / (14 * 86_400)) if chance.random() < 0.05 else chance.uniform(5, 25)
+            requests.append((at_s, chance.randrange(20_000, 150_000)))
+
+        def waits(quota: int, requests: list[tuple[float, int]] = requests) -> bool:
+            bucket = Bucket(quota)
+            for second, demand in requests:
+                wait_s = bucket.wait_s(demand, second)
+                # Of weeks in seconds a double holds a ten-thousandth of a microsecond.
+                if wait_s is None or wait_s > 1e-6:
+                    return True
+                bucket.take(demand, second)
+            return False
+
+        quota = smallest_quota(requests)
+        assert not waits(quota + 1) and waits(quota - 1)

@@ -1,0 +1,67 @@
+"""What the mock LLM answers when asked for a summary."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import call_rows, conversation
+from strategies import transcripts
+
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.policies import open_policy
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.summaries import EMPTY, MODES
+from ctxsim.simulator.replay import replay
+from ctxsim.transcript import Transcript
+
+
+def test_summary_modes_bracket_each_other() -> None:
+    results = [f"ticket ABC-{n}4711 lives at https://x.example/{n}77\n" + "filler words here\n" * 40 for n in range(6)]
+    assembly = Assembly("modes")
+    assembly.user("Do it.")
+    for n, text in enumerate(results):
+        assembly.response([Part("tool_call", "{}", "t", f"c{n}")])
+        assembly.result(text, f"c{n}")
+    assembly.response([Part("assistant", "It was ABC-04711, see https://x.example/077.")])
+    transcript = assembly.transcript()
+
+    def summary(mode: str) -> str:
+        provider = Provider(window=2_000, summaries=mode)  # type: ignore[arg-type]
+        sent = list(replay(transcript, open_policy("summary:at=0.3,keep_last=2"), provider, Counter(open_tokenizer())))
+        return next(item.text for item in sent[-1].view if item.kind == "summary")
+
+    assert summary("empty") == "The earlier part of the conversation was summarized."
+    assert "abc-04711" in summary("clairvoyant") and "abc-34711" not in summary("clairvoyant").lower()
+    assert len(summary("empty")) < len(summary("extractive"))
+
+
+def test_extractive_summary_keeps_identifiers_and_fits() -> None:
+    counter = Counter(open_tokenizer())
+    filler = "nothing to see here at all\n" * 200
+    transcript = conversation(
+        filler + "contact ana.abel@velora.example about REF-482913\n" + filler, "src/core/x_17.py failed"
+    )
+    text = MODES["extractive"](transcript.items, 80, counter.text)
+    assert counter.text(text) <= 80
+    assert "Do the task." in text and "ana.abel@velora.example" in text and "src/core/x_17.py" in text
+    assert MODES["empty"](transcript.items, 80, counter.text) == EMPTY
+
+
+@settings(max_examples=30)
+@given(transcripts(), st.integers(1, 200))
+def test_extractive_summary_never_exceeds_its_room(transcript: Transcript, room: int) -> None:
+    counter = Counter(open_tokenizer())
+    text = MODES["extractive"](transcript.items, room, counter.text)
+    # Lines are counted one by one with their line feed; joined they may tokenize to a little less, hardly to more.
+    assert counter.text(text) <= room + 2 or text == EMPTY
+
+
+def test_summary_requests_are_billed_and_can_overflow() -> None:
+    transcript = conversation("word " * 300, "word " * 300, "x")
+    label = "summary:at=0.3,keep_last=2,max_tokens=50"
+    billed = [row for row in call_rows(transcript, label, window=1_500) if row.summary_calls]
+    assert billed and all(row.tokens_summary_in > 300 and 0 < row.tokens_summary_out <= 52 for row in billed)
+    tight = call_rows(transcript, label, window=330)[2]
+    assert tight.summary_calls == 1 and tight.tokens_summary_in > 330 and tight.tokens_summary_out == 0

@@ -1,0 +1,149 @@
+"""The vendors' rules: each with its source and date, told from a model's name, and what they do."""
+
+from __future__ import annotations
+
+import corpus
+import msgspec
+import pytest
+from click.testing import CliRunner
+from samples import call_rows, conversation, run
+
+from ctxsim.answers.validation.validation import compare
+from ctxsim.cli.models import command
+from ctxsim.readers import read_source, sources
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.simulator.provider.models import find_model
+from ctxsim.simulator.provider.resolve import of_model, resolve
+from ctxsim.simulator.provider.rule_table import rules_of
+from ctxsim.simulator.provider.vendor import load_vendor, vendor_names, vendor_of
+
+LONG = "word " * 2_000
+"""2,000 tokens of o200k_base."""
+
+
+def test_every_rule_says_where_it_is_from_and_of_when() -> None:
+    for row in rules_of("*"):
+        assert row.source and row.date, row
+
+
+@pytest.mark.parametrize(
+    ("model", "vendor"),
+    [
+        ("claude-opus-4-5-20251101", "anthropic"), ("gpt-5.3-codex-spark", "openai"), ("o3", "openai"),
+        ("gpt-5.6-sol", "openai-paid-writes"), ("gpt-6.1-terra", "openai-paid-writes"), ("gemini-2.5-pro", "google"),
+        ("deepseek-chat", "deepseek"), ("kimi-k2.7-code", "moonshot"), ("kimi-k3.1-pro", "moonshot-paid-writes"),
+        ("glm-4.6", "zai"), ("grok-4.5", "xai"), ("MiniMax-M2", "minimax"), ("devstral-2512", "mistral"),
+        ("qwen3-coder-plus", "alibaba"), ("somebody-else", "none"),
+    ],
+)  # fmt: skip
+def test_a_models_name_tells_its_vendor(model: str, vendor: str) -> None:
+    assert vendor_of(model) == vendor
+    found = find_model(model, recorded=True)
+    assert (found.vendor if found else "none") == vendor
+
+
+def test_no_two_vendors_claim_the_same_names() -> None:
+    claimed = [pattern for name in vendor_names() for pattern in load_vendor(name).models]
+    assert len(claimed) == len(set(claimed))
+
+
+@pytest.mark.parametrize(
+    ("model", "resend"),
+    [
+        ("claude-opus-4-5-20251101", "all"), ("claude-opus-4.8-fast", "all"), ("claude-sonnet-4-6", "all"),
+        ("claude-sonnet-5", "all"), ("claude-fable-5", "all"), ("claude-sonnet-4-5-20250929", "current_turn"),
+        ("claude-opus-4-1-20250805", "current_turn"), ("claude-opus-4-20250514", "current_turn"),
+        ("claude-haiku-4-5-20251001", "current_turn"), ("claude-3-7-sonnet-latest", "current_turn"),
+    ],
+)  # fmt: skip
+def test_claude_keeps_its_thinking_from_opus_4_5_on(model: str, resend: str) -> None:
+    found = find_model(model)
+    assert found and of_model(found, model)["reasoning"] == resend
+
+
+def test_gpt_5_6_reads_back_to_its_last_breakpoint_however_far() -> None:
+    assembly = Assembly("far")
+    assembly.user(LONG)
+    for number in range(2):
+        assembly.response([Part("assistant", f"{step} {number}") for step in range(60)])
+        assembly.user("next")
+    assembly.response([Part("assistant", "done")])
+    reads = {
+        vendor: [
+            one.bill.split.read for one in run(assembly.transcript(), "keep-all", cache=vendor, breakpoints="automatic")
+        ]
+        for vendor in ("openai-paid-writes", "anthropic")
+    }
+    # 60 blocks between the marks of two calls: OpenAI has no limit of blocks, Anthropic looks 20 back.
+    assert reads["openai-paid-writes"][1] >= 2_000
+    assert reads["anthropic"][1] == 0
+
+
+def test_at_most_80_breakpoints_are_readable() -> None:
+    rule = load_vendor("openai-paid-writes").cache
+    assert (rule.readable, rule.max_breakpoints, rule.implicit) == (80, 3, True)
+
+
+def test_kimi_k3_writes_what_it_does_not_read() -> None:
+    rows = call_rows(conversation(LONG, "ok"), "keep-all", cache="moonshot-paid-writes")
+    assert rows[0].tokens_cache_write == 0, "shorter than one unit"
+    assert rows[1].tokens_cache_write == rows[1].tokens_sent
+    assert rows[2].tokens_cache_read % 256 == 0 and rows[2].tokens_cache_read > 1_700
+    assert rows[2].tokens_cache_write == rows[2].tokens_sent - rows[2].tokens_cache_read
+    assert all(row.tokens_uncached == 0 for row in rows[1:])
+
+
+def test_how_long_an_entry_lives() -> None:
+    openai = load_vendor("openai").cache
+    assert [openai.lifetime(model, long=False) for model in ("gpt-5.1-codex", "gpt-5.5")] == [600, 86_400]
+    assert openai.lifetime("gpt-4.1", long=True) == 86_400
+
+
+def test_a_scenario_that_states_part_of_a_rate_limit_gets_the_vendors_rest() -> None:
+    limit = {"tokens_per_minute": 10}
+    claude = resolve({}, ("x", {"vendor": "anthropic", "rate_limit": limit})).rate_limit
+    assert claude and not claude.counts_cache_reads
+    stated = {**limit, "counts_cache_reads": True}
+    claude = resolve({}, ("x", {"vendor": "anthropic", "rate_limit": stated})).rate_limit
+    assert claude and claude.counts_cache_reads
+    gpt = resolve({}, ("x", {"vendor": "openai", "reserved_output": 7, "rate_limit": limit})).rate_limit
+    assert gpt and msgspec.to_builtins(gpt)["reserves_max_tokens"] == 7 and gpt.failed_requests_count
+    none = resolve({}, ("x", {"rate_limit": limit})).rate_limit
+    assert none and none.counts_cache_reads and not none.failed_requests_count
+
+
+def test_rules_are_printed_with_their_sources() -> None:
+    shown = CliRunner().invoke(command, ["claude-opus-4-5", "--rules"])
+    assert shown.exit_code == 0
+    assert "reasoning.resend" in shown.output and "Context editing" in shown.output
+    assert "4096" in shown.output and "[claude-opus-4-7*]" not in shown.output, "only what holds for this model"
+    everything = CliRunner().invoke(command, ["--rules"]).output
+    assert all(f"\n{name}  (" in f"\n{everything}" for name in vendor_names() if name != "none")
+    assert CliRunner().invoke(command, ["nobodys-model", "--rules"]).exit_code != 0
+
+
+def test_deepseek_reads_the_response_too() -> None:
+    assembly = Assembly("disk")
+    assembly.user(LONG)
+    assembly.response([Part("assistant", LONG)])
+    assembly.user("next")
+    assembly.response([Part("assistant", "done")])
+    reads = {
+        model: run(assembly.transcript(), "keep-all", cache="deepseek", model=model)[1].bill.split.read
+        for model in ("deepseek-chat", "deepseek-reasoner")
+    }
+    # 2,001 tokens went out and about as many came back, in units of 64: 31 x 64, or 62 x 64.
+    assert reads == {"deepseek-reasoner": 31 * 64, "deepseek-chat": 62 * 64}
+
+
+@corpus.here
+@pytest.mark.corpus
+def test_what_deepseek_reads_is_right_to_one_unit() -> None:
+    off = []
+    for source in sources(str(corpus.FOLDER / "mini-swe-agent")):
+        for transcript in read_source(source):
+            if "deepseek" in transcript.model:
+                calls = compare(transcript)[1:]
+                off += [abs(one.read_predicted - (one.read_recorded or 0)) // 64 for one in calls]
+    assert len(off) > 240
+    assert sum(units <= 1 for units in off) / len(off) > 0.8

@@ -1,0 +1,300 @@
+"""Every policy keeps the contract on every transcript, and the checker catches those that don't."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import msgspec
+import pytest
+from acting import CHAINS, FOREIGN, PROVIDERS, SEVERAL_TURNS, acting_labels, eventful
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from project import ROOT, TESTS
+from samples import conversation
+from strategies import transcripts
+
+from ctxsim.counting.estimators import open_estimator
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.errors import ContractError
+from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings, open_policy
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import replay
+from ctxsim.simulator.replay.contract import violations
+from ctxsim.transcript import Head, Item, Transcript, Usage, problems
+from ctxsim.view import Edit, View
+
+CONVERSATIONS = [msgspec.structs.replace(eventful(random.Random(seed)), name=f"eventful {seed}") for seed in range(12)]
+"""Always the same ones, for what is counted."""
+
+LABELS = [*filter(None, acting_labels(strict=False).values()), *CHAINS, *FOREIGN]
+
+
+@pytest.mark.parametrize("label", LABELS)
+@settings(max_examples=15)
+@given(transcript=st.one_of(transcripts(), st.randoms(use_true_random=False).map(eventful)))
+def test_every_policy_keeps_the_contract(label: str, transcript: Transcript) -> None:
+    assert problems(transcript) == []
+    for provider in PROVIDERS.values():
+        assert list(violations(open_policy(label), [transcript], provider)) == []
+
+
+def test_every_policy_has_a_label_under_which_it_acts() -> None:
+    assert acting_labels()
+
+
+def acted(label: str, provider: Provider) -> list[bool]:
+    """Per conversation, whether the policy edited anything."""
+    counter = Counter(open_tokenizer(provider.tokenizer))
+    return [
+        any(sent.edits for sent in replay(transcript, open_policy(label), provider, counter))
+        for transcript in CONVERSATIONS
+    ]
+
+
+@pytest.mark.parametrize("label", [label for label in LABELS if not open_policy(label).bound])
+def test_every_policy_acts_in_most_cases(label: str) -> None:
+    """What never edits keeps any contract. A policy that fails here needs sharper parameters in tests/acting.py."""
+    counts = {name: sum(acted(label, provider)) for name, provider in PROVIDERS.items()}
+    once = [one for one in CONVERSATIONS if sum(item.kind == "user" for item in one.items) == 1]
+    may = len(CONVERSATIONS) - (len(once) if label.partition(":")[0] in SEVERAL_TURNS else 0)
+    assert max(counts.values()) > 0.8 * may, counts
+
+
+# the test of the test: mutants of every policy are caught
+
+Mutation = Callable[[type[Policy]], type[Policy]]
+MOMENTS = ("on_tool_result", "before_call", "after_call", "on_overflow")
+
+
+def rolls_dice(cls: type[Policy]) -> type[Policy]:
+    """At every moment that is its own it does nothing half of the time; without one it drops an old result."""
+    own = [name for name in MOMENTS if getattr(cls, name) is not getattr(Policy, name)]
+
+    def loaded(name: str) -> Callable[..., object]:
+        def moment(self: Policy, seen: object, *more: object) -> object:
+            if random.random() < 0.5:
+                return None if name == "on_overflow" else seen
+            return getattr(cls, name)(self, seen, *more)
+
+        return moment
+
+    def drops(self: Policy, view: View) -> View:
+        whole = [item.place for item in view.results if item.text]
+        return view.rewrite({whole[0]: ""}, "dice") if whole and random.random() < 0.5 else view
+
+    moments = {name: loaded(name) for name in own} or {"before_call": drops}
+    return dataclass(type("Mutant", (cls,), moments))
+
+
+def after_before_call(change: Callable[[Policy, View], View]) -> Mutation:
+    """A mutant whose `before_call` changes what its policy returns."""
+
+    def mutation(cls: type[Policy]) -> type[Policy]:
+        def before_call(self: Policy, view: View) -> View | Stop:
+            acted = cls.before_call(self, view)
+            return acted if isinstance(acted, Stop) else change(self, acted)
+
+        return dataclass(type("Mutant", (cls,), {"before_call": before_call}))
+
+    return mutation
+
+
+def edits_the_head(policy: Policy, view: View) -> View:
+    """It can't reach what is sent, but it can make everybody estimate by another head."""
+    policy.sees.head = Head("Shorter.")
+    return view
+
+
+def invents_an_item(policy: Policy, view: View) -> View:
+    """A recorded item that nobody recorded, with an edit that owns up to it."""
+    made = Item("user", max((item.place for item in view), default=0) + 50, 999, "I never said so.")
+    return view._with([*view, made], view.size, (Edit(None, made, len(view), "invented"),))
+
+
+def reorders(policy: Policy, view: View) -> View:
+    """The two newest recorded items change places."""
+    items = list(view)
+    if len(items) < 2 or items[-1].synthetic or items[-2].synthetic:
+        return view
+    items[-2:] = items[-1], items[-2]
+    return view._with(items, view.size, (Edit(items[-1], items[-1], len(items) - 2, "swapped"),))
+
+
+MUTATIONS: dict[str, Mutation] = {
+    "rolls dice": rolls_dice,
+    "edits the head": after_before_call(edits_the_head),
+    "invents an item": after_before_call(invents_an_item),
+    "reorders": after_before_call(reorders),
+}
+SAID = {
+    "rolls dice": "is it deterministic?",
+    "edits the head": "another head",
+    "invents an item": "sent before it was recorded",
+    "reorders": "out of order",
+}
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS)
+@pytest.mark.parametrize("label", [label for label in LABELS if "+" not in label])
+def test_a_mutant_of_every_policy_is_caught(label: str, mutation: str) -> None:
+    spec = open_policy(label)
+    ((cls, name, parameters),) = spec.links
+    mutant = msgspec.structs.replace(spec, links=((MUTATIONS[mutation](cls), name, parameters),))
+    said = [
+        line
+        for provider in PROVIDERS.values()
+        for transcript in CONVERSATIONS[:4]
+        for line in violations(mutant, [transcript], provider)
+    ]
+    assert any(SAID[mutation] in line for line in said), said
+
+
+def test_what_a_policy_remembers_of_another_transcript_is_seen() -> None:
+    @dataclass
+    class Mindful(Policy):
+        """Masks results that are longer than the longest it has ever seen before this transcript."""
+
+        longest: ClassVar[int] = 0
+
+        def attach(self, sees: Surroundings) -> None:
+            super().attach(sees)
+            self.__dict__["limit"] = Mindful.longest
+
+        def before_call(self, view: View) -> View:
+            long = {item.place: "" for item in view.results if len(item.text) > self.__dict__["limit"]}
+            Mindful.longest = max([Mindful.longest, *(len(item.text) for item in view.results)])
+            return view.rewrite(long, "longer than any")
+
+    found = list(violations(broken(Mindful), CONVERSATIONS[:2], PROVIDERS["roomy"]))
+    assert any("is it deterministic?" in line for line in found)
+
+
+@pytest.mark.slow
+def test_no_policy_decides_by_the_order_of_a_set() -> None:
+    """What one process can't see: texts hash otherwise under another seed, so sets of them are walked otherwise."""
+    code = "import sys, acting; print(acting.fingerprint(*sys.argv[1:]))"
+    found = set()
+    for seed in ("1", "2", "3"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, ROOT)))}
+        done = subprocess.run([sys.executable, "-c", code, *LABELS], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        found.add(done.stdout)
+    assert len(found) == 1
+
+
+def test_the_random_number_generators_are_left_as_they_were() -> None:
+    random.seed(4)
+    expected = random.random()
+    random.seed(4)
+    assert not list(violations(open_policy("mask:keep=1"), CONVERSATIONS[:1], PROVIDERS["roomy"]))
+    assert random.random() == expected
+
+
+@pytest.mark.parametrize("resend", ["never", "current_turn", "all"])
+@settings(max_examples=15)
+@given(transcript=transcripts())
+def test_reasoning_rules_keep_the_contract(resend: str, transcript: Transcript) -> None:
+    provider = Provider(window=100_000, reasoning=resend)  # type: ignore[arg-type]
+    assert list(violations(open_policy("keep-all"), [transcript], provider)) == []
+
+
+def broken(cls: type[Policy]) -> Spec:
+    return Spec(cls.name, ((cls, cls.name, {}),), open_estimator())
+
+
+def said_of(cls: type[Policy], window: int = 200_000) -> str:
+    return "\n".join(violations(broken(cls), [conversation("one", "two", "three")], Provider(window=window)))
+
+
+def test_a_policy_that_returns_a_list() -> None:
+    @dataclass
+    class Lister(Policy):
+        def before_call(self, view: View) -> View:
+            return list(view)  # type: ignore[return-value]
+
+    assert "must return the view it was given or an edit of it, not list" in said_of(Lister)
+
+
+def test_a_policy_that_forgets_to_return() -> None:
+    @dataclass
+    class Forgetful(Policy):
+        def before_call(self, view: View) -> View:
+            view.drop([0], "lost")
+            return None  # type: ignore[return-value]
+
+    assert "not NoneType" in said_of(Forgetful)
+
+
+def test_a_policy_that_returns_another_view() -> None:
+    @dataclass
+    class Swapper(Policy):
+        def before_call(self, view: View) -> View:
+            return View(lambda item: 0)
+
+    assert "edit of it, not View" in said_of(Swapper)
+
+
+def test_a_policy_that_goes_back_in_time() -> None:
+    @dataclass
+    class Nostalgic(Policy):
+        def before_call(self, view: View) -> View:
+            self.first = getattr(self, "first", view)
+            return self.first
+
+    assert "returned a view from an earlier moment" in said_of(Nostalgic)
+
+
+def test_a_policy_that_drops_what_is_not_there() -> None:
+    @dataclass
+    class Greedy(Policy):
+        def before_call(self, view: View) -> View:
+            return view.drop([0], "always the first")
+
+    assert "item 0 is not in the view" in said_of(Greedy)
+
+
+def test_a_policy_that_changes_more_than_text() -> None:
+    @dataclass
+    class Renamer(Policy):
+        def on_tool_result(self, item: Item) -> Item:
+            return Item("user", item.place, item.message, item.text)
+
+    assert "may change only the text of item" in said_of(Renamer)
+
+
+def test_a_policy_that_rolls_dice() -> None:
+    @dataclass
+    class Gambler(Policy):
+        def after_call(self, view: View, usage: Usage) -> View:
+            return view.insert(f"note {random.random()}", 0, "dice")
+
+    assert "is it deterministic?" in said_of(Gambler)
+
+
+def test_a_policy_that_stops_on_overflow() -> None:
+    from ctxsim.policies import Stop
+
+    @dataclass
+    class Quitter(Policy):
+        def on_overflow(self, view: View, error: Overflow) -> View:
+            return Stop("enough")  # type: ignore[return-value]
+
+    assert "only before_call may stop" in said_of(Quitter, window=1)
+
+
+def test_contract_errors_reach_the_caller() -> None:
+    @dataclass
+    class Nothing(Policy):
+        def after_call(self, view: View, usage: Usage) -> View:
+            return None  # type: ignore[return-value]
+
+    transcript = conversation("one")
+    with pytest.raises(ContractError, match="nothing"):
+        list(replay(transcript, broken(Nothing), Provider(), Counter(open_tokenizer())))

@@ -1,0 +1,92 @@
+"""One call after another: what is counted and what is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from samples import call_rows, conversation, run_class
+
+from ctxsim.policies import Policy, Stop
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.simulator.provider import RateLimit
+from ctxsim.transcript import Usage
+from ctxsim.view import View
+
+WORDY = "word " * 400
+
+
+def test_tokens_full_does_not_depend_on_the_policy() -> None:
+    assembly = Assembly("reasoning")
+    assembly.user("go")
+    for n in range(3):
+        reasoning = [Part("reasoning", WORDY)] if n == 0 else []
+        assembly.response([*reasoning, Part("tool_call", "{}", "t", f"c{n}")])
+        assembly.result("word " * 300, f"c{n}")
+    assembly.user("next")
+    assembly.response([Part("assistant", "ok")])
+    full = [
+        [row.tokens_full for row in call_rows(assembly.transcript(), label, reasoning="current_turn")]
+        for label in ("keep-all", "fifo:budget=100")
+    ]
+    assert full[0] == full[1]
+
+
+def test_a_thrown_away_overflow_edit_is_no_cause() -> None:
+    @dataclass
+    class Useless(Policy):
+        def on_overflow(self, view: View, error: object) -> View:  # type: ignore[override]
+            return view.insert("longer", 0, "thrown away")
+
+    sent = run_class(Useless, conversation(*[WORDY * 4] * 3), window=3_000, cache="openai", pace_s=10_000)
+    assert not any("thrown away" in one.cache_break for one in sent)
+    assert {one.cache_break for one in sent} == {"", "lifetime"}
+    assert not any(one.edits for one in sent)
+
+
+def test_who_gives_up_sends_nothing() -> None:
+    @dataclass
+    class Quitter(Policy):
+        def before_call(self, view: View) -> View | Stop:
+            return Stop("95 % reached") if len(view) > 2 else view
+
+    sent = run_class(Quitter, conversation(*[WORDY] * 4), rate_limit=RateLimit(tokens_per_minute=500))
+    assert [one.status for one in sent] == ["ok", *["stopped"] * 4]
+    assert all(one.wait_s == one.http_429 == 0 for one in sent)
+    assert sent[1].reason == "95 % reached"
+
+
+def test_a_stopped_call_hides_no_edit_from_the_pair_rule() -> None:
+    @dataclass
+    class DropsAndStops(Policy):
+        """Drops the task after call 2 and gives up once, at call 3."""
+
+        def before_call(self, view: View) -> View | Stop:
+            return Stop("enough") if sum(item.kind == "tool_call" for item in view) == 2 else view
+
+        def after_call(self, view: View, usage: object) -> View:
+            asked = sum(item.kind == "tool_call" for item in view)
+            return view.drop([view[0].place], "r") if asked == 2 and view[0].kind == "user" else view
+
+    sent = run_class(DropsAndStops, conversation("a", "b", "c", "d"))
+    assert [one.status for one in sent] == ["ok", "ok", "stopped", "ok", "ok"]
+
+
+def test_an_endpoint_may_report_less_than_was_used() -> None:
+    seen: list[tuple[int, int | None]] = []
+
+    @dataclass
+    class Listens(Policy):
+        """Writes down what it is told was used."""
+
+        def after_call(self, view: View, usage: Usage) -> View:
+            seen.append((usage.input_tokens, usage.output_tokens))
+            return view
+
+    sent = run_class(Listens, conversation("a b c " * 50))
+    assert [tokens for tokens, _ in seen] == [one.tokens_sent for one in sent]
+    seen.clear()
+    run_class(Listens, conversation("a b c " * 50), usage_factor=0.5)
+    assert [tokens for tokens, _ in seen] == [one.tokens_sent // 2 for one in sent]
+    seen.clear()
+    run_class(Listens, conversation("a b c " * 50), usage_factor=0)
+    assert seen == [(0, 0), (0, 0)]

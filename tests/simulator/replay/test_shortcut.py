@@ -1,0 +1,93 @@
+"""The fast path against the simple one: what is skipped must not show in any row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import corpus
+import msgspec
+import pytest
+from corpus import recorded
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import ASK, TASK, chat
+from strategies import transcripts
+
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.policies import open_policy
+from ctxsim.simulator.provider import Provider, RateLimit
+from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.simulator.references import prepare
+from ctxsim.simulator.replay import Common, KeptAll, Replay, replay
+from ctxsim.transcript import Transcript
+
+SHORTCUT = (
+    "drop-all", "oracle-lossless", "token-budget:budget=60,retain=10", "truncate-after-use:retain=5", "retry",
+    "max-result-chars:chars=20", "max-messages:n=3", "head-tail:lines=2,bytes=30", "fifo:budget=100",
+    "summary:at=0.3,keep_last=2", "mask:keep=1", "clear-tool-uses:trigger=50,keep=1", "three-layer:at=0.2,stop=0.4",
+    "three-triggers:only=messages,messages=3,spare=1", "round-summary:every=2", "fifo:budget=90,estimator=usage-tail",
+)  # fmt: skip
+
+
+@settings(max_examples=25)
+@given(
+    transcript=transcripts(),
+    window=st.sampled_from([60, 300, 100_000]),
+    cache=st.sampled_from(["none", "anthropic", "openai", "deepseek"]),
+    reasoning=st.sampled_from(["never", "current_turn", "all"]),
+    limit=st.sampled_from([None, 200, 2_000]),
+)
+def test_rows_are_the_same_with_and_without_the_shortcut(
+    transcript: Transcript, window: int, cache: str, reasoning: str, limit: int | None
+) -> None:
+    """Until its first edit a policy is taken to have sent what keep-all sent: the rows must not show it."""
+    prices = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
+    rate = RateLimit(tokens_per_minute=limit) if limit else None
+    provider = Provider(window=window, cache=cache, reasoning=reasoning, rate_limit=rate, prices=prices, pace_s=3)  # type: ignore[arg-type]
+    check(transcript, provider, SHORTCUT)
+
+
+def test_pairs_are_checked_from_where_they_were_well_the_last_time() -> None:
+    """A refused call, then reasoning left out in a call that keep-all answers for: later positions are others."""
+    made = chat(
+        TASK, ("reasoning", "think " * 200), ASK, ("tool_result", "a " * 5), ASK, ("tool_result", "b " * 5),
+        ("user", "And now?"), ASK, ("tool_result", "c " * 5), ("assistant", "Done."),
+    )  # fmt: skip
+    check(made, Provider(window=100, reasoning="current_turn"), SHORTCUT)
+
+
+def check(transcript: Transcript, provider: Provider, labels: Sequence[str]) -> None:
+    counter, references = Counter(open_tokenizer(provider.tokenizer)), prepare(transcript)
+    keep_all = replay(transcript, open_policy("keep-all"), provider, counter, references)
+    common = Common(transcript, provider, counter)
+    common.kept_all = KeptAll(list(keep_all), keep_all.demands)
+    for label in labels:
+        slow = replay(transcript, open_policy(label), provider, counter, references)
+        fast = replay(transcript, open_policy(label), provider, counter, references, common)
+        assert everything(fast) == everything(slow), label
+
+
+def everything(replayed: Replay) -> tuple[object, ...]:
+    """All that a row could be made from, and what the rate limit was asked for."""
+    return [
+        (
+            sent.call, list(sent.view), sent.verdict, sent.attempts, sent.bill, sent.tokens_sent, sent.tokens_estimated,
+            sent.tokens_output, sent.cause, sent.clock, sent.untouched, sent.edits, sent.said, sent.compactions,
+            sent.tally.believed, sent.tally.summaries,
+        )
+        for sent in replayed
+    ], replayed.demands  # fmt: skip
+
+
+@corpus.here
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_and_on_real_recordings() -> None:
+    labels = ("token-budget", "mask:keep=10", "head-tail+summary", "fifo:budget=20000", "max-messages:n=21", "retry")
+    for number, transcript in enumerate(recorded()):
+        if not transcript.calls or number % 6:
+            continue
+        provider = msgspec.structs.replace(resolve({}, None, transcript, ()), window=60_000)
+        check(transcript, provider, labels)
