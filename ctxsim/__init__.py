@@ -1,6 +1,6 @@
 """Offline simulator and benchmark for what LLM agents do when their context fills up.
 
-`ctxsim.api` holds what `import ctxsim` gives. It is loaded at the first use of one of its names, so that the import
+What is public stands in `PUBLIC`, by the module that holds it. A name is loaded at its first use, so that the import
 itself loads nothing.
 """
 
@@ -13,33 +13,61 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ctxsim.api import Measurement as Measurement
-    from ctxsim.api import Policy as Policy
-    from ctxsim.api import Provider as Provider
-    from ctxsim.api import Run as Run
-    from ctxsim.api import Scenario as Scenario
-    from ctxsim.api import Transcript as Transcript
-    from ctxsim.api import View as View
-    from ctxsim.api import bench as bench
-    from ctxsim.api import measure as measure
-    from ctxsim.api import open_policy as open_policy
-    from ctxsim.api import read as read
-    from ctxsim.api import read_run as read_run
-    from ctxsim.api import replay as replay
-    from ctxsim.api import scenario as scenario
+    from ctxsim.api.live import Endpoint as Endpoint
+    from ctxsim.api.live import drive as drive
+    from ctxsim.api.live import serve as serve
+    from ctxsim.api.replays import Replay as Replay
+    from ctxsim.api.replays import Transcripts as Transcripts
+    from ctxsim.api.replays import read as read
+    from ctxsim.api.replays import replay as replay
+    from ctxsim.api.replays import scenario as scenario
+    from ctxsim.api.runs import Comparison as Comparison
+    from ctxsim.api.runs import Run as Run
+    from ctxsim.api.runs import bench as bench
+    from ctxsim.api.runs import compare as compare
+    from ctxsim.api.runs import read_run as read_run
+    from ctxsim.api.runs import sweep as sweep
+    from ctxsim.api.trust import calibrate as calibrate
+    from ctxsim.api.trust import check as check
+    from ctxsim.api.trust import compactions as compactions
+    from ctxsim.api.trust import estimates as estimates
+    from ctxsim.api.trust import validate as validate
+    from ctxsim.counting.estimators import Estimator as Estimator
+    from ctxsim.policies import Policy as Policy
+    from ctxsim.policies import open_policy as open_policy
+    from ctxsim.simulator.provider import Provider as Provider
+    from ctxsim.synthesis import Scenario as Scenario
+    from ctxsim.transcript import Transcript as Transcript
+    from ctxsim.view import View as View
 
 __version__ = "0.1.0"
 
+PUBLIC = {
+    "ctxsim.api.replays": ("Replay", "Transcripts", "read", "replay", "scenario"),
+    "ctxsim.api.runs": ("Comparison", "Run", "bench", "compare", "read_run", "sweep"),
+    "ctxsim.api.trust": ("calibrate", "check", "compactions", "estimates", "validate"),
+    "ctxsim.api.live": ("Endpoint", "drive", "serve"),
+    "ctxsim.counting.estimators": ("Estimator",),
+    "ctxsim.policies": ("Policy", "open_policy"),
+    "ctxsim.simulator.provider": ("Provider",),
+    "ctxsim.synthesis": ("Scenario",),
+    "ctxsim.transcript": ("Transcript",),
+    "ctxsim.view": ("View",),
+}
+"""Public names by the module that holds them."""
+
 __all__ = [
-    "Measurement", "Policy", "Provider", "Run", "Scenario", "Transcript", "View",
-    "bench", "measure", "open_policy", "read", "read_run", "replay", "scenario",
+    "Comparison", "Endpoint", "Estimator", "Policy", "Provider", "Replay", "Run", "Scenario", "Transcript",
+    "Transcripts", "View", "bench", "calibrate", "check", "compactions", "compare", "drive", "estimates",
+    "open_policy", "read", "read_run", "replay", "scenario", "serve", "sweep", "validate",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name at its first use (PEP 562)."""
-    if name in __all__:
-        return getattr(importlib.import_module("ctxsim.api"), name)
+    for module, names in PUBLIC.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import redirect_stdout
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -209,31 +209,58 @@ class Registry(Generic[T]):
         ]
 
 
+FROM_FILE = "ctxsim_"
+"""What the names of modules begin with that were loaded from a user's file."""
+
+_texts: dict[str, bytes] = {}
+"""By path, the files that were loaded, and those that another process gave."""
+
+_given: set[str] = set()
+
+
+def give_files(files: Mapping[str, bytes]) -> None:
+    """Take these texts for what stands in files of these paths, whether they are on this machine or not."""
+    _texts.update(files)
+    _given.update(files)
+
+
+def files_loaded() -> dict[str, bytes]:
+    """Return the files that labels have named in this process, by path."""
+    return dict(_texts)
+
+
 def load_file(kind: str, path: str) -> ModuleType:
     """Return anybody's Python file as a module; `kind` is what errors call it.
 
     The same text gives the same module: two labels of one file name one thing. Raises LabelError where there is no such
     file, or where running it fails.
     """
-    file = Path(path)
-    if not file.is_file():
-        raise LabelError(f"no {kind} file {path}")
-    return _run_file(kind, path, file.read_bytes())
+    return _run_file(kind, path, user_file(kind, path))
+
+
+def user_file(kind: str, path: str) -> bytes:
+    """Return what stands in a file that a label or an option names; `kind` is what errors call it. Raises LabelError
+    where there is none.
+    """
+    if path not in _given:
+        if not Path(path).is_file():
+            raise LabelError(f"no {kind} file {path}")
+        _texts[path] = Path(path).read_bytes()
+    return _texts[path]
 
 
 @cache
 def _run_file(kind: str, path: str, text: bytes) -> ModuleType:
     # Files of one name in two folders are two modules: a class's annotations are looked up in its own.
     number = hashlib.sha256(path.encode("utf-8", "surrogateescape") + b"\0" + text).hexdigest()[:16]
-    module_name = f"ctxsim_{kind}_{Path(path).stem}_{number}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    assert spec and spec.loader  # the name ends in .py
-    module = importlib.util.module_from_spec(spec)
+    module_name = f"{FROM_FILE}{kind}_{Path(path).stem}_{number}"
+    module = ModuleType(module_name)
+    module.__file__ = path
     sys.modules[module_name] = module
     try:
         # Standard output is for tables and rows.
         with redirect_stdout(sys.stderr):
-            spec.loader.exec_module(module)
+            exec(compile(text, path, "exec"), vars(module))
     # The file is anybody's code: whatever it raises is told in one line, with its place.
     except (Exception, SystemExit) as error:
         line = getattr(error, "lineno", None) or _line_in(path, error)

@@ -15,10 +15,10 @@ def ctxsim_run(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[..., Any
     """Return a function that benches and returns the run: `run(what, policies, window=128_000)`.
 
     What isn't given is what the project's file says: paths, policies, model, window and so on, from pytest's root. A
-    path is from there too. Results lie in the test's `tmp_path`. Arguments and errors are those of `ctxsim.runs`.
+    path is from there too. Results lie in the test's `tmp_path`. Arguments and errors are those of `ctxsim.bench`.
     """
     # Loaded only by tests that ask for it: pytest loads plug-ins for every project.
-    from ctxsim.api import bench
+    from ctxsim.api.runs import bench
     from ctxsim.cli.settings import found
     from ctxsim.errors import CtxsimError
 

@@ -18,8 +18,9 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from ctxsim.counting.tokenizers import open_tokenizer
-from ctxsim.runs import DEFAULT_POLICIES, bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.grid import expand
+from ctxsim.runs.presets import DEFAULT_POLICIES
 from ctxsim.runs.task import Setting
 from evidence.corpora import of_megabytes, of_turns, pinned, recordings
 from evidence.practice import bare_loop, recounts
@@ -42,7 +43,7 @@ def say(text: str) -> None:
 def run(folder: Path, policies: tuple[str, ...], out: Path, jobs: int = 1) -> None:
     """One bench."""
     shutil.rmtree(out, ignore_errors=True)
-    bench(Setting("b", "b", policies, overrides={"tokenizer": "o200k_base"}), out, paths=[str(folder)], jobs=jobs)
+    conduct(Setting("b", "b", policies, overrides={"tokenizer": "o200k_base"}), out, paths=[str(folder)], jobs=jobs)
 
 
 def floor(folder: Path) -> None:

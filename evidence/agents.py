@@ -170,8 +170,8 @@ HEAD = """\
 
 These policies have the names of agents, of vendors' servers and of frameworks. Their defaults are those shipped.
 Parameters have upstream's names where it has one. Defects are kept.
-`ctxsim bench --policies agents` runs them all beside the bounds.
-`ctxsim policies --source` prints where their rules are from.
+`ctxsim bench --policy agents` runs them all beside the bounds.
+`ctxsim list policies --format csv` prints where their rules are from.
 
 `summary_tokens` is ours: how long a summary is. Upstream lets the model decide, or caps it far above what it writes.
 

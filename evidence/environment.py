@@ -15,6 +15,7 @@ from pathlib import Path
 
 SERVES = {
     "click": "the command line",
+    "cloudpickle": "classes of policies to worker processes",
     "filelock": "one writer for a run's folder",
     "genai-prices": "prices and windows",
     "highspy": "linear programmes of the frontier",

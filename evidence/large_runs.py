@@ -18,7 +18,7 @@ import pyarrow.parquet
 
 from ctxsim.results import TABLES, read_run
 from ctxsim.results.writer import PART_ROWS
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.transcript import Transcript
 from evidence.corpora import generated, write
@@ -69,7 +69,7 @@ def main() -> None:
         logs.mkdir()
         for number in range(50):
             write(logs, small(number), f"t{number:02}")
-        bench(
+        conduct(
             Setting("logs", "Large", POLICIES, overrides={"tokenizer": "o200k_base"}), root / "run", paths=[str(logs)]
         )
         for size in sizes:

@@ -11,6 +11,8 @@ import warnings
 from pathlib import Path
 from typing import NamedTuple
 
+from project import ROOT
+
 from ctxsim.cli import run
 
 
@@ -39,10 +41,15 @@ def ctxsim(*arguments: str, cwd: Path, stdin: str = "") -> Done:
     return Done(status, *printed)
 
 
-def process(*arguments: str, cwd: Path, **environment: str) -> Done:
+def process(*arguments: str, cwd: Path, module: str = "ctxsim", **environment: str) -> Done:
     """Run a command in a process of its own, where that is what is tested."""
     done = subprocess.run(
-        [sys.executable, "-m", "ctxsim", *arguments], cwd=cwd, capture_output=True, text=True, timeout=300,
+        [sys.executable, "-m", module, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300,
         env={**os.environ, **environment},
     )  # fmt: skip
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def evidence(module: str, *arguments: str, cwd: Path) -> Done:
+    """Run a part of `evidence`, as from a checkout."""
+    return process(*arguments, cwd=cwd, module=f"evidence.{module}", PYTHONPATH=str(ROOT))

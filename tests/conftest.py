@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from samples import ASK, TASK, chat
 
 from ctxsim.results import Run, read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.parts import FOLDER
 from ctxsim.runs.task import Setting
 
@@ -74,5 +74,5 @@ def pair(logs: Path, undisturbed: Path, tmp_path_factory: pytest.TempPathFactory
         folder.mkdir(exist_ok=True)
         text = file.read_text()
         (folder / file.name).write_text(text.replace("word word", "word word word word"))
-    bench(Setting("b", "b", POLICIES), other / "out", paths=[str(folder)])
+    conduct(Setting("b", "b", POLICIES), other / "out", paths=[str(folder)])
     return read_run(undisturbed), read_run(other / "out")

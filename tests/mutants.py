@@ -26,7 +26,7 @@ from ctxsim.readers import SUFFIXES, read_source, sources
 from ctxsim.readers.reader import owner
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.recorded.sample import collect
-from ctxsim.recorded.survey import against_usage, check
+from ctxsim.recorded.survey import check
 from ctxsim.runs.task import rows_of
 from ctxsim.transcript import Transcript, problems
 
@@ -238,7 +238,6 @@ def _read(path: Path, lines: list[str]) -> list[Transcript]:
 
 def _replayed(transcript: Transcript) -> Iterator[str]:
     check(transcript, TOKENIZER)
-    against_usage(transcript, TOKENIZER)
     compare(transcript)
     collect([transcript], TOKENIZER, "tool")
     observe([transcript], TOKENIZER, [ESTIMATOR])

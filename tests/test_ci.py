@@ -106,6 +106,6 @@ def test_the_example_of_the_action_runs_and_fails_where_a_rule_is_broken(tmp_pat
     assert step("Bench", given | {"paths": "$(touch hit)"}, tmp_path).returncode != 0
     assert not (tmp_path / "hit").exists()
     # Another tokenizer counts other tokens: every figure of them changes.
-    assert step("Bench", given | {"options": "--tokenizer\ncl100k_base"}, tmp_path).returncode == 0
+    assert step("Bench", given | {"options": "--provider\ntokenizer=cl100k_base"}, tmp_path).returncode == 0
     broken = step("Compare", given | {"fail-if": "tokens_sum > -100%"}, tmp_path)
     assert broken.returncode == 1 and "ctxsim: mask:keep=10" in broken.stderr, broken.stderr

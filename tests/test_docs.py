@@ -15,9 +15,10 @@ from typing import Any, get_type_hints
 import pandas
 import pytest
 
+import ctxsim
 from ctxsim.policies import open_policies, registered_policies
 from ctxsim.results.catalogue import markdown
-from ctxsim.results.run import TABLES, columns
+from ctxsim.results.info import TABLES, columns
 from evidence.agents import equality
 from evidence.agents import page as agents_page
 from evidence.environment import SERVES
@@ -60,7 +61,8 @@ def test_the_examples_of_the_python_page_run(monkeypatch: pytest.MonkeyPatch, tm
     said = re.findall(r"  # ([\d. ]+)$", page.read_text(), re.MULTILINE)
     assert len(said) == 2 and "\n".join(said) in printed
     assert "did you mean" in printed and "a1007" in printed
-    assert {path.name for path in tmp_path.iterdir()} == {"growth.png", "run.png", "session.json", "results"}
+    written = {"growth.png", "run.png", "session.json", "results", "calibration.json"}
+    assert {path.name for path in tmp_path.iterdir()} == written
 
 
 def test_the_page_of_columns_is_current() -> None:
@@ -171,6 +173,14 @@ def test_pages_name_only_what_ships(page: Path) -> None:
         assert (ROOT / name).exists() or "NAME" in name, name
 
 
+def test_every_public_function_is_on_the_python_page() -> None:
+    told = set(re.findall(r"^\| (.*?) \|", (DOCS / "python.md").read_text(), re.MULTILINE))
+    named = {name for cell in told for name in re.findall(r"`(\w+)", cell)}
+    # Types of what is returned or given are told with the functions.
+    kinds = {name for name in ctxsim.__all__ if name[0].isupper()}
+    assert set(ctxsim.__all__) - kinds <= named and named <= set(ctxsim.__all__)
+
+
 def number(page: str, pattern: str) -> str:
     """The one number that a page says in some words."""
     found = set(re.findall(pattern, " ".join((ROOT / page).read_text(encoding="utf-8").split())))
@@ -194,7 +204,7 @@ def test_numbers_agree_between_pages() -> None:
 
 
 def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (example,) = (block for block in blocks(ROOT / "README.md") if "ctxsim.measure(" in block)
+    (example,) = (block for block in blocks(ROOT / "README.md") if "ctxsim.replay(" in block)
     assert len(example.splitlines()) <= 6
     run_all([example], monkeypatch, tmp_path)
 

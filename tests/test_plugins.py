@@ -102,7 +102,7 @@ def test_the_list_shows_a_broken_one_in_one_line(
         )
     else:
         monkeypatch.setattr("ctxsim.policies._registry", registry)
-    done = ctxsim(kind, cwd=tmp_path)
+    done = ctxsim("list", kind, cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == ""
     lines = done.stdout.splitlines()
     at = lines.index("bad   (can't be used)")

@@ -22,7 +22,7 @@ from samples import turns
 
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import read
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.parts import FOLDER
 from ctxsim.runs.task import Setting
 from ctxsim.transcript import Compaction, problems
@@ -118,7 +118,7 @@ def test_no_cluster_is_one_line(logs: Path, tmp_path: Path, monkeypatch: pytest.
     pytest.importorskip("distributed")
     monkeypatch.setattr("ctxsim.runs.workers.CLUSTER_S", 3.0)
     with pytest.raises(CtxsimError, match="no dask scheduler at"):
-        bench(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster="tcp://127.0.0.1:1")
+        conduct(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster="tcp://127.0.0.1:1")
     assert not (tmp_path / "out").exists()
 
 

@@ -10,10 +10,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from command_line import Done, ctxsim
+from command_line import Done, ctxsim, evidence
 from invented import write_logs
 from project import ROOT
 
+from ctxsim.cli import COMMANDS
 from ctxsim.live.agent import agent_names
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -76,6 +77,8 @@ def words_of(line: str) -> list[str] | None:
     program, *words = shlex.split(line, comments=True)
     if Path(program).name in NOT_HERE:
         return None
+    if words[:1] == ["-m"] and words[1].startswith("evidence."):
+        return words
     assert Path(program).name == "ctxsim", f"{line}: neither ours nor known as another program's"
     if shlex.join(words) in ELSEWHERE:
         return None
@@ -95,6 +98,8 @@ def with_own_agent(words: list[str]) -> list[str]:
 
 def run_shown(words: list[str], cwd: Path) -> Done:
     """Run what a page shows; the endpoint until it listens, on a free port: another may hold its own."""
+    if words[0] == "-m":
+        return evidence(words[1].removeprefix("evidence."), *words[2:], cwd=cwd)
     if words[0] in ("serve", "drive"):
         pytest.importorskip("starlette")
         pytest.importorskip("uvicorn")
@@ -130,7 +135,7 @@ def test_what_a_page_shows_runs(page: Path, tmp_path: Path, monkeypatch: pytest.
         if words is not None:
             done = run_shown(words, tmp_path)
             # A policy that has a defect is what the doctor is there to tell.
-            told = done.returncode == 1 and words[0] == "doctor" and "known defects" in done.stdout
+            told = done.returncode == 1 and "--doctor" in words and "known defects" in done.stdout
             assert done.returncode == 0 or told, f"{line}\n{done.stderr}"
             assert done.stdout.strip(), line
             ran += 1
@@ -138,5 +143,7 @@ def test_what_a_page_shows_runs(page: Path, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_readme_shows_what_people_need_first() -> None:
-    commands = {words[0] for line in shown(ROOT / "README.md") if (words := words_of(line))}
-    assert {"bench", "replay", "sweep", "report", "compare", "losses", "validate", "accuracy", "calibrate"} <= commands
+    lines = [words for line in shown(ROOT / "README.md") if (words := words_of(line))]
+    needed = {"bench", "replay", "sweep", "report", "compare", "window", "validate", "calibrate", "check", "list"}
+    assert needed <= {words[0] for words in lines} <= set(COMMANDS)
+    assert {"losses", "--estimates", "--doctor"} <= {word for words in lines for word in words}

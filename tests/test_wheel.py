@@ -31,7 +31,7 @@ def test_a_wheel_holds_everything_and_works_elsewhere(tmp_path: Path) -> None:
     wanted |= {f"ctxsim/{file.relative_to(ROOT)}" for file in (ROOT / "scenarios").rglob("*.toml")}
     assert len(wanted) > 200 and not wanted - held
     assert not [name for name in held - wanted if ".dist-info/" not in name], "and nothing else"
-    done = process("scenarios", cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))
+    done = process("list", "scenarios", cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))
     assert done.returncode == 0, done.stderr
     for scenario in (ROOT / "scenarios").glob("*.toml"):
         assert f"{scenario.stem}: " in done.stdout

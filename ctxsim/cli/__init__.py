@@ -1,4 +1,4 @@
-"""The command line: one file per command, each parses, calls one function and prints."""
+"""The command line: one file per command, each parses, calls one public function and prints."""
 
 from __future__ import annotations
 
@@ -13,39 +13,49 @@ from typing import Any
 import click
 
 from ctxsim import __version__
+from ctxsim.cli.loudness import taken
 from ctxsim.cli.terminal import doors, safe
 from ctxsim.errors import CtxsimError, one_line, unknown
 
-COMMANDS = {
-    # name: module, one line of help (so that `--help` imports no command)
-    "bench": ("bench", "Replay transcripts or scenarios through policies; tables, pictures, result files."),
-    "transcripts": ("transcripts", "Check, convert and measure recorded transcripts."),
-    "replay": ("replay", "Watch one conversation, call by call, under one policy."),
-    "sweep": ("sweep", "Try a grid of a policy's parameters; which setting to take, and why."),
-    "report": ("report", "One HTML page of a finished run: charts, tables, call by call."),
-    "plot": ("plot", "Draw every chart of a finished run as PNG and SVG."),
-    "compare": ("compare", "Two finished runs: what changed, and whether it is more than noise."),
-    "losses": ("losses", "What the policies of a finished run lost, taken apart."),
-    "window": ("window", "Where a window goes: what fills the requests, what that costs, what could be saved."),
-    "compactions": ("compactions", "What recorded compactions kept and lost; score a summary of yours."),
-    "claims": ("claims", "What the documents behind ctxsim state, measured."),
-    "validate": ("validate", "Compare predicted tokens and cache reads with recorded usage."),
-    "accuracy": ("accuracy", "How wrong estimates are on your transcripts, and what that does."),
-    "calibrate": ("calibrate", "Fit characters per token to your own transcripts."),
-    "serve": ("serve", "A mock endpoint for your own agent: OpenAI, Anthropic and Gemini APIs on this machine."),
-    "drive": ("drive", "Let real agents live through a conversation, offline; what they really send."),
-    "models": ("models", "List models: window, prices, cache rules, tokenizer."),
-    "policies": ("policies", "List the policies with their parameters."),
-    "check-policy": ("check_policy", "Check a policy, yours too, against the contract."),
-    "doctor": ("doctor", "Which known defects of compaction does a policy have?"),
-    "estimators": ("estimators", "List the estimators with their parameters."),
-    "check-estimator": ("check_estimator", "Check an estimator, yours too, against the contract."),
-    "scenarios": ("scenarios", "List the scenarios that come with ctxsim."),
-    "columns": ("columns", "What each column of the result files is; docs/columns.md."),
-    "config": ("config", "Show the project's defaults of bench and sweep, and where they are from."),
-    "tokenizers": ("tokenizers", "List the tokenizers that work offline here; compare them."),
+GROUPS: dict[str, dict[str, str]] = {
+    # group: {command: one line of help}, so that `--help` imports no command
+    "Answers": {
+        "bench": "Replay transcripts or scenarios through policies; which one to take, and why.",
+        "sweep": "Try a grid of a policy's parameters; which setting to take, and why.",
+        "compare": "Two finished runs: what changed, and whether it is more than noise.",
+    },
+    "Looks": {
+        "replay": "Watch one conversation, call by call, under one policy.",
+        "report": "A finished run as an HTML page, as pictures, or what was lost.",
+        "transcripts": "Check, convert, measure and find recorded transcripts.",
+        "compactions": "What recorded compactions kept and lost; score a summary of yours.",
+        "window": "Where a window goes: what fills the requests, what that costs, what could be saved.",
+    },
+    "Trust": {
+        "validate": "Compare modelled tokens, cache reads and dollars, or estimates, with what was recorded.",
+        "calibrate": "Fit characters per token to your own transcripts.",
+        "check": "Check a policy, estimator, reader, agent, vendor or run of yours.",
+    },
+    "Live": {
+        "serve": "A mock endpoint for your own agent: OpenAI, Anthropic and Gemini APIs on this machine.",
+        "drive": "Let real agents live through a conversation, offline; what they really send.",
+    },
+    "Lists": {
+        "list": "Policies, estimators, agents, formats, models, vendors, scenarios, columns, tokenizers, config.",
+    },
 }
 
+COMMANDS = [name for group in GROUPS.values() for name in group]
+
+BEFORE = {
+    "plot": "ctxsim report RUN --only pictures", "losses": "ctxsim report RUN --only losses",
+    "accuracy": "ctxsim validate PATH --estimates", "doctor": "ctxsim check policy LABEL --doctor",
+    "check-policy": "ctxsim check policy LABEL", "check-estimator": "ctxsim check estimator LABEL",
+    "policies": "ctxsim list policies", "estimators": "ctxsim list estimators", "models": "ctxsim list models",
+    "scenarios": "ctxsim list scenarios", "columns": "ctxsim list columns", "tokenizers": "ctxsim list tokenizers",
+    "config": "ctxsim list config", "claims": "python -m evidence.claims, in a checkout; docs/claims.md is its page",
+}  # fmt: skip
+"""What commands of the version before are called now."""
 
 WITH_DEFAULTS = ("bench", "sweep")
 """Commands whose options a project's file has defaults for."""
@@ -55,28 +65,35 @@ class _Commands(click.Group):
     """Imports a command only when it is called; turns our errors into one line."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return COMMANDS
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        from ctxsim.cli.loudness import with_loudness
+        module: Any = importlib.import_module(f"ctxsim.cli.{'lists' if name == 'list' else name}")
+        command: click.Command = module.command
+        return command
 
-        module: Any = importlib.import_module(f"ctxsim.cli.{COMMANDS[name][0]}")
-        return with_loudness(module.command)
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(context, taken(context, args))
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        if args and args[0] in BEFORE:
+            raise CtxsimError(f"'{args[0]}' is now: {BEFORE[args[0]]}")
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise unknown("command", args[0], COMMANDS)
         return super().resolve_command(context, args)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help) for name, (_, help) in COMMANDS.items()])
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="ctxsim")
+@click.option("-q", "--quiet", is_flag=True, expose_value=False, help="Any command: the result alone, and errors.")
+@click.option("-v", "--verbose", is_flag=True, expose_value=False, help="Any command: what each file gave, and times.")
 @click.pass_context
 def cli(context: click.Context) -> None:
     """What would this context policy have done to my agent's conversations?

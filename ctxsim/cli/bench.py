@@ -2,69 +2,59 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ctxsim.cli import answer, options, rows
-from ctxsim.cli.answer import show_run
+from ctxsim.api.runs import Run, bench
+from ctxsim.cli import options
 from ctxsim.cli.loudness import stage
-from ctxsim.cli.output import tell_old_names, tell_results, tell_what_was_left_out
-from ctxsim.cli.running import Where, folder_of, run, runs_of
+from ctxsim.cli.output import tell_old_names
+from ctxsim.cli.running import DEFAULT_SCENARIOS, Runs, split
 from ctxsim.cli.settings import usual_paths
+from ctxsim.cli.show import columns as columns_option
+from ctxsim.cli.show import show_run
+from ctxsim.policies import open_policy
 from ctxsim.report.plots import plot_run
-from ctxsim.report.tables import SORTS, bench_sheet
-from ctxsim.runs import PRESETS
+from ctxsim.report.tables import bench_sheet
+from ctxsim.runs.presets import PRESETS, expanded, is_preset
 
 
 @click.command("bench")
 @options.paths
-@click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Run these policies instead of the default.")
-@click.option("--policies", "presets", metavar="LIST", help=f"Run whole families of them: {','.join(PRESETS)}.")
-@click.option("--sort", type=click.Choice(list(SORTS)), default="run", help="Best first by this; run: as given.")
-@answer.goal
-@rows.form
-@rows.wide
-@answer.columns
-@options.run_options
+@click.option(
+    "--policy", "policies", multiple=True, metavar="LABEL",
+    help=f"Run these instead of the usual ones; a family is a label too: {', '.join(PRESETS)}.",
+)  # fmt: skip
+@options.goal
+@options.form
+@columns_option
+@options.given(*options.RUN_OPTIONS)
 def command(
     paths: tuple[str, ...],
     policies: tuple[str, ...],
-    presets: str | None,
-    sort: str,
     goal: str,
     form: str,
-    wide: bool,
     columns: tuple[str, ...] | None,
-    out: Path | None,
-    jobs: int,
-    cluster: str | None,
-    resume: bool,
-    force: bool,
-    **given: Any,
+    scenarios: tuple[str, ...],
+    **said: Any,
 ) -> None:
     """Replay transcripts (PATHS: files, folders, - for standard input) or scenarios through policies.
 
-    Without arguments the scenarios documented-53k and fifty-turns run (all: ctxsim scenarios). Says which policy
-    to take, prints one table per run, and writes run.json, calls, events, summary and pictures to results/<name>.
+    Without arguments the scenarios documented-53k and fifty-turns run. Says which policy to take, prints one table per
+    run, and writes run.json, calls, events, summary and pictures to results/<name>.
     """
-    paths = usual_paths(paths, given["scenarios"])
-    runs = runs_of(paths, policies, presets=presets, **given)
-    tell_old_names(label for asked in runs for label in asked.setting.policies)
-    bad = 0
-    for asked in runs:
-        folder = folder_of(asked, out, len(runs) == 1)
-        info, made = run(asked, folder, Where(jobs, cluster, resume, force), told=form == "table")
+    recorded, made = split(usual_paths(paths, scenarios), scenarios)
+    words = [label if is_preset(label) else open_policy(label).short for label in policies]
+    tell_old_names(expanded(policies))
+    runs = Runs(bench, recorded, made or (() if recorded else DEFAULT_SCENARIOS), words, said | {"policies": policies})
+
+    def show(run: Run) -> Sequence[Path]:
         with stage("answer and table"):
-            show_run("bench", made, bench_sheet, goal, form, wide, columns, sort=sort)
+            show_run("bench", run, bench_sheet, goal, form, columns)
         with stage("pictures"):
-            pictures = plot_run(made, goal)
-        if form == "table":
-            tell_results(made, pictures)
-        bad += tell_what_was_left_out(info)
-        if not info.complete:
-            sys.exit(130)
-    if bad:
-        sys.exit(1)
+            return plot_run(run, goal)
+
+    runs.run(show, told=form == "table")

@@ -3,79 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
-import msgspec
 
-from ctxsim.answers.calibration.calibration import calibrate, recorded_prompts
-from ctxsim.answers.calibration.ratios import MATRIX_TOKENIZERS, by_kind, matrix, matrix_ratios
+from ctxsim.api.trust import Fit, calibrate
 from ctxsim.cli import options
-from ctxsim.cli import rows as rows_of
-from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
-from ctxsim.cli.rows import show
+from ctxsim.cli.show import show
 from ctxsim.counting.estimators.calibrated import Calibration
-from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
+from ctxsim.counting.tokenizers import DEFAULT
 from ctxsim.recorded.heads import holds_its_texts
-from ctxsim.recorded.sample import Sample, collect
 from ctxsim.report.sheet import Cell, Column, sheet
-from ctxsim.results.files import replacing
+
+MOST_GROUPS = 24
 
 
 @click.command("calibrate")
 @options.some_paths
-@options.counted_by(DEFAULT)
+@options.tokenizer
 @click.option("--against", type=click.Choice(["usage"]), help="Fit to the usage that providers recorded instead.")
 @click.option("--by", type=click.Choice(["kind", "tool", "model"]), default="tool", help="Groups with a ratio each.")
 @click.option("--risk", type=click.FloatRange(0, 0.5), metavar="Q", help="Divisor that under-estimates a request near "
               "the window with at most this chance.")  # fmt: skip
-@click.option("-o", "--output", type=options.PATH, default=Path("calibration.json"), help="File to write.")
-@click.option("--matrix", "show_matrix", is_flag=True, help="Only print kind x tokenizer as a Markdown table.")
-@click.option("--plots/--no-plots", default=True, help="Pictures beside the file.")
-@rows_of.form
+@options.out
+@options.form
 def command(
-    paths: tuple[str, ...],
-    tokenizer: str,
-    against: str | None,
-    by: str,
-    risk: float | None,
-    output: Path,
-    show_matrix: bool,
-    plots: bool,
+    paths: tuple[str, ...], tokenizer: str | None, against: str | None, by: Any, risk: float | None, out: Path | None,
     form: str,
-) -> None:
-    """Fit characters per token to your transcripts and write calibration.json.
+) -> None:  # fmt: skip
+    """Fit characters per token to your transcripts, and write calibration.json with a picture.
 
     Use it with estimator=calibrated:file=calibration.json, or paste the printed formula.
     """
-    reading = Reading(paths)
-    if show_matrix:
-        kinds = by_kind(reading, [open_tokenizer(name) for name in MATRIX_TOKENIZERS])
-        click.echo(matrix(kinds, MATRIX_TOKENIZERS), nl=False)
-        if plots:
-            from ctxsim.report.calibration_plots import plot_matrix
-
-            picture = plot_matrix(matrix_ratios(kinds), MATRIX_TOKENIZERS, output.with_suffix(".png"))
-            note(f"picture: {picture}", err=True)
-        reading.finish()
-    sample = collect(reading, open_tokenizer(tokenizer), by)
-    found = calibrate(sample, tokenizer, by, risk, against is not None)
-    with replacing(output) as temporary:
-        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
-    _print(found, tokenizer, form)
-    written = [output]
-    if plots:
-        written.append(_draw(sample, found, output.with_suffix(".png")))
+    reading, counted_by = Reading(paths), tokenizer or DEFAULT
+    found = calibrate(reading, tokenizer=counted_by, by=by, risk=risk, against_usage=against is not None)
+    written = found.save(out or "calibration.json")
+    _print(found.calibration, counted_by, form)
+    pictures = [written, _draw(found, written.with_suffix(".png"))]
     if form == "table":
-        tell_written(written)
+        tell_written(pictures)
     reading.finish()
 
 
 def _print(found: Calibration, tokenizer: str, form: str) -> None:
     number = "requests" if found.heads else "texts"
     rows = []
-    for name, ratio in [("all", found.overall), *found.groups.items()][:25]:
+    for name, ratio in [("all", found.overall), *found.groups.items()][: MOST_GROUPS + 1]:
         interval = f"{ratio.low:.2f} to {ratio.high:.2f}" if ratio.low is not None else "one transcript"
         value = Cell(ratio.chars_per_token, f"{ratio.chars_per_token:.2f}")
         rows.append((name, value, Cell({"low": ratio.low, "high": ratio.high}, interval), ratio.texts, ratio.tokens))
@@ -106,11 +81,12 @@ def _print(found: Calibration, tokenizer: str, form: str) -> None:
         click.echo("for requests as recorded the shares above hold, not the risk; --against usage takes that into it")
 
 
-def _draw(sample: Sample, found: Calibration, path: Path) -> Path:
+def _draw(found: Fit, path: Path) -> Path:
+    from ctxsim.answers.calibration.calibration import recorded_prompts
     from ctxsim.report.calibration_plots import plot_calibration
 
-    ratio = found.overall.chars_per_token
-    if not found.heads:
+    ratio, sample = found.calibration.overall.chars_per_token, found.sample
+    if not found.calibration.heads:
         return plot_calibration([(text.chars, text.tokens, text.group) for text in sample.texts], ratio, path)
     points = [
         (prompt.chars, round(prompt.tokens), series.model)

@@ -37,8 +37,8 @@ def command() -> None:
 @command.command("of")
 @options.some_paths
 @click.option("--alone", is_flag=True, help="Leave out what policies would have kept: most of the time goes there.")
-@click.option("--out", type=options.PATH, default=Path("results/compactions"), metavar="DIR", help="Folder.")
-def of_command(paths: tuple[str, ...], alone: bool, out: Path) -> None:
+@options.out
+def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     """Score recorded compactions with their own summaries: kept, lost, asked again, paid.
 
     Beside them what policies would have kept with as many tokens left, and the same at calls without a compaction.
@@ -61,7 +61,7 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path) -> None:
             click.echo(safe(line))
         for line in beside_lines(scored.beside):
             click.echo(safe(line))
-        tell_written(_write(scored, out))
+        tell_written(_write(scored, out or Path("results/compactions")))
     reading.finish()
 
 

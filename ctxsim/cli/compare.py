@@ -8,21 +8,19 @@ from pathlib import Path
 import click
 
 from ctxsim.answers.advice.advice import advise, as_values
-from ctxsim.cli import answer, rows
-from ctxsim.cli.answer import tell_answer
-from ctxsim.cli.options import PATH
+from ctxsim.api.runs import compare, read_run
+from ctxsim.cli import options
 from ctxsim.cli.output import tell
-from ctxsim.errors import CtxsimError
-from ctxsim.results import read_run
+from ctxsim.cli.show import show, tell_answer
 
 
 @click.command("compare")
-@click.argument("before", type=PATH, metavar="RUN_A")
-@click.argument("after", type=PATH, metavar="RUN_B", required=False)
+@click.argument("before", type=options.PATH, metavar="RUN_A")
+@click.argument("after", type=options.PATH, metavar="RUN_B", required=False)
 @click.option("--policy", "two", nargs=2, metavar="LABEL LABEL", help="These two, within RUN_A or from A to B.")
 @click.option("--fail-if", "rules", multiple=True, metavar="RULE", help="As in 'cost_usd > +2%'; then exit status 1.")
-@answer.goal
-@rows.form
+@options.goal
+@options.form
 def command(
     before: Path, after: Path | None, two: tuple[str, str] | None, rules: tuple[str, ...], goal: str, form: str
 ) -> None:
@@ -32,26 +30,19 @@ def command(
     policy, with each other. What has no pair is told. Noise: the interval of the paired difference has 0 in it.
     Columns: tokens_sum, tokens_peak, cost_usd, survival, survival_loose, cache_hit_ratio, compactions, refused.
     """
-    from ctxsim.report.comparison import change_sheet, compare, pairs_of, parse_rule, unpaired
+    from ctxsim.report.changes import change_sheet
 
-    if after is None and not two:
-        raise CtxsimError("compare needs two runs, or one and --policy LABEL LABEL")
-    parsed = [parse_rule(rule) for rule in rules]
     first = read_run(before)
-    second = read_run(after) if after is not None else first
-    pairs = [(first.label(two[0]), second.label(two[1]))] if two else pairs_of(first, second)
-    changes = compare(first, second, pairs)
-    left = [] if two else unpaired(first, second, pairs)
-    if parsed and left and all(one in first.info.bounds for one, _ in pairs):
-        raise CtxsimError(f"nothing for --fail-if to judge: {'; '.join(left)}; name two with --policy LABEL LABEL")
-    broken = [change for change in changes if any(rule.breaks(change) for rule in parsed)]
+    second = first if after is None else read_run(after)
+    found = compare(first, None if after is None else second, two, rules)
     if form == "table":
         tell_answer(second, goal)
-    table = change_sheet(changes, broken, second.shown)
-    rows.show("compare", [table], form, not_compared=left, verdict=as_values(advise(second, goal), second.info.shown))
-    for line in left:
+    table = change_sheet(found.changes, found.broken, second.shown)
+    said = as_values(advise(second, goal), second.info.shown)
+    show("compare", [table], form, not_compared=list(found.not_compared), verdict=said)
+    for line in found.not_compared:
         tell(f"not compared: {line}")
-    for change in broken:
+    for change in found.broken:
         tell(f"{second.shown(change.policy)}: {change.column} {change.difference:+,.4g}")
-    if broken:
+    if found.broken:
         sys.exit(1)

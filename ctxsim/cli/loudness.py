@@ -17,36 +17,21 @@ Loudness = Literal["quiet", "usual", "verbose"]
 _KEY = "ctxsim.loudness"
 
 
-def _remember(context: click.Context, param: click.Parameter, given: bool) -> None:
-    if not given:
-        return
-    if context.meta.setdefault(_KEY, param.name) != param.name:
+_FLAGS = {"-q": "quiet", "--quiet": "quiet", "-v": "verbose", "--verbose": "verbose"}
+
+
+def taken(context: click.Context, args: list[str]) -> list[str]:
+    """Return a command line without `-q` and `-v`, wherever they stand before a `--`; the command then goes by them."""
+    end = args.index("--") if "--" in args else len(args)
+    said = {_FLAGS[arg] for arg in args[:end] if arg in _FLAGS}
+    if len(said) > 1:
         raise click.UsageError("-q says less and -v says more: give one of them", context)
-    if param.name == "verbose":
+    for one in said:
+        context.meta[_KEY] = one
+    if "verbose" in said:
         began = perf_counter()
         context.call_on_close(lambda: _tell(f"in all: {perf_counter() - began:.2f} s"))
-
-
-_OPTIONS = (
-    click.Option(
-        ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_remember,
-        help="The result alone, and errors: no progress, no notes.",
-    ),
-    click.Option(
-        ["-v", "--verbose"], is_flag=True, expose_value=False, callback=_remember,
-        help="Also what each file gave or why it was left out, what was fitted, and times.",
-    ),
-)  # fmt: skip
-
-
-def with_loudness(command: click.Command) -> click.Command:
-    """Give a command, or each command of a group, `-q` and `-v`."""
-    if isinstance(command, click.Group):
-        for one in command.commands.values():
-            with_loudness(one)
-    else:
-        command.params += [option for option in _OPTIONS if option not in command.params]
-    return command
+    return [arg for arg in args[:end] if arg not in _FLAGS] + args[end:]
 
 
 def loudness() -> Loudness:

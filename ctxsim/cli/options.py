@@ -4,67 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_type_hints
 
 import click
+import msgspec
 
-from ctxsim.cli import progress
-from ctxsim.readers import in_column
-from ctxsim.simulator.provider.cache import Breakpoints
-from ctxsim.simulator.provider.rules import SummaryMode
+from ctxsim.answers.advice.advice import GOALS
+from ctxsim.report.sheet import FORMS
+from ctxsim.simulator.provider.rules import ProviderFields
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-CACHES = ("none", "anthropic", "openai", "openai-paid-writes", "google", "deepseek")
-
 PATH = click.Path(path_type=Path)
 
-
-def _in_column(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    column: str | None = context.meta.get(_COLUMN)
-    return tuple(in_column(path, column) for path in given) if column else given
-
-
-def _remember(context: click.Context, param: click.Parameter, column: str | None) -> None:
-    context.meta[_COLUMN] = column
-
-
-_COLUMN = "ctxsim.column"
-_column = click.option(
-    "--column",
-    metavar="NAME",
-    is_eager=True,
-    expose_value=False,
-    callback=_remember,
-    help="Tables (Parquet, JSON lines): the column that holds the conversations, if it's no usual one.",
-)
-
-
-def _transcripts(required: bool) -> Callable[[Command], Command]:
-    argument = click.argument("paths", nargs=-1, required=required, callback=_in_column)
-    return lambda command: argument(_column(command))
-
-
-paths = _transcripts(required=False)
+paths = click.argument("paths", nargs=-1)
 """Transcripts: files, folders, - for standard input; none is fine."""
 
-some_paths = _transcripts(required=True)
+some_paths = click.argument("paths", nargs=-1, required=True)
 
 run_folder = click.argument("run", type=PATH, metavar="RUN")
 """A folder that bench wrote."""
 
-estimator = click.option(
-    "--estimator",
-    metavar="LABEL",
-    help="What policies decide by, unless their label says. See: ctxsim estimators",
-)
-tokenizer = click.option("--tokenizer", metavar="NAME", help="What the provider counts by. See: ctxsim tokenizers")
-model = click.option("--model", metavar="ID", help="Window, prices, cache, tokenizer of a model. See: ctxsim models")
+scenario = click.option("--scenario", metavar="NAME", help="A scenario. See: ctxsim list scenarios")
+number = click.option("--number", type=click.IntRange(min=1), metavar="N", help="Which transcript; usually the first.")
+estimator = click.option("--estimator", metavar="LABEL", help="What policies decide by, unless their label says.")
+tokenizer = click.option("--tokenizer", metavar="NAME", help="What tokens are counted by. See: ctxsim list tokenizers")
+model = click.option("--model", metavar="ID", help="Window, prices, cache rules and tokenizer of this model.")
 window = click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
 cache = click.option(
-    "--cache", type=click.Choice(CACHES), help="Whose prompt cache rules hold; none: the bill without."
+    "--cache", metavar="VENDOR", help="Vendor whose cache rules apply, or a file; `none` bills without a cache."
 )
-models_file = click.option("--models", "models_file", type=PATH, metavar="FILE", help="Your own models and prices.")
+models_file = click.option("--models", "models", type=PATH, metavar="FILE", help="Your own models and prices.")
+out = click.option("--out", type=PATH, metavar="PATH", help="Where to write, instead of the usual place.")
+form = click.option("--format", "form", type=click.Choice(FORMS), default="table", help="Of the rows.")
+goal = click.option(
+    "--goal", type=click.Choice(GOALS), default="dollars", help="What to take the least of; else keep the most."
+)
+
+
+class _Rule(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """`FIELD=VALUE` of the provider's fields, as a pair with the value's own type."""
+
+    name = "rule"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        """Return the pair; anything else is a usage error."""
+        if isinstance(value, tuple):
+            return value
+        field, equals, text = str(value).partition("=")
+        known = get_type_hints(ProviderFields)
+        if not equals or field not in known:
+            self.fail(f"'{value}' is not FIELD=VALUE; fields: {', '.join(known)}", param, context)
+        try:
+            plain: Any = msgspec.json.decode(text) if text[:1] in "{[" and text else text
+            return field, msgspec.convert(plain, known[field], strict=False)
+        except (msgspec.ValidationError, msgspec.DecodeError) as error:
+            self.fail(f"{field}={text}: {error}", param, context)
+
+
+provider = click.option(
+    "--provider", "rules", type=_Rule(), multiple=True, metavar="FIELD=VALUE",
+    help="Any rule of the provider: tokenizer, vendor, summaries, breakpoints, reasoning, ...; may be repeated.",
+)  # fmt: skip
 
 
 class HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -95,50 +96,28 @@ across = click.option(
     help="Replay recordings as if their agent had never compacted, beside what it did.",
 )
 
+RULES = (model, models_file, window, cache, provider)
+"""Which provider's rules hold."""
+
 RUN_OPTIONS = (
     click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Run this scenario; may be repeated."),
     estimator,
-    tokenizer,
-    model,
-    models_file,
-    click.option("--summaries", type=click.Choice(get_args(SummaryMode)), help="What summary calls answer."),
-    cache,
-    click.option("--breakpoints", type=click.Choice(get_args(Breakpoints)), help="Where the agent marks its cache."),
-    window,
+    *RULES,
     head,
     across,
-    click.option("--out", type=PATH, metavar="DIR", help="Result folder, not results/NAME."),
+    out,
     click.option("--force", is_flag=True, help="Replace another run in the result folder."),
-    click.option("--no-text", is_flag=True, help="Keep every word of the transcripts out of the results."),
-    click.option("--keep-secrets", is_flag=True, help="Leave likely keys in the results as they are."),
     click.option("--resume", is_flag=True, help="Go on with a run that was stopped or killed."),
-    click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler that shares this file system."),
+    click.option(
+        "--text", type=click.Choice(["redacted", "kept", "none"]), default="redacted",
+        help="What of the transcripts' words gets into the results: without likely keys, all, none.",
+    ),
     click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same."),
-    progress.option,
-)
+    click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler that shares this file system."),
+)  # fmt: skip
 
-
-def counted_by(default: str) -> Callable[[Command], Command]:
-    """Give a command `--tokenizer` with a default: what its tokens are counted by."""
-    return click.option("--tokenizer", default=default, metavar="NAME", help="What tokens are counted by.")
-
-
-def run_options(command: Command) -> Command:
-    """Give a command the options that say what is replayed, against which provider, and where results go."""
-    for option in reversed(RUN_OPTIONS):
-        command = option(command)
-    return command
-
-
-PLAYED = (
-    click.option("--scenario", metavar="NAME", help="Play this scenario. See: ctxsim scenarios"),
-    click.option("--transcript", metavar="FILE", help="Play this recording."),
-    click.option("--number", type=click.IntRange(min=1), default=1, metavar="N", help="Which transcript of FILE."),
-    window,
-    model,
-    tokenizer,
-    cache,
-)
+PLAYED = (scenario, click.option("--transcript", metavar="PATH", help="Play this recording."), number, model, window,
+          cache, provider)  # fmt: skip
 
 faults = click.option(
     "--fault",
@@ -149,8 +128,20 @@ faults = click.option(
 )
 
 
-def played(command: Command) -> Command:
-    """Give a command the options that say which conversation is played, and which provider's rules hold."""
-    for option in reversed(PLAYED):
-        command = option(command)
-    return command
+def given(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Give a command several options, in this order."""
+
+    def give(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return give
+
+
+def fields(said: dict[str, Any]) -> dict[str, Any]:
+    """Return what a command was given of the provider as fields; `rules` are FIELD=VALUE pairs. What isn't said stays
+    out.
+    """
+    pairs = {name: value for name, value in said.items() if name != "rules" and value is not None}
+    return pairs | dict(said.get("rules", ()))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ctxsim import labels
 from ctxsim.cli import terminal
 from ctxsim.cli.loudness import detail, loudness, note
 from ctxsim.cli.terminal import safe
@@ -118,7 +116,7 @@ def tell_keys(info: RunInfo) -> None:
         keys.update(source.keys or {})
     if keys:
         whose = ", ".join(f"{count} {issuer}" for issuer, count in sorted(keys.items()))
-        done = "left in the results by --keep-secrets" if info.secrets_kept else "redacted in the results"
+        done = "left in the results by --text kept" if info.secrets_kept else "redacted in the results"
         click.echo(f"warning: {keys.total()} likely key(s) in the transcripts ({whose}): {done}", err=True)
 
 
@@ -143,32 +141,3 @@ def tell_what_was_left_out(info: RunInfo) -> int:
             f"... and {len(failed) - NOTES_SHOWN} more without rows; all of them are in run.json under inputs[].failed"
         )
     return len(errors) + len(failed)
-
-
-def tell_verdict(label: str, violations: Sequence[str]) -> None:
-    """Tell whether something keeps its contract, each violation once, and exit: with status 1 if there is one."""
-    different = list(dict.fromkeys(violations))
-    for line in different:
-        click.echo(safe(line), err=True)
-    click.echo(f"{safe(label)}: {f'{len(different)} violations' if different else 'keeps the contract'}")
-    sys.exit(1 if different else 0)
-
-
-def catalogue_rows(
-    classes: Mapping[str, type[Any]], broken: Mapping[str, str], mark: Callable[[Any], str]
-) -> list[tuple[str, str, str, str]]:
-    """Return name, label, mark and docstring of every class of a registry; of what can't be used, its error."""
-    found = [
-        (name, labels.signature(name, cls), mark(cls).strip(), inspect.getdoc(cls) or "")
-        for name, cls in sorted(classes.items())
-    ]
-    return found + [(name, name, "(can't be used)", error) for name, error in sorted(broken.items())]
-
-
-def print_catalogue(classes: Mapping[str, type[Any]], broken: Mapping[str, str], mark: Callable[[Any], str]) -> None:
-    """Print every class of a registry: the pattern of its labels, a `mark`, its docstring; then what can't be used."""
-    for _, label, marked, text in catalogue_rows(classes, broken, mark):
-        click.echo(safe(f"{label}{f'   {marked}' if marked else ''}"))
-        for line in text.splitlines():
-            click.echo(safe(f"    {line}".rstrip()))
-        click.echo()

@@ -18,19 +18,6 @@ from ctxsim.results import InputInfo
 TOLD_S = 5.0
 """Seconds between two lines."""
 
-_KEY = "ctxsim.progress"
-
-
-def _remember(context: click.Context, param: click.Parameter, given: str | None) -> None:
-    context.meta[_KEY] = given
-
-
-option = click.option(
-    "--progress", type=click.Choice(["bar", "plain"]), expose_value=False, callback=_remember,
-    help=f"How far it is: a bar, as on a terminal, or a line every {TOLD_S:.0f} s, for logs.",
-)  # fmt: skip
-"""For commands that run policies."""
-
 
 class Watch(NamedTuple):
     """Told of each finished source and the number of all; of one under way, how many of its policy-calls are done."""
@@ -82,17 +69,14 @@ class _Course:
 
 @contextmanager
 def progress(name: str) -> Iterator[Watch]:
-    """Show how far a run of this name is, as the command was asked to."""
-    context = click.get_current_context(silent=True)
-    form = context.meta.get(_KEY) if context else None
+    """Show how far a run of this name is: a bar on a terminal, elsewhere a line now and then, nothing with `-q`."""
     course = _Course()
     if loudness() == "verbose":
         yield _each_file()
-    elif loudness() == "quiet" or not (form or sys.stderr.isatty()):
+    elif loudness() == "quiet":
         yield Watch(course.finished, course.within)
-    elif form == "plain":
+    elif not sys.stderr.isatty():
         yield _lines(name, course)
-        click.echo(f"{safe(name)}: {safe(str(course))}", err=True)
     else:
         with _bar(name, course) as watch:
             yield watch

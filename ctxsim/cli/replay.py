@@ -7,31 +7,28 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 import msgspec
 
+from ctxsim.api.inputs import Inputs, inputs_of, opened, the_one
 from ctxsim.cli import options, terminal
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.output import tell_fit, tell_old_names
 from ctxsim.cli.terminal import safe
-from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
-from ctxsim.policies import open_policy
 from ctxsim.policies.around.instructions import LIMIT_BYTES, load_instructions, with_instructions
 from ctxsim.policies.around.tracker import TokenTracker
-from ctxsim.readers import read, sources
-from ctxsim.recorded.as_sent import HeadMode, as_sent
+from ctxsim.readers import sources
+from ctxsim.recorded.as_sent import HeadMode
 from ctxsim.simulator.measure.rows import edits_of
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.wire import Format, request_body
 from ctxsim.simulator.references import Survival, prepare
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.tally import Sent
-from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -45,13 +42,11 @@ OTHERS_SHOWN = 3
 @click.argument("what", metavar="PATH|SCENARIO")
 @click.option("--policy", "label", required=True, metavar="LABEL", help="The policy, as in token-budget:budget=30000.")
 @options.estimator
-@options.tokenizer
-@options.model
-@options.window
+@options.given(*options.RULES)
 @options.head
 @options.across
+@options.number
 @click.option("--instructions", type=options.PATH, metavar="DIR", help="Add the AGENTS.md files that DIR would load.")
-@click.option("--number", type=click.IntRange(min=1), metavar="N", help="Which transcript of PATH; default: the first.")
 @click.option("--losses", is_flag=True, help="Say which references a call used that its view no longer held.")
 @click.option("--step", is_flag=True, help="At a terminal: wait for a key after each call.")
 @click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
@@ -60,17 +55,16 @@ def command(
     what: str,
     label: str,
     estimator: str | None,
-    tokenizer: str | None,
-    model: str | None,
-    window: int | None,
+    models: Path | None,
     head: HeadMode,
     across: bool,
-    instructions: Path | None,
     number: int | None,
+    instructions: Path | None,
     losses: bool,
     step: bool,
     request_call: int | None,
     wire: Format | None,
+    **said: Any,
 ) -> None:
     """Watch one conversation, call by call, under one policy.
 
@@ -78,16 +72,19 @@ def command(
     """
     if wire is not None and request_call is None:
         raise CtxsimError("--format is of one request; say which by --request K")
-    given: dict[str, object] = {"tokenizer": tokenizer, "model": model, "window": window}
+    inputs = inputs_of(what, models=models, head=head, across=across, **options.fields(said))
     with stage("read"):
-        transcript, provider = _open(what, number, given, head, across)
+        one = the_one(inputs, number or 1)
+        if number is None and inputs.paths:
+            _tell_more(what, inputs)
+    transcript, provider = one.transcript, one.provider
     tell_fit(transcript.name, provider.size, transcript.head.hidden, provider.tokens_factor)
     if instructions is not None:
         loaded = load_instructions(instructions)
         transcript = msgspec.structs.replace(transcript, head=with_instructions(transcript.head, loaded))
         cut = f", cut to {LIMIT_BYTES:,}" if loaded.truncated else ""
         note(f"Instructions: {loaded.bytes:,} bytes of {len(loaded.sources)} file(s){cut}", err=True)
-    spec = open_policy(label, open_estimator(estimator) if estimator else None)
+    spec = opened(label, estimator)
     tell_old_names([label])
     counter = provider.counter()
     sent = replay(transcript, spec, provider, counter)
@@ -98,14 +95,24 @@ def command(
     note(f"Provider: {provider.describe()}")
     if transcript.head.hidden:
         note(f"Head: {transcript.head.hidden:,} tokens that the log doesn't hold ({provider.size})")
-    for one in transcript.notes:
-        note(f"Note: {one}", err=True)
+    for line in transcript.notes:
+        note(f"Note: {line}", err=True)
     watch = LostReferences(transcript) if losses else None
     if sys.stdout.isatty():
         _show_live(sent, provider, counter, watch, step)
         return
     for line, to_stderr in lines(sent, provider, counter, watch):
         click.echo(line, err=to_stderr)
+
+
+def _tell_more(what: str, inputs: Inputs) -> None:
+    """Tell that a path has more transcripts than the first, and how to choose another."""
+    more = next(islice(inputs.each(), 1, None), None)
+    if more is None or what == "-":
+        return
+    others = [source.name for source in islice(sources(what), 1, 1 + OTHERS_SHOWN)]
+    name = f" or by its path, as {', '.join(others)}" if others else f", as --number 2: {more.transcript.name}"
+    note(f"Note: {what} has more transcripts; this is the first. Choose another by --number N{name}", err=True)
 
 
 def _show_live(
@@ -136,24 +143,6 @@ def context_bar(share: float, bad: bool = False) -> Text:
     full = min(24, round(24 * share))
     color = "red" if bad or share > 1 else "yellow" if share >= 0.7 else "green"
     return Text("█" * full, style=color) + Text("░" * (24 - full), style="dim")
-
-
-def _open(
-    what: str, number: int | None, overrides: dict[str, object], head: HeadMode, across: bool
-) -> tuple[Transcript, Provider]:
-    """A path if there is one, else a scenario's name. Of a path, the segments count; that it has more is told."""
-    if what == "-" or (Path(what).exists() and not what.endswith(".toml")):
-        found = (one for transcript in read(what) for one in as_sent(transcript, overrides, (), head, across))
-        chosen = next(islice(found, (number or 1) - 1, None), None)
-        if chosen is None:
-            raise CtxsimError(f"{what} has fewer than {number or 1} transcripts; ctxsim transcripts check lists them")
-        if number is None and (more := next(found, None)) is not None:
-            others = [] if what == "-" else [source.name for source in islice(sources(what), 1, 1 + OTHERS_SHOWN)]
-            name = f" or by its path, as {', '.join(others)}" if others else f", as --number 2: {more.transcript.name}"
-            note(f"Note: {what} has more transcripts; this is the first. Choose another by --number N{name}", err=True)
-        return chosen.transcript, chosen.provider
-    scenario = load_scenario(what)
-    return synthesize(scenario), resolve(overrides, (scenario.name, scenario.provider))
 
 
 def _print_request(sent: Iterable[Sent], call: int, transcript: Transcript, wire: Format) -> None:

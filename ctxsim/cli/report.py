@@ -1,4 +1,4 @@
-"""`ctxsim report`: the page that people look at."""
+"""`ctxsim report`: a finished run as a page, as pictures, or as tables of what was lost."""
 
 from __future__ import annotations
 
@@ -7,33 +7,71 @@ from pathlib import Path
 
 import click
 
-from ctxsim.cli import answer, options
-from ctxsim.cli.answer import tell_answer
+from ctxsim.cli import options
 from ctxsim.cli.output import tell_keys
+from ctxsim.cli.show import show, tell_answer
 from ctxsim.errors import CtxsimError
-from ctxsim.results import read_run
+from ctxsim.results import Run, read_run
 from ctxsim.runs.overwrite import is_reference
+
+BY = ("age", "depth", "kind", "tool", "form")
 
 
 @click.command("report")
 @options.run_folder
-@click.option("--out", type=options.PATH, metavar="FILE", help="Instead of report.html in RUN.")
-@click.option("--open", "show", is_flag=True, help="Open it in the browser.")
-@click.option("--transcript", "word", default="", metavar="WORD", help="Hold only those whose name contains this.")
-@answer.goal
-def command(run: Path, out: Path | None, show: bool, word: str, goal: str) -> None:
-    """Write one self-contained HTML page of RUN (a folder that bench wrote): sortable, interactive, no network.
+@click.option("--only", type=click.Choice(("page", "pictures", "losses")), default="page", help="What to make.")
+@options.out
+@click.option("--open", "opened", is_flag=True, help="Open the page in the browser.")
+@click.option("--transcript", "word", default="", metavar="WORD", help="Page: only those whose name contains this.")
+@click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Pictures: only these, and the bounds.")
+@click.option("--by", type=click.Choice(BY), multiple=True, help="Losses: only this breakdown; may be repeated.")
+@options.goal
+@options.form
+def command(
+    run: Path, only: str, out: Path | None, opened: bool, word: str, policies: tuple[str, ...], by: tuple[str, ...],
+    goal: str, form: str,
+) -> None:  # fmt: skip
+    """Show RUN (a folder that bench wrote): one self-contained HTML page, every chart as PNG and SVG, or the losses.
 
-    Any transcript can be opened in it. Of more than about a thousand the largest are in it, or those of --transcript.
+    Any transcript can be opened in the page; of more than about a thousand the largest are in it, or those of
+    --transcript. The losses are what each policy's view no longer held: by age, depth, kind, tool and form of loss.
     """
-    from ctxsim.report.page import write_page
-
     found = read_run(run)
+    if only == "losses":
+        _losses(found, by or BY, bool(by), form)
+        return
     if out is None and is_reference(run):
         raise CtxsimError(f"{run} is a documented reference, which stays as it is; say where with --out")
     tell_keys(found.info)
     tell_answer(found, goal)
+    if only == "pictures":
+        from ctxsim.report.charts import plot_all
+        from ctxsim.report.picture import picture
+
+        for path in plot_all(picture(found, goal, policies), out or run, ("png", "svg")):
+            click.echo(path)
+        return
+    from ctxsim.report.page import write_page
+
     path = write_page(found, out or run / "report.html", goal, word)
     click.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
-    if show:
+    if opened:
         click.launch(os.fspath(path.resolve()))
+
+
+def _losses(found: Run, by: tuple[str, ...], chosen: bool, form: str) -> None:
+    from ctxsim.report.losses import basis, breakdown, pooled
+    from ctxsim.report.sheet import sheet
+    from ctxsim.report.tables import needle_sheets
+
+    sheets = [] if chosen else needle_sheets(found)
+    something = len(pooled(found, "needs", "detector")) > 0
+    for one in by if something else ():
+        title = "Lost identifiers by form of loss" if one == "form" else f"Kept identifiers by {one}"
+        lines = breakdown(found, one)
+        values = [tuple(line.values()) for line in lines]
+        sheets.append(sheet(one, f"{title} (pooled over all calls)", list(lines[0]), values))
+    show("report", sheets, form, basis=basis(found))
+    if form == "table":
+        for line in (f"{'' if something else 'nothing to lose: '}{basis(found)}", *found.caveats):
+            click.echo(line)

@@ -1,113 +1,105 @@
-"""From a command line to runs: which there are, and one of them with its progress, interruption and provider lines."""
+"""Runs that a command line asks for: where their results go, how far they are, and what is told of each."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
-import msgspec
 
+from ctxsim.api.inputs import is_path
+from ctxsim.api.runs import Run, Watch, run_name
 from ctxsim.cli.loudness import stage
-from ctxsim.cli.output import tell_fits, tell_keys, tell_providers, tell_recorded
+from ctxsim.cli.options import fields
+from ctxsim.cli.output import (
+    tell_fits,
+    tell_keys,
+    tell_providers,
+    tell_recorded,
+    tell_results,
+    tell_what_was_left_out,
+)
 from ctxsim.cli.progress import progress
-from ctxsim.errors import CtxsimError
-from ctxsim.policies import open_policy
-from ctxsim.readers import SUFFIXES, bare
-from ctxsim.recorded.as_sent import HeadMode
-from ctxsim.results import Run, RunInfo, read_run
-from ctxsim.runs import DEFAULT_POLICIES, bench, preset_policies
 from ctxsim.runs.overwrite import is_reference
-from ctxsim.runs.task import Setting
-from ctxsim.simulator.provider.models import read_overrides
-from ctxsim.synthesis import Scenario, load_scenario
+from ctxsim.synthesis import is_scenario
 
 DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")
 
-
-class Where(NamedTuple):
-    """On how many processes or which cluster a run happens, whether it goes on with an earlier one or replaces it."""
-
-    jobs: int
-    cluster: str | None
-    resume: bool
-    force: bool = False
+Made = Callable[..., Run]
+"""A public function that makes a run."""
 
 
-class Asked(NamedTuple):
-    """One run that a command line asks for: of a scenario, or without one of the recorded transcripts in `paths`."""
+class Runs:
+    """The runs of one command line: of each scenario, and of the recordings together."""
 
-    setting: Setting
-    scenario: Scenario | None
-    paths: tuple[str, ...]
-    said: str
-    """What of the command line isn't the usual, as a part of a folder's name."""
+    def __init__(
+        self, make: Made, paths: Sequence[str], scenarios: Sequence[str], what: Sequence[str], said: Mapping[str, Any],
+        suffix: str = "",
+    ) -> None:  # fmt: skip
+        """`what` says in words which policies run; `said` are the command's options."""
+        self._make, self._said, self._what, self._suffix = make, said, what, suffix
+        self.asked: list[str | tuple[str, ...]] = [*scenarios] + [tuple(paths)] * bool(paths)
+        self._names = [_short(scenario) for scenario in scenarios]
 
+    def run(self, show: Callable[[Run], Sequence[Path]], told: bool) -> None:
+        """Make each run and `show` it, which returns the pictures that it drew; then exit with the command's status."""
+        bad = 0
+        for what in self.asked:
+            made = self._made(what, told)
+            pictures = show(made)
+            if told:
+                tell_results(made, pictures)
+            bad += tell_what_was_left_out(made.info)
+            if not made.info.complete:
+                sys.exit(130)
+        if bad:
+            sys.exit(1)
 
-def runs_of(
-    paths: Sequence[str],
-    policies: Sequence[str],
-    scenarios: Sequence[str],
-    estimator: str | None,
-    models_file: Path | None,
-    no_text: bool,
-    head: HeadMode = "fitted",
-    across: bool = False,
-    presets: str | None = None,
-    said: Sequence[str] | None = None,
-    keep_secrets: bool = False,
-    **overrides: object,
-) -> list[Asked]:
-    """Return the runs that a command line asks for: each scenario, and the recorded transcripts together.
-
-    With neither, both default scenarios. `presets` are families of policies, which run beside the bounds and
-    `policies`. `said`: what a name says of the policies. Raises UnknownName or InputError.
-    """
-    words = tuple(open_policy(label).short for label in policies) if said is None else tuple(said)
-    if presets is not None:
-        words = (presets.replace(",", "-"), *words)
-        policies = (*(("recorded",) if across else ()), *preset_policies(presets), *policies)
-    given = {key: value for key, value in overrides.items() if value is not None}
-    entries = read_overrides(models_file) if models_file else ()
-    apart = _said(words, {"estimator": estimator, "models": models_file, **given}, head, across)
-    kept = True if keep_secrets else msgspec.UNSET
-    runs: list[Asked] = []
-    for name in scenarios or (() if paths else DEFAULT_SCENARIOS):
-        scenario = load_scenario(name)
-        labels = tuple(policies) or scenario.policies
-        setting = Setting(
-            scenario.name, scenario.title, labels, estimator, given, not no_text, entries, keep_secrets=kept
-        )
-        runs.append(Asked(setting, scenario, (), apart))
-    if paths:
-        name = _run_name(paths[0], {one.setting.name for one in runs})
-        title = f"Recorded transcripts in {', '.join(paths)}"
-        labels = tuple(policies) or (DEFAULT_POLICIES if not across else ("recorded", *DEFAULT_POLICIES))
-        setting = Setting(name, title, labels, estimator, given, not no_text, entries, head, across, kept)
-        runs.append(Asked(setting, None, tuple(paths), apart))
-    return runs
+    def _made(self, what: str | tuple[str, ...], told: bool) -> Run:
+        said = dict(self._said)
+        rules = fields({name: said.pop(name) for name in ("model", "window", "cache", "rules")})
+        models, estimator = said["models"], said["estimator"]
+        name = _short(what) if isinstance(what, str) else run_name(what[0])
+        if isinstance(what, tuple) and name in self._names:
+            name = f"{name}-recorded"
+        apart = _apart(self._what, {"estimator": estimator, "models": models, **rules}, said["head"], said["across"])
+        folder = _folder(said.pop("out"), f"{name}{self._suffix}", apart, len(self.asked) == 1)
+        said["overwrite"] = said.pop("force")
+        with stage("replayed"), _interruptible() as stopped, progress(name) as (finished, within):
+            made = self._make(what, out=folder, watch=Watch(finished, within, stopped), **said, **rules)
+        tell_keys(made.info)
+        if not made.info.complete:
+            click.echo(f"Stopped: {len(made.info.inputs)} source(s) done and written; go on with --resume", err=True)
+        tell_fits(made)
+        if told:
+            tell_providers(made.info)
+            tell_recorded(made, said["across"])
+        return made
 
 
-def _run_name(path: str, taken: set[str]) -> str:
-    """The result folder's name: the file's or folder's own, without the endings of formats; never another run's."""
-    path = bare(path)
-    name = "standard-input" if path == "-" else Path(path).resolve().name
-    while (stem := Path(name)).suffix in SUFFIXES:
-        name = stem.stem
-    name = name or "run"
-    return name if name not in taken else f"{name}-recorded"
+def split(paths: Sequence[str], scenarios: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return what names recordings, and what names scenarios: a name without a file is one."""
+    recorded = [path for path in paths if is_path(path) or not (path.endswith(".toml") or is_scenario(path))]
+    return recorded, [*scenarios, *(path for path in paths if path not in recorded)]
+
+
+def _short(scenario: str) -> str:
+    """What a scenario's folder is called: its own name, or that of its file."""
+    return scenario.rpartition("/")[2].removesuffix(".toml")
 
 
 LONGEST_SAID = 60
 """Characters that a folder's name says of policies and options; what is longer ends in its digest."""
 
 
-def _said(policies: Sequence[str], given: Mapping[str, object], head: HeadMode, across: bool) -> str:
+def _apart(policies: Sequence[str], given: Mapping[str, object], head: object, across: bool) -> str:
     """What isn't the usual about a run, in characters of file names: `mask-keep=5.window=128000`; nothing if all is."""
     words = [one.rpartition("/")[2] for one in policies]
     words += [f"{name}={Path(str(value)).name}" for name, value in given.items() if value is not None]
@@ -118,51 +110,15 @@ def _said(policies: Sequence[str], given: Mapping[str, object], head: HeadMode, 
     return f"{text[: LONGEST_SAID - 7]}-{hashlib.sha256(repr(words).encode()).hexdigest()[:6]}"
 
 
-def folder_of(asked: Asked, out: Path | None, alone: bool, suffix: str = "") -> Path:
-    """Return where a run's results go: `out` itself if it is the only run, else a folder of its name.
+def _folder(out: str | PathLike[str] | None, name: str, apart: str, alone: bool) -> Path:
+    """Where a run's results go: `out` itself if it is the only run, else a folder of its name.
 
     The name says what isn't usual about it. A documented reference keeps its folder.
     """
     if out is not None:
-        return out if alone else out / f"{asked.setting.name}{suffix}"
-    folder = Path("results") / f"{asked.setting.name}{suffix}{asked.said}"
+        return Path(out) if alone else Path(out, name)
+    folder = Path("results") / f"{name}{apart}"
     return folder.with_name(f"{folder.name}-own") if is_reference(folder) else folder
-
-
-def run(asked: Asked, folder: Path, where: Where, told: bool = True) -> tuple[RunInfo, Run]:
-    """Run one bench, print its provider if that is to be `told`, and return what was run and its results.
-
-    Raises CtxsimError if there was no call to replay.
-    """
-    with stage("replayed"), _interruptible() as stopped, progress(asked.setting.name) as watch:
-        info = bench(
-            asked.setting,
-            folder,
-            asked.scenario,
-            asked.paths,
-            where.jobs,
-            watch.finished,
-            stopped,
-            where.resume,
-            where.cluster,
-            where.force,
-            watch.within,
-        )
-    tell_keys(info)
-    if not info.complete:
-        click.echo(f"Stopped: {len(info.inputs)} source(s) done and written; go on with --resume", err=True)
-    if not any(one.calls for one in info.inputs):
-        errors = [one.error for one in info.inputs if one.error]
-        more = f"; and {len(errors) - 1:,} more that can't be replayed" if len(errors) > 1 else ""
-        reasons = f"; {errors[0]}{more}" if errors else ""
-        raise CtxsimError(f"{', '.join(asked.paths) or asked.setting.name}: no call to replay{reasons}")
-    with stage("tables read"):
-        found = read_run(folder)
-    tell_fits(found)
-    if told:
-        tell_providers(info)
-        tell_recorded(found, asked.setting.across)
-    return info, found
 
 
 @contextmanager

@@ -95,11 +95,11 @@ def _table(file: Path) -> dict[str, Any] | None:
 
 def _read(file: Path, table: dict[str, Any]) -> Settings:
     if "file" in table:
-        raise InputError(file, "file is no setting; see: ctxsim config")
+        raise InputError(file, "file is no setting; see: ctxsim list config")
     try:
         said = msgspec.convert(table, Settings)
     except msgspec.ValidationError as error:
-        raise InputError(file, f"{error}; see: ctxsim config") from None
+        raise InputError(file, f"{error}; see: ctxsim list config") from None
     if said.goal is not None and said.goal not in GOALS:
         raise InputError(file, f"goal = '{said.goal}' is none of: {', '.join(GOALS)}")
     for name in ("window", "jobs"):
@@ -124,17 +124,16 @@ def usual_paths(paths: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[str
     return paths or (() if scenarios else found().paths)
 
 
-OPTIONS = {
-    "goal": "goal", "estimator": "estimator", "model": "model", "models": "models_file", "tokenizer": "tokenizer",
-    "cache": "cache", "window": "window", "head": "head", "jobs": "jobs",
-}  # fmt: skip
-"""Settings that options of the same meaning stand for, by the options' own names."""
+OPTIONS = ("goal", "estimator", "model", "models", "cache", "window", "head", "jobs")
+"""Settings that options of the same name stand for."""
 
 
 def defaults() -> dict[str, dict[str, Any]]:
     """Return the project's defaults of options, by command."""
     said = found()
-    shared = {option: value for name, option in OPTIONS.items() if (value := getattr(said, name)) is not None}
+    shared: dict[str, Any] = {name: value for name in OPTIONS if (value := getattr(said, name)) is not None}
+    if said.tokenizer is not None:
+        shared["rules"] = (f"tokenizer={said.tokenizer}",)
     return {
         "bench": shared | ({"policies": said.policies} if said.policies else {}),
         "sweep": shared | ({"grids": said.grids} if said.grids else {}),

@@ -7,20 +7,18 @@ from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
 from ctxsim.cli import options
-from ctxsim.cli import rows as rows_of
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
-from ctxsim.cli.rows import show
+from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe
 from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.formats.atif.written import unwritable, written
-from ctxsim.recorded.survey import Against, against_usage, check, per_format, sizes
+from ctxsim.recorded.survey import check, sizes
 from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.files import replacing
 from ctxsim.safety.redaction import Redaction
@@ -52,23 +50,20 @@ WRITTEN = {"ctxsim": _own, "atif": _atif}
 
 @click.group("transcripts")
 def command() -> None:
-    """Check, convert and measure recorded transcripts."""
+    """Check, convert, measure and find recorded transcripts."""
 
 
 @command.command("check")
 @options.some_paths
-@options.counted_by(DEFAULT)
-@click.option("--against-usage", is_flag=True, help="Compare our counts with the usage that the source recorded.")
-@rows_of.form
-def check_command(paths: tuple[str, ...], tokenizer: str, against_usage: bool, form: str) -> None:
+@options.tokenizer
+@options.form
+def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> None:
     """Print what each transcript holds, what was left out, and why."""
-    engine = open_tokenizer(tokenizer)
+    engine = open_tokenizer(tokenizer or DEFAULT)
     reading = Reading(paths)
-    if against_usage:
-        _print_against(reading, engine, form)
     formats: Frequencies[str] = Frequencies()
     rows = []
-    for transcript in reading if not against_usage else ():
+    for transcript in reading:
         found = check(transcript, engine)
         formats[found.format] += 1
         if form != "table":
@@ -86,46 +81,32 @@ def check_command(paths: tuple[str, ...], tokenizer: str, against_usage: bool, f
         )
         for note in found.notes:
             click.echo(f"    {safe(note)}")
-    if form != "table" and not against_usage:
+    if form != "table":
         show("transcripts check", [sheet("transcripts", "", CHECKED, rows)], form)
     elif formats:
         click.echo(f"{formats.total()} transcripts: " + ", ".join(f"{n} {name}" for name, n in formats.most_common()))
     reading.finish()
 
 
-def _print_against(reading: Reading, engine: Any, form: str) -> None:
-    found: list[Against] = [against_usage(transcript, engine) for transcript in reading]
-    note = (
-        f"(our count - recorded) / recorded, medians; counted by {engine.name}, without framing. Growth: since the "
-        "first call with usage of a segment, of calls that grew enough"
-    )
-    rows = [
-        (name, calls, *(Cell(value, "-" if value is None else f"{value:+.1%}") for value in (whole, growth)))
-        for name, calls, whole, growth in per_format(found)
-    ]
-    columns = ["format", "calls", "whole request", "growth since first"]
-    show("transcripts check", [sheet("against usage", "", columns, rows, notes=(note,))], form)
-
-
 @command.command("convert")
 @options.some_paths
 @click.option("--to", "form", type=click.Choice(list(WRITTEN)), default="ctxsim", show_default=True, help="Format.")
-@click.option("-o", "--output", type=options.PATH, help="File to write; standard output without it.")
+@options.out
 @click.option(
     "--redact", is_flag=True,
     help="Put others of the same length in place of likely keys, account names and e-mail addresses.",
 )  # fmt: skip
-def convert_command(paths: tuple[str, ...], form: str, output: Path | None, redact: bool) -> None:
+def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact: bool) -> None:
     """Write transcripts of any format as ctxsim JSONL, or as ATIF: a document a line, sub-agents in their parent."""
     reading = Reading(paths)
     redaction = Redaction(open_tokenizer(DEFAULT)) if redact else None
     pieces = WRITTEN[form](map(redaction.transcript, reading) if redaction else reading, reading.left_out)
-    if output is None:
+    if out is None:
         sys.stdout.buffer.writelines(pieces)
     else:
-        with replacing(output) as temporary, temporary.open("wb") as stream:
+        with replacing(out) as temporary, temporary.open("wb") as stream:
             stream.writelines(pieces)
-        tell_written([output])
+        tell_written([out])
     if redaction:
         _tell_redacted(redaction)
     reading.finish()
@@ -142,15 +123,14 @@ def _tell_redacted(redaction: Redaction) -> None:
 
 @command.command("stats")
 @options.some_paths
-@options.counted_by(DEFAULT)
-@click.option("--by", type=click.Choice(["tool", "kind"]), multiple=True, default=("tool", "kind"), help="Groups.")
-@rows_of.form
-def stats_command(paths: tuple[str, ...], tokenizer: str, by: tuple[str, ...], form: str) -> None:
+@options.tokenizer
+@options.form
+def stats_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> None:
     """Print how big tool results are, by tool and by kind of content."""
-    engine = open_tokenizer(tokenizer)
+    engine = open_tokenizer(tokenizer or DEFAULT)
     reading = Reading(paths)
     sheets = []
-    for group in by:
+    for group in ("tool", "kind"):
         rows = sizes(reading, engine, group)
         total = sum(row.tokens for row in rows) or 1
         cells = [
@@ -192,11 +172,3 @@ def find_command(list_paths: bool) -> None:
     if not found:
         agents = ", ".join(dict.fromkeys(place.agent for place in PLACES))
         click.echo(f"no sessions of {agents} on this machine")
-
-
-@command.command("formats")
-def formats_command() -> None:
-    """Print the table of formats that docs/formats.md holds."""
-    from ctxsim.readers.catalogue import markdown
-
-    click.echo(markdown(), nl=False)

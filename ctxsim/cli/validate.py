@@ -1,109 +1,74 @@
-"""`ctxsim validate`: do our rules say what providers recorded?"""
+"""`ctxsim validate`: do our rules, and estimators, say what providers recorded?"""
 
 from __future__ import annotations
 
-import sys
-from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import click
 
-from ctxsim.answers.validation.validation import Compared, Score, compare, score
+from ctxsim.api.trust import Estimates, estimates, validate
 from ctxsim.cli import options
-from ctxsim.cli import rows as rows_of
-from ctxsim.cli.loudness import note
-from ctxsim.cli.output import tell
+from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
-from ctxsim.cli.rows import show
+from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe
-from ctxsim.errors import InputError
-from ctxsim.report.recall import LEGEND, recall_lines
-from ctxsim.report.sheet import Cell, Column, sheet
-from ctxsim.results.recall import Predicted
-from evidence.recall import predict, read_questions
+from ctxsim.counting.tokenizers import DEFAULT
+from ctxsim.report.accuracy import consequence_sheet, error_sheet, score_sheet
 
-COLUMNS = (
-    Column("format", "format", left=True), Column("model", "model", left=True), Column("calls", "calls"),
-    Column("median", "median"), Column("p95", "p95"), Column("within_5", "<5%", rank=4), Column("unseen", "unseen"),
-    Column("unseen_p95", "p95", rank=5), Column("cache_calls", "cache", rank=6), Column("agreement", "agree", rank=1),
-    Column("trivial", "trivial", rank=7), Column("reads", "reads", rank=3), Column("usd", "USD", rank=2),
-)  # fmt: skip
-
-NOTE = (
-    "median, p95: |modelled - recorded| / recorded, fitted; unseen: predicted without that recording's usage. agree: "
-    "share of cache reads within 5 % of the request, by the vendor's rules; trivial: by the guess that all of the last "
-    "request is read; reads: predicted / recorded. USD: modelled / recorded."
-)
+WORST = 5
+"""Calls that disagree most: so many are printed."""
 
 
 @click.command("validate")
 @options.some_paths
-@click.option("--worst", default=5, metavar="N", help="How many that disagree most to print.")
-@click.option("--recall", is_flag=True, help="Paths are graded answers of a live model: was what was kept recalled?")
-@click.option("--policy", default="recorded", metavar="LABEL", help="With --recall: whose requests the model was asked "
-              "after; default: those in the recording.")  # fmt: skip
-@rows_of.form
-def command(paths: tuple[str, ...], worst: int, recall: bool, policy: str, form: str) -> None:
+@click.option("--estimates", "judged", is_flag=True, help="Judge estimators instead, and what their errors do.")
+@click.option("--estimator", "labels", multiple=True, metavar="LABEL", help="With --estimates: these; usually all.")
+@click.option("--threshold", type=click.IntRange(min=1), metavar="N", help="With --estimates: tokens over which a "
+              "policy acts; usually 70 % of each segment's largest request.")  # fmt: skip
+@click.option("--by-kind", is_flag=True, help="With --estimates: texts by kind of content, not only requests.")
+@options.tokenizer
+@options.out
+@options.form
+def command(
+    paths: tuple[str, ...], judged: bool, labels: tuple[str, ...], threshold: int | None, by_kind: bool,
+    tokenizer: str | None, out: Path | None, form: str,
+) -> None:  # fmt: skip
     """Compare modelled input tokens, cache reads and dollars with what was recorded, per format and model.
 
-    The size of what a log doesn't hold is fitted to each recording; `unseen` says how well a call is told from the
-    first one and from other recordings alone. With --recall: tables of graded answers (CSV or JSONL with the columns
-    transcript, call, question, expected, answer, correct), or folders of trials.
+    With --estimates: each estimator against real counts and recorded usage, per text and per whole request; and for a
+    policy with a threshold how late or early it would fire, calls it believes safe that are not, and false alarms.
+    Writes accuracy.csv, consequences.csv and pictures.
     """
-    if recall:
-        _recall(paths, policy, worst)
-        return
     reading = Reading(paths)
-    calls: list[Compared] = []
-    for transcript in reading:
-        calls += compare(transcript)
-    ordered = sorted(calls, key=lambda call: (call.format, call.model, call.transcript, call.call))
-    groups = groupby(ordered, key=lambda call: (call.format, call.model))
-    rows = [_cells(score(list(group))) for _, group in groups]
-    show("validate", [sheet("scores", "", COLUMNS, rows, notes=(NOTE,))], form)
-    for call in sorted(calls, key=lambda one: -abs(one.error))[: worst if form == "table" else 0]:
+    if judged:
+        found = estimates(reading, labels or None, tokenizers=(tokenizer or DEFAULT,), threshold=threshold)
+        show("validate", [error_sheet(found.errors, by_kind), consequence_sheet(found.consequences, threshold)], form)
+        written = _write(found, tokenizer or DEFAULT, out or Path("results/accuracy"))
+        if form == "table":
+            tell_written(written)
+        reading.finish()
+    done = validate(reading)
+    show("validate", [score_sheet(done.scores)], form)
+    for call in sorted(done.calls, key=lambda one: -abs(one.error))[: WORST if form == "table" else 0]:
         click.echo(
             f"  {call.error:+.1%}  {safe(call.transcript)} call {call.call}: modelled {call.modelled:,}, "
             f"recorded {call.recorded:,}"
         )
-    if not calls:
+    if not done.calls:
         reading.errors.append("no call with recorded usage; validate needs recordings that hold what the provider said")
     reading.finish()
 
 
-def _recall(paths: tuple[str, ...], policy: str, worst: int) -> None:
-    left_out: list[str] = []
-    errors: list[str] = []
-    found: list[Predicted] = []
-    for path in paths:
-        try:
-            found += [one for asked in read_questions(path, left_out) for one in predict(asked, policy)]
-        except InputError as error:
-            errors.append(str(error))
-    for line in recall_lines(found, worst):
-        click.echo(safe(line))
-    if found:
-        click.echo(LEGEND)
-    elif not errors:
-        errors.append("no graded answers there: a table, or a folder with fixtures.json and trials.jsonl")
-    for line in left_out:
-        note(f"left out: {line}", err=True)
-    for line in errors:
-        tell(line)
-    sys.exit(1 if errors else 0)
+def _write(found: Estimates, tokenizer: str, out: Path) -> list[Path]:
+    from ctxsim.report.accuracy_plots import plot_accuracy
+    from ctxsim.results.table import write_csv
 
-
-def _cells(found: Score) -> tuple[Any, ...]:
-    def percent(value: float | None, digits: int = 1) -> Cell:
-        return Cell(value, "-" if value is None else f"{value:.{digits}%}")
-
-    def ratio(value: float | None) -> Cell:
-        return Cell(value, "-" if value is None else f"{value:.2f}")
-
-    return (
-        found.format, found.model or "?", found.calls,
-        percent(found.median_error), percent(found.p95_error), percent(found.within_5, 0),
-        percent(found.held_out_median), percent(found.held_out_p95),
-        found.cache_calls or None, percent(found.agreement, 0), percent(found.trivial_agreement, 0),
-        ratio(found.reads_ratio), ratio(found.cost_ratio),
-    )  # fmt: skip
+    out.mkdir(parents=True, exist_ok=True)
+    tables: dict[str, Any] = {"accuracy": found.errors, "consequences": found.consequences}
+    written = [write_csv(out / f"{name}.csv", rows) for name, rows in tables.items()]
+    seen, shown = found.observed, [row.estimator for row in found.consequences]
+    points = [(p.tokens, p.estimates) for p in seen.requests]
+    texts = [(p.kind, p.tokens, p.estimates) for p in seen.texts]
+    longest = max(seen.runs, key=lambda run: run[-1].tokens)
+    return [*written, *plot_accuracy(shown, points, texts, [(p.tokens, p.estimates) for p in longest], tokenizer, out)]

@@ -10,9 +10,10 @@ import click
 
 from ctxsim.answers.bill.what_if import Otherwise, Saving, otherwise, savings
 from ctxsim.answers.bill.window import OUTPUT, RESULTS, Amount, Filled, Part, by_server, filled, pooled
-from ctxsim.cli import options, rows
+from ctxsim.cli import options
 from ctxsim.cli.output import tell_fit, tell_written
 from ctxsim.cli.reading import Reading
+from ctxsim.cli.show import show
 from ctxsim.recorded.as_sent import HeadMode, as_sent
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.report.window_plots import plot_window
@@ -35,24 +36,19 @@ AMOUNTS = (
 @click.command("window")
 @options.some_paths
 @click.option("--over", type=click.IntRange(min=0), default=10_240, metavar="BYTES", help="What a large result is.")
-@click.option("-o", "--output", type=options.PATH, default=Path("window.png"), help="The picture to write.")
-@options.model
-@options.models_file
-@options.tokenizer
-@options.cache
+@options.out
+@options.given(*options.RULES)
 @options.head
-@rows.form
-@rows.wide
+@options.form
 def command(
-    paths: tuple[str, ...], over: int, output: Path, models_file: Path | None, head: HeadMode, form: str, wide: bool,
-    **given: Any,
-) -> None:  # fmt: skip
+    paths: tuple[str, ...], over: int, out: Path | None, models: Path | None, head: HeadMode, form: str, **said: Any
+) -> None:
     """Say what fills the requests of recordings: tokens and dollars of each part over all calls, not just once.
 
     And what would be saved without each tool's results over BYTES, with the other lifetime that the cache can have, and
     without idle time. Rules: docs/window.md.
     """
-    entries = read_overrides(models_file) if models_file else ()
+    entries, given = read_overrides(models) if models else (), options.fields(said)
     reading = Reading(paths)
     found: list[Filled] = []
     others: list[Otherwise] = []
@@ -78,8 +74,8 @@ def command(
     most = None if form in ("json", "csv") else MOST_ROWS
     sheets = [_parts(sums, found, most), *_servers(sums), _transcripts(found, most and MOST_TRANSCRIPTS)]
     sheets += [*_what_ifs(savings(others), over, most), *_sub_agents(found, others, over, most)]
-    rows.show("window", [one for one in sheets if one.rows], form, wide)
-    written = _draw(sums, largest, len(found), output)
+    show("window", [one for one in sheets if one.rows], form)
+    written = _draw(sums, largest, len(found), out or Path("window.png"))
     if form == "table":
         tell_written([written])
     reading.finish()

@@ -14,7 +14,7 @@ import msgspec
 
 from ctxsim.errors import unknown
 from ctxsim.plugins import FOLDERS, folders
-from ctxsim.results.run import OBSERVED
+from ctxsim.results.info import OBSERVED
 
 DRIVE = "drive.toml"
 
@@ -93,3 +93,28 @@ def load_agent(name: str) -> Agent:
         raise unknown("agent", name, agent_names())
     text = (folders(FOLDERS[0])[name][1] / DRIVE).read_text(encoding="utf-8")
     return msgspec.convert({"name": name, **tomllib.loads(text)}, Agent)
+
+
+def agent_problems(name: str) -> list[str]:
+    """Return what is wrong with what is known of an agent. Raises UnknownName for one that has no folder."""
+    known = folders(FOLDERS[0])
+    if name not in known:
+        raise unknown("agent", name, known)
+    found = []
+    if (known[name][1] / DRIVE).exists():
+        try:
+            agent = load_agent(name)
+        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+            return [f"{DRIVE}: {error}"]
+        if not agent.command:
+            found.append(f"{DRIVE}: says no command")
+        elif not agent.stdin and not any("{prompt}" in part for part in agent.command):
+            found.append(f"{DRIVE}: command has no place for {{prompt}}, and stdin isn't true")
+        for helper in agent.helpers:
+            try:
+                re.compile(helper.pattern)
+            except re.error as error:
+                found.append(f"{DRIVE}: helper {helper.kind}: {helper.pattern!r} is no pattern: {error}")
+    if not any((known[name][1] / part).exists() for part in (DRIVE, "policy.py", "estimator.py")):
+        found.append(f"its folder has none of policy.py, estimator.py, {DRIVE}")
+    return found

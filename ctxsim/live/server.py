@@ -1,4 +1,4 @@
-"""The endpoint as a running server: in this thread until it is stopped, or beside it."""
+"""The endpoint as a running server, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -38,15 +38,10 @@ def _server(endpoint: Endpoint, host: str) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def serve(endpoint: Endpoint, bound: socket.socket, host: str) -> None:
-    """Serve until the process is told to stop."""
-    _server(endpoint, host).run([bound])
-
-
 @contextmanager
-def beside(endpoint: Endpoint, host: str = "127.0.0.1") -> Iterator[str]:
-    """Serve in another thread on a free port while the block runs; yields the address."""
-    bound = listen(host, 0)
+def beside(endpoint: Endpoint, host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
+    """Serve in another thread while the block runs, on a free port where none is named; yields the address."""
+    bound = listen(host, port)
     server = _server(endpoint, host)
     thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
     thread.start()
@@ -56,7 +51,8 @@ def beside(endpoint: Endpoint, host: str = "127.0.0.1") -> Iterator[str]:
             raise CtxsimError("the endpoint did not start")
         time.sleep(0.005)
     try:
-        yield f"http://{host}:{bound.getsockname()[1]}"
+        shown = f"[{host}]" if ":" in host else host
+        yield f"http://{shown}:{bound.getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(START_S)

@@ -94,7 +94,7 @@ class Policy:
     others_code: ClassVar[bool] = False
     """True: its moments run code from outside the package, though they are methods of a class in it."""
     family: ClassVar[Family] = ""
-    """The preset that it runs with: `ctxsim bench --policies agents`."""
+    """The preset that it runs with: `ctxsim bench --policy agents`."""
     source: ClassVar[str] = ""
     """Whose rule it is: a repository, a vendor's interface, a document, a paper."""
     version: ClassVar[str] = ""

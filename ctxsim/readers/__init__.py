@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from ctxsim.errors import CtxsimError, ReaderFailed, told
 from ctxsim.readers.assembly.plausible import plausible
-from ctxsim.readers.paths import SUFFIXES, bare, in_column, sources
+from ctxsim.readers.paths import SUFFIXES, bare, sources
 from ctxsim.readers.reader import ORDER, FolderReader, Reader, detect, registered_formats
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
 __all__ = [
-    "ORDER", "SUFFIXES", "FolderReader", "Reader", "bare", "detect", "in_column", "read", "read_source",
+    "ORDER", "SUFFIXES", "FolderReader", "Reader", "bare", "detect", "read", "read_source",
     "registered_formats", "sources",
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ INTRODUCTION = """# Transcript formats
 
 Formats are found by their content, never by the file's name: point `ctxsim` at the folder where your agent keeps its
 sessions. `ctxsim transcripts check PATH` says what was found, what was left out, and why. Files may be compressed
-(`.gz`, `.zst`) or stand in a `.zip`; `-` reads standard input. This page is written by `ctxsim transcripts formats`.
+(`.gz`, `.zst`) or stand in a `.zip`; `-` reads standard input. This page is written by `ctxsim list formats`.
 
 A database holds many sessions; each is a transcript, `FILE#ID`. Its program may run: it is never stopped, what it
 has just written is read too, and nothing is written into its folder. Where a log lies beside a database without its
@@ -21,7 +21,8 @@ index, both are copied to the temporary folder for the time of reading.
 |---|---|
 | `@found` | the sessions that agents keep on this machine; `ctxsim transcripts find` lists them unread |
 | `git:REPOSITORY[@REF][:FOLDER]` | files of a commit, read without a checkout: the longest version of each session |
-| `column:NAME:PATH` | tables whose conversations stand in that column; `--column NAME` says so of all paths |
+| `column:NAME:PATH` | tables whose conversations stand in that column |
+| `reader:NAME:PATH`, `reader:FILE.py:PATH` | a path read as that format, or by a reader of your own |
 | `@FILE`, `-`, `*?[` | a list of paths, one a line; standard input; a pattern |
 
 Tables are Parquet, or CSV where that is said: in a folder CSV files are passed over, name them.

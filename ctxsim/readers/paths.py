@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.agent_folders import kept
-from ctxsim.readers.reader import owner
+from ctxsim.readers.reader import load_reader, owner
 from ctxsim.readers.source import Source, archive_members, standard_input
 from ctxsim.readers.source.git import GIT, git_sources
 from ctxsim.readers.source.limits import read_all
@@ -23,14 +23,15 @@ COLUMN = "column:"
 """`column:NAME:PATH` is a path whose tables hold the conversations in that column."""
 
 
-def in_column(path: str, column: str) -> str:
-    """Return a path as that of tables with the conversations in that column."""
-    return f"{COLUMN}{column}:{path}"
+READER = "reader:"
+"""`reader:NAME:PATH` is a path that is read as that format; `reader:FILE.py:PATH` by a reader of the user's own."""
 
 
 def bare(path: str) -> str:
-    """Return a path without the column that it may name."""
-    return path.removeprefix(COLUMN).partition(":")[2] if path.startswith(COLUMN) else path
+    """Return a path without the column and the reader that it may name."""
+    while path.startswith((COLUMN, READER)):
+        path = path.split(":", 2)[-1]
+    return path
 
 
 def _walk(folder: Path) -> Iterator[Path | Source]:
@@ -79,13 +80,14 @@ def sources(*paths: str) -> Iterator[Source]:
     """Return what paths on the command line mean: `-`, a file, an archive, or a folder, walked in sorted order.
 
     `git:repository@ref:folder` are files of a commit, `@found` what agents keep here. `column:NAME:path` names the
-    column of tables. `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a
-    pattern. What several of them mean comes once. Raises InputError if one means nothing.
+    column of tables, `reader:NAME:path` and `reader:FILE.py:path` who reads it. `@file` is a list of such paths, a line
+    each; what has * or ? or [ in it and isn't there is a pattern. What several of them mean comes once. Raises
+    InputError if one means nothing, UnknownName or LabelError for a reader that is none.
     """
     seen = set()
     for path in paths:
         for source in _sources(path):
-            key = (source.path.resolve() if source.path else source.name, source.member, source.column)
+            key = (source.path.resolve() if source.path else source.name, source.member, source.column, source.reader)
             if key not in seen:
                 seen.add(key)
                 yield source
@@ -100,6 +102,16 @@ def _sources(path: str) -> Iterator[Source]:
             source.column = source.column or column
             # Transcripts of two columns of one table are two.
             source.name = f"{source.name}:{column}"
+            yield source
+        return
+    if path.startswith(READER):
+        reader, _, path = path.removeprefix(READER).partition(":")
+        if not reader or not path:
+            raise InputError(f"{READER}{reader}", f"is not {READER}NAME:PATH")
+        load_reader(reader)
+        for source in _sources(path):
+            source.reader = reader
+            source.named = True
             yield source
         return
     if path.startswith(GIT):

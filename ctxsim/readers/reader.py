@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
-import pkgutil
+import re
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
-from types import ModuleType
-from typing import Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
-from ctxsim.errors import InputError, NotATranscript
+from ctxsim.errors import InputError, LabelError, NotATranscript, unknown
+from ctxsim.plugins import load_file
 from ctxsim.readers import formats
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
@@ -50,23 +53,90 @@ class FolderReader(Reader, Protocol):
         ...
 
 
+class _File(NamedTuple):
+    """A format that isn't imported yet: its module, its name, what its text says that it is told by, and whether it
+    reads whole folders.
+    """
+
+    module: str
+    name: str
+    marks: tuple[str, ...]
+    owns: bool
+
+
+_NAME = re.compile(r'^NAME = "([^"]+)"', re.MULTILINE)
+_MARKS = re.compile(r"^MARKS = (\(.*?\))$", re.MULTILINE | re.DOTALL)
+
+
 @cache
-def registered_formats() -> dict[str, Reader]:
-    """Return all formats by name, in the order in which they are asked."""
-    found = {module.NAME: module for module in modules() if isinstance(module, Reader)}
+def _files() -> dict[str, _File]:
+    """All built-in formats by name, in the order in which they are asked; none of them is imported."""
+    package = Path(formats.__file__ or "").parent
+    found = {}
+    for file in sorted(package.rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        if name := _NAME.search(text):
+            parts = file.relative_to(package).with_suffix("").parts
+            module = ".".join((formats.__name__, *(part for part in parts if part != "__init__")))
+            marks = _MARKS.search(text)
+            told = tuple(ast.literal_eval(marks[1])) if marks else ()
+            found[name[1]] = _File(module, name[1], told, "\ndef owns(" in text)
     special = sorted(name for name in found if name not in ORDER)
     return {name: found[name] for name in (*special, *ORDER)}
 
 
-def modules() -> Iterator[ModuleType]:
-    """Return the modules of `formats/` and of its packages; those that are no format are parts of one."""
-    for info in pkgutil.walk_packages(formats.__path__, f"{formats.__name__}."):
-        yield importlib.import_module(info.name)
+def _opened(file: _File) -> Reader:
+    module: Any = importlib.import_module(file.module)
+    return cast(Reader, module)
+
+
+@cache
+def _installed() -> dict[str, Reader]:
+    """Readers that other packages bring: modules under the entry-point group `ctxsim.readers`."""
+    return {point.name: load_reader_module(point.load(), point.value) for point in entry_points(group=GROUP)}
+
+
+GROUP = "ctxsim.readers"
+
+
+def load_reader_module(module: Any, where: str) -> Reader:
+    """Return a module as a reader. Raises LabelError for one that hasn't what a reader needs."""
+    missing = [name for name in ("matches", "read") if not callable(getattr(module, name, None))]
+    if missing:
+        raise LabelError(f"{where} is no reader: it has no function {' and no '.join(missing)}(...)")
+    for name, usual in (
+        ("NAME", where),
+        ("TITLE", where),
+        ("DOCS", ""),
+        ("VERSIONS", ""),
+        ("READS", ""),
+        ("NOT_READ", ""),
+    ):
+        if not hasattr(module, name):
+            setattr(module, name, usual)
+    return cast(Reader, module)
+
+
+def load_reader(name: str) -> Reader:
+    """Return a reader by a format's name, or that of a user's file. Raises UnknownName or LabelError."""
+    if name.endswith(".py"):
+        return load_reader_module(load_file("reader", name), name)
+    known = registered_formats()
+    if name not in known:
+        raise unknown("format", name, known)
+    return known[name]
+
+
+@cache
+def registered_formats() -> dict[str, Reader]:
+    """Return all formats by name, in the order in which they are asked."""
+    return {**_installed(), **{name: _opened(file) for name, file in _files().items()}}
 
 
 @cache
 def _folder_formats() -> tuple[FolderReader, ...]:
-    return tuple(reader for reader in registered_formats().values() if isinstance(reader, FolderReader))
+    own = (reader for reader in _installed().values() if isinstance(reader, FolderReader))
+    return (*own, *(cast(FolderReader, _opened(file)) for file in _files().values() if file.owns))
 
 
 def owner(folder: Path) -> FolderReader | None:
@@ -75,12 +145,19 @@ def owner(folder: Path) -> FolderReader | None:
 
 
 def detect(sample: Sample) -> Reader:
-    """Return the format of a sample. Raises InputError, saying what was seen, if there is none."""
+    """Return the format of a sample. Raises InputError, saying what was seen, if there is none.
+
+    Of the formats those are asked first whose marks are there, so that of most recordings one format is imported.
+    """
+    if sample.source.reader:
+        return load_reader(sample.source.reader)
     if sample.folder and (found := owner(sample.folder)):
         return found
     if not sample.start.strip():
         raise InputError(sample.source.name, "is empty")
-    for reader in registered_formats().values():
+    marked = [file for file in _files().values() if file.name not in ORDER and not sample.marks.isdisjoint(file.marks)]
+    rest = [file for file in _files().values() if file not in marked]
+    for reader in chain(_installed().values(), map(_opened, marked), map(_opened, rest)):
         if reader.matches(sample):
             return reader
     raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {_seen(sample)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ctxsim.report.figure import new_figure, save
@@ -55,18 +55,4 @@ def plot_calibration(
     right.set_title("Ratios differ by content; the dotted line is chars/4", fontsize=11)
     for axes in (left, right):
         plain_axes(axes)
-    return save(figure, path)
-
-
-def plot_matrix(ratios: Mapping[str, Sequence[float]], tokenizers: Sequence[str], path: Path) -> Path:
-    """Draw characters per token as a heat map, kinds by tokenizers."""
-    figure, axes = new_figure(1.05 * len(tokenizers) + 2.5, 0.45 * len(ratios) + 2)
-    axes.imshow(list(ratios.values()), cmap="RdBu", vmin=1.5, vmax=6.5, aspect="auto")
-    axes.set_xticks(range(len(tokenizers)), tokenizers, rotation=30, ha="right")
-    axes.set_yticks(range(len(ratios)), list(ratios))
-    for row, values in enumerate(ratios.values()):
-        for column, value in enumerate(values):
-            color = "white" if value < 2.2 else "black"
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=color)
-    axes.set_title("Characters per token; white is 4, red is less: chars/4 under-counts", fontsize=11)
     return save(figure, path)

@@ -15,7 +15,7 @@ from ctxsim.report.losses import share
 from ctxsim.report.sheet import Cell, Column, Sheet
 from ctxsim.report.style import compact
 from ctxsim.results import Run
-from ctxsim.results.run import shown_columns
+from ctxsim.results.info import shown_columns
 
 FAILURES = {
     "overflow": "window",
@@ -104,7 +104,8 @@ def _mean(column: str, form: str = "{:.1f}") -> Callable[[Row], Cell]:
 
 def _total(column: str) -> Callable[[Row], Cell]:
     def cell(row: Row) -> Cell:
-        value = int(row.part[column].sum())
+        known = row.part[column].dropna()
+        value = int(known.sum()) if len(known) else None
         return Cell(value, compact(value) if value else "-")
 
     return cell

@@ -1,4 +1,4 @@
-"""Every chart of a run, in any format: what `ctxsim plot` draws beyond what a bench does."""
+"""Every chart of a run, in any format: what `ctxsim report --only pictures` draws beyond what a bench does."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from ctxsim.answers.advice.advice import Advice, advise
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
-from ctxsim.results.run import BOUND
+from ctxsim.results.info import BOUND
 
 
 class Picture(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ from ctxsim.report.style import (
 )
 from ctxsim.report.tradeoff_plots import tradeoffs
 from ctxsim.results import Run
-from ctxsim.results.run import BOUND
+from ctxsim.results.info import BOUND
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import msgspec
 
 from ctxsim.report.style import wrap_label
-from ctxsim.results.run import BOUND
+from ctxsim.results.info import BOUND
 
 Form = Literal["table", "json", "csv", "md"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ctxsim.answers.advice.advice import Advice, as_values, verdict
-from ctxsim.answers.advice.pooled import Figures, Pooled, figures_of
+from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
@@ -26,45 +26,16 @@ from ctxsim.report.sheet import (
 from ctxsim.report.tradeoff import dominated, points
 from ctxsim.results import Run
 
-SORTS: dict[str, Callable[[Figures], float | None] | None] = {
-    "run": None,
-    "kept": lambda one: None if one.kept is None else -one.kept.value,
-    "tokens": lambda one: one.tokens_share.value,
-    "cost": lambda one: None if one.usd_share is None else one.usd_share.value,
-    "refused": lambda one: one.refused,
-}
-"""What a table can be sorted by, best first; `run` is the order in which policies were given."""
 
-
-def sorted_labels(pooled: Pooled, sort: str = "run") -> list[str]:
-    """Return the run's policies, bounds first, the others best first by a key of SORTS; what isn't known comes last."""
-    key = SORTS[sort]
-    if key is None:
-        return pooled.labels
-    worth = {label: key(figures) for label, figures in pooled.all.items()}
-    return sorted(
-        pooled.labels,
-        key=lambda label: (not pooled.all[label].bound, worth[label] is None, worth[label] or 0.0),
-    )
-
-
-def policy_rows(run: Run, sort: str = "run") -> list[dict[str, str]]:
+def policy_rows(run: Run) -> list[dict[str, str]]:
     """Return the table that bench prints as texts by heading."""
     found = figures_of(run)
-    return text_rows(policy_sheet(run, found, sorted_labels(found, sort)))
+    return text_rows(policy_sheet(run, found, found.labels))
 
 
-def markdown(run: Run, sort: str = "run") -> str:
-    """Return the table as Markdown, with whole labels."""
-    found = figures_of(run)
-    return as_markdown(policy_sheet(run, found, sorted_labels(found, sort)))
-
-
-def bench_sheet(
-    run: Run, pooled: Pooled, advice: Advice | None, sort: str = "run", names: Sequence[str] | None = None
-) -> Sheet:
+def bench_sheet(run: Run, pooled: Pooled, advice: Advice | None, names: Sequence[str] | None = None) -> Sheet:
     """Return the table of a bench, with what is to be said under it."""
-    one = policy_sheet(run, pooled, sorted_labels(pooled, sort), names, advice.take.policy if advice else None)
+    one = policy_sheet(run, pooled, pooled.labels, names, advice.take.policy if advice else None)
     return _noted(one, run, pooled)
 
 

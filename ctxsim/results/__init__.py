@@ -1,6 +1,7 @@
 """Results: the columns, a run's folder, and its writer."""
 
 from ctxsim.results.frames import frame
-from ctxsim.results.run import TABLES, InputInfo, Run, RunInfo, Tables, read_run
+from ctxsim.results.info import TABLES, InputInfo, RunInfo, Tables
+from ctxsim.results.run import Run, read_run
 
 __all__ = ["TABLES", "InputInfo", "Run", "RunInfo", "Tables", "frame", "read_run"]

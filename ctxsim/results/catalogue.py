@@ -8,11 +8,11 @@ import typing
 import msgspec
 
 from ctxsim.results.compactions import COMPACTION_TABLES
-from ctxsim.results.run import TABLES
+from ctxsim.results.info import TABLES
 
 INTRODUCTION = """# Columns
 
-What is in the tables of a run, column by column. These names are the API. This page is written by `ctxsim columns`.
+What is in the tables of a run, column by column. These names are the API. `ctxsim list columns` writes this page.
 
 Kind says where a number comes from:
 
@@ -49,6 +49,12 @@ def markdown() -> str:
     return "".join(parts)
 
 
+def column_rows() -> list[tuple[str, str, str, str, str, str]]:
+    """Return each column: its table, name, type, kind, unit and meaning."""
+    tables = {name: row for name, (row, _) in TABLES.items()} | COMPACTION_TABLES
+    return [(name, *line) for name, row in tables.items() for line in _cells(row)]
+
+
 def _table(name: str, row: type[msgspec.Struct]) -> typing.Iterator[str]:
     yield f"\n## {name}\n\n{_about(row)}\n\n{HEADING}"
     yield from _lines(row)
@@ -60,10 +66,15 @@ def _about(row: type[msgspec.Struct]) -> str:
 
 
 def _lines(row: type[msgspec.Struct]) -> typing.Iterator[str]:
+    for column, kind_of, kind, unit, meaning in _cells(row):
+        yield f"| `{column}` | {kind_of} | {kind} | {unit} | {meaning} |\n"
+
+
+def _cells(row: type[msgspec.Struct]) -> typing.Iterator[tuple[str, str, str, str, str]]:
     for column, annotation in typing.get_type_hints(row, include_extras=True).items():
         meta, meaning = annotation.__metadata__[:2]
         kind, unit = (meta.extra_json_schema[key] for key in ("kind", "unit"))
-        yield f"| `{column}` | {_type(annotation.__origin__)} | {kind} | {unit} | {meaning} |\n"
+        yield column, _type(annotation.__origin__), kind, unit, meaning
 
 
 def _type(annotation: typing.Any) -> str:

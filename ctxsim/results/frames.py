@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.results.info import TABLES, Tables
 from ctxsim.results.packed import code_of, packed
-from ctxsim.results.run import TABLES, Tables
 
 if typing.TYPE_CHECKING:
     import pandas

@@ -1,137 +1,22 @@
-"""A run's folder: what is in it, and reading it back, of each table no more than is asked for.
-
-    run.json        what was run: policies, provider, tokenizer and vocabulary hash, inputs and their hashes
-    calls           one row per call and policy
-    events          one row per edit: the audit trail
-    items           one row per recorded item, with the beginning of its text
-    needs           one row per reference that a call needed
-    losses          one row per need and policy that had lost it
-    frontier        the least tokens and dollars at each survival, per transcript
-    needles         one row per use of a planted fact and policy, if any were planted
-    summary         one row per transcript and policy
-
-Every table is a Parquet file, or, beyond a million rows, a folder of that name with one file per million. Those that
-people open in a spreadsheet are CSV too. `run.json` holds no time, host, path of this machine or job count, so that
-equal inputs give equal bytes.
-"""
+"""A finished run, read back: of each table no more than is asked for; what it doesn't have is missing."""
 
 from __future__ import annotations
 
-import typing
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, reduce
 from operator import and_
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, unknown
-from ctxsim.results.columns import CallRow, Event, FrontierRow, ItemRow, LossRow, NeedleRow, NeedRow, Shown, SummaryRow
+from ctxsim.results.info import BOUND, OBSERVED, SCHEMA_VERSION, TABLES, RunInfo, shown_columns
 
-if typing.TYPE_CHECKING:
+if TYPE_CHECKING:
     import pandas
-
-BOUND = " (bound)"
-"""What stands behind the name of a bound."""
-
-OBSERVED = "observed:"
-"""What the label of a real agent begins with."""
-
-SCHEMA_VERSION = 4
-
-
-TABLES: dict[str, tuple[type[msgspec.Struct], bool]] = {
-    "calls": (CallRow, True),
-    "events": (Event, False),
-    "items": (ItemRow, False),
-    "needs": (NeedRow, False),
-    "losses": (LossRow, False),
-    "frontier": (FrontierRow, True),
-    "needles": (NeedleRow, True),
-    "summary": (SummaryRow, True),
-}
-"""Each table's row, and whether it is written as CSV too."""
-
-
-class Tables(msgspec.Struct, frozen=True):
-    """What one transcript gives under all policies, by table, but for the summary: Arrow record batches.
-
-    Their types are not named here: whoever only reads a run's description need not wait for Arrow.
-    """
-
-    calls: Any
-    events: Any
-    items: Any
-    needs: Any
-    losses: Any
-    frontier: Any
-    needles: Any
-
-
-class InputInfo(msgspec.Struct, frozen=True):
-    """One source of transcripts. `sha256` is of the file's bytes; for a scenario, of its transcript as JSON."""
-
-    name: str
-    sha256: str
-    transcripts: int
-    calls: int
-    notes: tuple[str, ...] = ()
-    error: str | None = None
-    failed: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    """What could not be replayed, a line each: a policy on a transcript, or all of one. There are no rows of it."""
-    keys: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
-    """How many likely keys its transcripts hold, by who issued them; not looked for in a run without text."""
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """The same, also where nothing failed."""
-        return self.failed or ()
-
-
-class RunInfo(msgspec.Struct, frozen=True):
-    """What a run was made from."""
-
-    name: str
-    title: str
-    ctxsim: str
-    tokenizers: dict[str, str]
-    policies: tuple[str, ...]
-    shown: dict[str, str]
-    """Long labels in a shorter form that opens the same."""
-    bounds: tuple[str, ...]
-    limits: dict[str, dict[str, float]]
-    """By policy, the tokens that its parameters mean requests to stay under, by name."""
-    providers: tuple[dict[str, Any], ...]
-    inputs: tuple[InputInfo, ...]
-    detectors: tuple[str, ...]
-    complete: bool = True
-    """False if the run was stopped: what was finished by then is in it, and `--resume` goes on."""
-    scenario: dict[str, Any] | None = None
-    secrets_kept: bool | msgspec.UnsetType = msgspec.UNSET
-    """True where likely keys were left in the tables."""
-    question: str = ""
-    """The digest of what was asked: policies, options, names of sources, version."""
-    schema: int = SCHEMA_VERSION
-    columns: dict[str, dict[str, str]] = {}
-
-
-def columns(row: type[msgspec.Struct]) -> dict[str, str]:
-    """Return each column of a row type with its kind of number and unit, as `counted, tokens`."""
-    described = {}
-    for name, annotation in typing.get_type_hints(row, include_extras=True).items():
-        meta = annotation.__metadata__[0].extra_json_schema
-        described[name] = ", ".join(filter(None, (meta["kind"], meta["unit"])))
-    return described
-
-
-def shown_columns() -> dict[str, str]:
-    """Return the columns of calls that tables show in total, with their headings."""
-    hints = typing.get_type_hints(CallRow, include_extras=True)
-    marks = ((name, mark) for name, hint in hints.items() for mark in hint.__metadata__)
-    return {name: mark.heading for name, mark in marks if isinstance(mark, Shown)}
 
 
 class Run:
@@ -158,16 +43,18 @@ class Run:
                 filter=reduce(and_, wanted) if wanted else None, batch_readahead=1, fragment_readahead=1,
                 use_threads=False,
             )  # fmt: skip
-            return scanner.to_table().to_pandas()
+            found: pandas.DataFrame = scanner.to_table().to_pandas()
+        return self._completed(found, TABLES[name][0].__struct_fields__)
 
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pandas.DataFrame]:
         """Yield a table piece by piece, in order."""
         import pyarrow.parquet
 
+        there = [column for column in columns if column not in self.lacking[name]]
         for file in self._files(name):
             with self._readable(name), pyarrow.parquet.ParquetFile(file, pre_buffer=False) as parquet:
-                for batch in parquet.iter_batches(columns=list(columns)):
-                    yield batch.to_pandas()
+                for batch in parquet.iter_batches(columns=there):
+                    yield self._completed(batch.to_pandas(), columns)
 
     @cached_property
     def totals(self) -> pandas.DataFrame:
@@ -197,16 +84,27 @@ class Run:
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InputError(self.folder / f"{name}.parquet", f"is damaged, run bench again: {error}") from None
 
-    def _same_columns(self, name: str, row: type[msgspec.Struct]) -> None:
+    @cached_property
+    def lacking(self) -> dict[str, list[str]]:
+        """By table, columns that the version which wrote the run didn't have: they are missing everywhere."""
         import pyarrow.parquet
 
-        with self._readable(name):
-            files = self._files(name)
-            if not files:
-                raise InputError(self.folder / f"{name}.parquet", "holds no file; run bench again")
-            for file in files:
-                if tuple(pyarrow.parquet.read_schema(file).names) != row.__struct_fields__:
-                    raise InputError(file, "has other columns than this version writes; run bench again")
+        found = {}
+        for name, (row, _) in TABLES.items():
+            with self._readable(name):
+                files = self._files(name)
+                if not files:
+                    raise InputError(self.folder / f"{name}.parquet", "holds no file; run bench again")
+                there = set.intersection(*(set(pyarrow.parquet.read_schema(file).names) for file in files))
+            shared = {other: len(there.intersection(one.__struct_fields__)) for other, (one, _) in TABLES.items()}
+            if not shared[name] or shared[name] < max(shared.values()):
+                raise InputError(self.folder / f"{name}.parquet", "has other columns than that table; run bench again")
+            found[name] = [column for column in row.__struct_fields__ if column not in there]
+        return found
+
+    def _completed(self, frame: pandas.DataFrame, columns: Sequence[str]) -> pandas.DataFrame:
+        """A frame with these columns in this order; what an earlier version didn't write is missing, not zero."""
+        return frame if list(frame.columns) == list(columns) else frame.reindex(columns=list(columns))
 
     def of(self, label: str) -> pandas.DataFrame:
         """Return the summary rows of one policy, in the order of the transcripts; empty for one that wasn't run."""
@@ -297,6 +195,24 @@ class Run:
         """The whole summary."""
         return self.table("summary")
 
+    def frame(self) -> pandas.DataFrame:
+        """Return the summary: a row for each transcript and policy."""
+        return self.summary
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the tables, a line each. Raises InputError for one that can't be read."""
+        found = []
+        for name in TABLES:
+            for _ in self.batches(name, [TABLES[name][0].__struct_fields__[0]]):
+                pass
+        for label in self.labels:
+            calls = self.table("calls", policy=[label])
+            if len(calls) != int(self.of(label).calls.sum()):
+                found.append(f"{self.info.shown.get(label, label)}: calls and summary differ in their number of calls")
+            elif int(calls.tokens_sent.sum()) != int(self.of(label).tokens_sum.sum()):
+                found.append(f"{self.info.shown.get(label, label)}: calls and summary differ in their tokens")
+        return found
+
 
 HELD_ROWS = 1_000_000
 """Of a summary up to so many rows all policies are held in memory, of a longer one no two."""
@@ -319,8 +235,6 @@ def read_run(folder: str | Path) -> Run:
         if not (folder / f"{name}.parquet").exists():
             raise InputError(folder, f"is no finished run: {name}.parquet is missing")
     run = Run(folder, info)
-    for name, (row, _) in TABLES.items():
-        run._same_columns(name, row)
-    if not run.labels:
+    if not run.lacking or not run.labels:
         raise InputError(folder, "holds no replayed call")
     return run

@@ -1,7 +1,8 @@
-"""One table that belongs to no run: as CSV and as Parquet, each whole under its name or not there."""
+"""One table that belongs to no run: as CSV, or as CSV and as Parquet, each whole under its name or not there."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,3 +26,12 @@ def write_table(folder: Path, name: str, row: type[msgspec.Struct], rows: Sequen
     with replacing(written[1]) as temporary:
         pyarrow.parquet.write_table(pyarrow.Table.from_batches([batch]), temporary, compression="zstd")
     return written
+
+
+def write_csv(path: Path, rows: Sequence[msgspec.Struct]) -> Path:
+    """Write rows, of which there is at least one, as CSV, and return the path. Raises OSError."""
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(rows[0].__struct_fields__)
+        writer.writerows(msgspec.structs.astuple(row) for row in rows)
+    return path

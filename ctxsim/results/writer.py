@@ -15,7 +15,7 @@ from ctxsim.results.csv_text import csv_header, csv_text
 from ctxsim.results.files import sync
 from ctxsim.results.folder import RunFolder, remove
 from ctxsim.results.frames import arrow_batch, arrow_schema, joined
-from ctxsim.results.run import TABLES, RunInfo, Tables, columns
+from ctxsim.results.info import TABLES, RunInfo, Tables, columns
 
 ROW_GROUP = 10_000
 """Rows that wait in memory until they are written to Parquet."""

@@ -75,9 +75,9 @@ def info_without_text(info: InputInfo) -> InputInfo:
     return _replace(
         info,
         name=_hashed(info.name),
-        notes=(f"{many} note(s): --no-text keeps none, `ctxsim transcripts check` shows them",) if many else (),
-        error=info.error and "a source can't be read: --no-text keeps no reason, `ctxsim transcripts check` tells it",
-        failed=tuple("a transcript or policy that failed: --no-text keeps no reason" for _ in info.failures)
+        notes=(f"{many} note(s): --text none keeps none, `ctxsim transcripts check` shows them",) if many else (),
+        error=info.error and "a source can't be read: --text none keeps no reason, `ctxsim transcripts check` tells it",
+        failed=tuple("a transcript or policy that failed: --text none keeps no reason" for _ in info.failures)
         or msgspec.UNSET,
     )
 

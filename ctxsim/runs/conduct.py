@@ -24,6 +24,7 @@ from ctxsim.runs.overwrite import question, refuse_another
 from ctxsim.runs.parts import MadeWith, Parts, fingerprint, read_part
 from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.shares import Share, shares, together
+from ctxsim.runs.shipped import Shipped, shipped
 from ctxsim.runs.task import Setting, Tell, scenario_rows, scenario_sha256, source_content, source_rows, specs_of
 from ctxsim.runs.workers import Task, Workers, forget_policies
 from ctxsim.simulator.provider import Provider
@@ -33,36 +34,18 @@ from ctxsim.synthesis import Scenario
 
 LONG_LABEL = 44
 
-DEFAULT_POLICIES = (
-    "keep-all",
-    "drop-all",
-    "oracle-lossless",
-    "oracle-lossless:aim=dollars",
-    "token-budget",
-    "truncate-after-use",
-    "max-result-chars:chars=20000",
-    "max-messages:n=41",
-    "head-tail",
-    "fifo:budget=40000",
-    "summary",
-    "head-tail+summary",
-    "mask:keep=10",
-    "retry",
-)
-"""What a bench of recorded transcripts runs unless told otherwise."""
-
 
 def _never() -> bool:
     return False
 
 
-def bench(
+def conduct(
     setting: Setting,
     out: Path,
     scenario: Scenario | None = None,
     paths: Sequence[str] = (),
     jobs: int = 1,
-    progress: Callable[[InputInfo, int], None] = lambda info, total: None,
+    progress: Callable[[InputInfo, int], object] = lambda info, total: None,
     stopped: Callable[[], bool] = _never,
     resume: bool = False,
     cluster: str | None = None,
@@ -90,7 +73,8 @@ def bench(
         workers = stack.enter_context(Workers(jobs, cluster, tell))
         work = _work(setting, scenario, paths, cluster is not None)
         each = shares(jobs, len(work.names), len(specs)) if work.again else [Share(0, 1)]
-        tasks = [_shared(task, share) for task in work.tasks for share in each] if len(each) > 1 else work.tasks
+        own = shipped(specs) if jobs > 1 or cluster else msgspec.UNSET
+        tasks = [_told(task, own, share if len(each) > 1 else msgspec.UNSET) for task in work.tasks for share in each]
         if setting.overrides.get("tokenizer"):
             open_tokenizer(setting.overrides["tokenizer"])
         asked = question(setting, work.names)
@@ -164,9 +148,10 @@ class _Work(NamedTuple):
     again: bool = True
 
 
-def _shared(task: Task, share: Share) -> Task:
+def _told(task: Task, own: Shipped | msgspec.UnsetType, share: Share | msgspec.UnsetType) -> Task:
+    """A task with what only whoever does it needs to know."""
     function, (what, setting) = task
-    return function, (what, msgspec.structs.replace(setting, share=share))
+    return function, (what, msgspec.structs.replace(setting, shipped=own, share=share))
 
 
 def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], elsewhere: bool) -> _Work:
@@ -175,6 +160,8 @@ def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], els
         return _Work(
             [scenario.name], [(scenario_rows, (scenario, setting))], [partial(scenario_sha256, scenario)]
         )  # fmt: skip
+    # A model or a vendor that nobody knows is told once, not by each source. Files that rules stand in are read.
+    resolve(setting.overrides, None, None, setting.models)
     found = list(sources_of(*paths))
     for source in found if elsewhere else ():
         # Workers have another working directory; names stay as they were given.

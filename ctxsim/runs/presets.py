@@ -3,16 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import get_args
 
 from ctxsim import labels
 from ctxsim.errors import unknown
 from ctxsim.policies import open_policy, registered_policies
 from ctxsim.policies.policy import Family
-from ctxsim.runs.conduct import DEFAULT_POLICIES
+
+DEFAULT_POLICIES = (
+    "keep-all",
+    "drop-all",
+    "oracle-lossless",
+    "oracle-lossless:aim=dollars",
+    "token-budget",
+    "truncate-after-use",
+    "max-result-chars:chars=20000",
+    "max-messages:n=41",
+    "head-tail",
+    "fifo:budget=40000",
+    "summary",
+    "head-tail+summary",
+    "mask:keep=10",
+    "retry",
+)
+"""What a bench of recorded transcripts runs unless told otherwise."""
+
 
 PRESETS = tuple(family for family in get_args(Family) if family)
 """The names that a bench takes for many labels at once."""
+
+
+def is_preset(label: str) -> bool:
+    """Return whether a label is the name of a preset, or several: `agents,frameworks`."""
+    return label.split(",")[0] in PRESETS
+
+
+def expanded(policies: Iterable[str]) -> tuple[str, ...]:
+    """Return labels in which the name of a preset, as in `agents,frameworks`, stands for its policies."""
+    found = (preset_policies(label) if is_preset(label) else (label,) for label in policies)
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
 def preset_policies(names: str) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from ctxsim.runs.anonymous import info_without_text, without_text
 from ctxsim.runs.redacting import info_without_secrets, without_secrets
 from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.shares import Share
+from ctxsim.runs.shipped import Shipped, unpack
 from ctxsim.safety.redaction import Secrets
 from ctxsim.simulator.measure import Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
@@ -54,6 +55,8 @@ class Setting(msgspec.Struct, frozen=True):
     """Left out where nobody asks for it: the digest of what a run is asked stays what it was."""
     share: Share | msgspec.UnsetType = msgspec.UNSET
     """Of the policies, where several processes do one source."""
+    shipped: Shipped | msgspec.UnsetType = msgspec.UNSET
+    """The user's own code; in what is handed to workers alone."""
 
 
 def specs_of(setting: Setting) -> Sequence[Spec]:
@@ -61,6 +64,8 @@ def specs_of(setting: Setting) -> Sequence[Spec]:
 
     What policies save and lose is told beside it. Raises UnknownName or LabelError.
     """
+    if setting.shipped is not msgspec.UNSET:
+        unpack(setting.shipped)
     specs = open_policies(setting.policies, setting.estimator)
     if any(name == "keep-all" for spec in specs if len(spec.links) == 1 for _, name, _ in spec.links):
         return list(specs)

@@ -68,6 +68,11 @@ def scenario_names() -> list[str]:
     return sorted(names, key=lambda name: (not name.startswith("documented"), name))
 
 
+def is_scenario(name: str) -> bool:
+    """Return whether a scenario of this name comes with ctxsim; the known defects too, as `defects/task-lost`."""
+    return (folder() / f"{name}.toml").is_file()
+
+
 def load_scenario(name: str) -> Scenario:
     """Return a bundled scenario by name, or the one in a TOML file by path.
 

@@ -29,7 +29,7 @@ TITLES = {
 }
 """What each document is. They are not part of this project; what they state is in the claims."""
 
-NEEDS_RECORDINGS = Finding("-", "not measurable offline", "needs recorded transcripts: ctxsim claims PATHS")
+NEEDS_RECORDINGS = Finding("-", "not measurable offline", "needs recorded transcripts: python -m evidence.claims PATHS")
 
 
 def check(evidence: Evidence, documents: Collection[str] = tuple(TITLES)) -> Iterator[tuple[Claim, Finding]]:

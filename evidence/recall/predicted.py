@@ -9,13 +9,13 @@ import msgspec
 
 from ctxsim.policies import open_policy
 from ctxsim.readers.source import Source
-from ctxsim.results.recall import Predicted
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Call, Item, Transcript
 from evidence.recall.compaction_trials import files_in, read_trials
 from evidence.recall.graded import Questioned, read_table
 from evidence.recall.held import Holds
+from evidence.recall.rows import Predicted
 
 RECORDED = "recorded"
 

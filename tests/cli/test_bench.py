@@ -18,7 +18,7 @@ from samples import conversation
 from ctxsim.readers import sources
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.results import read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
 
@@ -239,7 +239,7 @@ def test_the_documented_reference_stays_as_it_is(tmp_path: Path) -> None:
     done = ctxsim(*arguments, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Results: results/documented-53k-own/" in done.stdout
-    for line in ("bench --scenario documented-53k --out", "report", "plot"):
+    for line in ("bench --scenario documented-53k --out", "report", "report --only pictures"):
         refused = ctxsim(*line.split(), str(held), cwd=tmp_path)
         assert refused.returncode == 1 and "documented reference" in refused.stderr, line
     assert {file.name: file.read_bytes() for file in held.iterdir()} == before
@@ -263,7 +263,7 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines(conversation("one", "two"))))
     given = [str(tmp_path), str(tmp_path / "a.jsonl"), f"{tmp_path}/../{tmp_path.name}/a.jsonl"]
     assert [source.name for source in sources(*given)] == [str(tmp_path / "a.jsonl")]
-    assert bench(Setting("a", "a", ("keep-all",)), tmp_path / "out", paths=given).inputs[0].transcripts == 1
+    assert conduct(Setting("a", "a", ("keep-all",)), tmp_path / "out", paths=given).inputs[0].transcripts == 1
     assert read_run(tmp_path / "out").transcripts == 1
 
 

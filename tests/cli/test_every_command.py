@@ -17,6 +17,10 @@ from invented import write_logs
 from project import ROOT
 
 from ctxsim.cli import COMMANDS, cli
+from ctxsim.cli.check import KINDS as CHECKED
+from ctxsim.cli.compactions import command as compactions
+from ctxsim.cli.lists import KINDS as LISTED
+from ctxsim.cli.lists import LISTS, PAGES
 from ctxsim.cli.transcripts import command as transcripts
 from ctxsim.report.sheet import FORMS
 
@@ -24,42 +28,81 @@ ANSWERS = {
     # what is typed: what the answer has in it
     "bench logs --policy mask:keep=1 --out a": r"^Don't compact[\s\S]*mask:keep=1,batch=1 .*\d%.*\n[\s\S]*Results: a/",
     "bench logs --policy mask --format csv --out b": r"^policy,policy_bound,usd,[\s\S]*^keep-all,True,",
+    "bench logs --policy papers --out c --columns all": r"policy +comp\. +rank [\s\S]*policy +write +uncached ",
     "sweep logs --policy mask:keep=1|3 --out s": r"mask:keep=3[\s\S]*Results: s/",
     "replay logs/rollout-1.jsonl --policy mask:keep=1 --losses": r"6 calls under mask:keep=1[\s\S]*lost: 'ticket-1093'",
     "replay logs --number 2 --policy keep-all --request 2": r'"tool_use_id": "c0"',
     "compare a b": r"\d+ figures of 6 transcripts; \d+ are the same",
-    "losses a": r"Kept identifiers by age[\s\S]*mask:keep=1",
-    "losses a --by tool": r"by tool[\s\S]*Bash[\s\S]*search",
+    "report a --only losses": r"Kept identifiers by age[\s\S]*mask:keep=1",
+    "report a --only losses --by tool": r"by tool[\s\S]*Bash[\s\S]*search",
     "report a --out page.html": r"^page\.html \(\d\.\d MB\)$",
-    "plot a --out charts --format svg": r"charts/token-growth\.svg\n[\s\S]*charts/survival-age\.svg",
-    "doctor --policy mask:keep=1 --defect task-lost": r"task-lost[\s\S]*mask:keep=1: 0 of 1 known defects",
-    "doctor --policies papers --defect task-lost --format md": r"^\| policy \| has \| 1 \|[\s\S]*^\| `mask` \| 0 \|",
+    "report a --only pictures --out charts": r"charts/token-growth\.svg\n[\s\S]*charts/survival-age\.svg",
     "transcripts find": r"claude|no sessions|agent",
-    "window logs -o w.png": r"^What fills 36 requests of 6 transcripts\n[\s\S]*results of shell [\s\S]*written: w\.png",
+    "window logs --out w.png": r"^What fills 36 requests of 6 transcripts\n[\s\S]*results of shell [\s\S]*: w\.png",
     "compactions logs --out c": r"^0 recorded compactions in 6 transcripts",
-    "claims --seed 000": r"000  [\s\S]*\d+ claims: .*reproduced",
+    "compactions score note.md --against logs/chat-1.json": r"^logs/chat-1\.json: [\s\S]*holds 1 of \d+ identifiers",
     "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: predicted without",
-    "accuracy logs --estimator chars --estimator words": r"words +o200k_base +requests +36 [\s\S]*written: results/acc",
-    "calibrate logs -o own.json": r"all +2\.\d\d [\s\S]*formula: .* / 2\.\d\d\)\nholds for: texts [\s\S]*: own\.json",
-    "calibrate logs --against usage -o used.json": r"heads: median [\s\S]*= head \+ ceil\([\s\S]*written: used\.json",
-    "calibrate logs --matrix --no-plots": r"\| kind [\s\S]*o200k_base",
-    "columns": r"# Columns[\s\S]*tokens_recorded",
-    "models claude-sonnet-4-5": r"anthropic/ +\d[\d,]+ +3\+ .*\n +claude-sonnet-4-5",
-    "policies": r"keep-all   \(bound\)\n[\s\S]*token-budget:budget=40000,retain=500\n",
-    "check-policy mask:keep=2 --scenario documented-53k": r"^mask:keep=2,batch=1: keeps the contract$",
+    "validate logs --estimates --estimator chars --estimator words": r"words +o200k_base +requests +36 [\s\S]*"
+    r"written: results/acc",
+    "calibrate logs --out own.json": r"all +2\.\d\d [\s\S]*formula: .* / 2\.\d\d\)\nholds for: texts [\s\S]* own\.json",
+    "calibrate logs --against usage --out used.json": r"heads: median [\s\S]*= head \+ ceil\([\s\S]*: used\.json",
+    "check policy mask:keep=2 --scenario documented-53k": r"^mask:keep=2,batch=1: keeps the contract$",
+    "check policy mask:keep=1 --doctor --defect task-lost": r"task-lost[\s\S]*mask:keep=1: 0 of 1 known defects",
+    "check policy papers --doctor --defect task-lost --format md": r"^\| policy \| has \| 1 \|[\s\S]*^\| `mask` \| 0 ",
+    "check estimator chars/3 words": r"^chars:ratio=3: keeps the contract\nwords: keeps the contract$",
+    "check reader reader.py log.txt": r"^reader\.py: keeps the contract$",
+    "check agent codex": r"^codex: keeps the contract$",
+    "check vendor anthropic": r"^anthropic: keeps the contract$",
+    "check run a": r"^a: keeps the contract$",
     "serve --help": r"Play a conversation's responses to any client",
-    "drive --list": r"codex +@openai/codex@[\d.]+ \(npm\)",
-    "estimators": r"calibrated:file=<str>[\s\S]*chars:ratio=4,rounding=ceil,unit=points\n",
-    "check-estimator chars/3": r"^chars:ratio=3: keeps the contract$",
-    "scenarios": r"documented-53k: The documented failure",
-    "tokenizers": r"o200k_base   \(default\)",
-    "config": r"^No ctxsim\.toml [\s\S]*^ policies +- +labels that bench runs",
+    "drive --help": r"Let real agents live through a conversation, offline",
+    "list policies": r"keep-all   \(bound\)\n[\s\S]*token-budget:budget=40000,retain=500\n",
+    "list estimators": r"calibrated:file=<str>[\s\S]*chars:ratio=4,rounding=ceil,unit=points\n",
+    "list agents": r"codex: @openai/codex@[\d.]+ \(npm\)",
+    "list formats": r"Codex",
+    "list models claude-sonnet-4-5": r"anthropic/ +\d[\d,]+ +3\+ .*\n +claude-sonnet-4-5",
+    "list vendors anthropic": r"anthropic: [\s\S]*cache\.kind = breakpoints",
+    "list scenarios": r"documented-53k: The documented failure",
+    "list columns": r"# Columns[\s\S]*tokens_recorded",
+    "list tokenizers": r"o200k_base +yes",
+    "list config": r"^No ctxsim\.toml [\s\S]*^ policies +- +labels that bench runs",
     "transcripts check logs": r"6 transcripts: 2 openai-chat, 2 claude-code, 2 codex-rollout",
-    "transcripts check logs --against-usage": r"codex-rollout +12 ",
     "transcripts convert logs/chat-1.json": r'"tool":"search"',
-    "transcripts stats logs --by tool": r"Bash +10 ",
-    "transcripts formats": r"Codex",
+    "transcripts stats logs": r"Bash +10 ",
 }
+
+READER = """
+from ctxsim.readers.assembly import Assembly, Part
+
+
+def matches(sample):
+    return sample.start.startswith(b"user: ")
+
+
+def read(source, sample):
+    made = Assembly(source.name, "mine")
+    for line in source.content().decode().splitlines():
+        who, _, text = line.partition(": ")
+        if who == "user":
+            made.user(text)
+        else:
+            made.response([Part("assistant", text)])
+    yield made.transcript()
+"""
+"""A reader of one's own."""
+
+
+SPLIT = """
+from ctxsim.policies import Policy
+
+
+class Split(Policy):
+    "Drops results, and leaves their calls."
+
+    def before_call(self, view):
+        return view.drop([item.place for item in view.results], "for a test")
+"""
+"""A policy of which something should be known."""
 
 
 RUNS = [line for line in ANSWERS if line.startswith("bench ")]
@@ -71,6 +114,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done
     """A folder with logs and two runs of them, and what was printed."""
     folder: Path = tmp_path_factory.mktemp("every")
     write_logs(folder / "logs")
+    (folder / "note.md").write_text("ticket-1093 is open.")
+    (folder / "split.py").write_text(SPLIT)
+    (folder / "reader.py").write_text(READER)
+    (folder / "log.txt").write_text("user: Look for what is open.\nassistant: Nothing is open any more.\n")
     return folder, {line: ctxsim(*line.split(), cwd=folder) for line in RUNS}
 
 
@@ -83,22 +130,18 @@ def test_a_command_answers(line: str, runs: tuple[Path, dict[str, Done]]) -> Non
 
 
 ROWS = (
-    "bench logs --policy mask:keep=1 --out f", "sweep logs --policy mask:keep=1|3 --out g", "compare a b", "losses a",
-    "claims --document 000", "validate logs", "accuracy logs --estimator chars",
-    "calibrate logs -o own.json --no-plots",
-    "models claude-sonnet-4-5", "policies", "estimators", "scenarios", "tokenizers", "transcripts check logs",
-    "transcripts check logs --against-usage", "transcripts stats logs",
-    "doctor --policy mask:keep=1 --defect task-lost", "window logs -o w.png --over 100", "config",
+    "bench logs --policy mask:keep=1 --out f", "sweep logs --policy mask:keep=1|3 --out g", "compare a b",
+    "report a --only losses", "validate logs", "validate logs --estimates --estimator chars",
+    "calibrate logs --out own.json", "transcripts check logs", "transcripts stats logs",
+    "check policy mask:keep=1 --doctor --defect task-lost", "check policy split.py:Split --scenario documented-53k",
+    "window logs --out w.png --over 100", "list policies", "list estimators", "list agents", "list formats codex",
+    "list models claude-sonnet-4-5", "list vendors anthropic", "list scenarios", "list columns tokens_*",
+    "list tokenizers", "list config",
 )  # fmt: skip
 """Every command that prints rows."""
 
-NO_ROWS = {
-    "transcripts", "replay", "report", "plot", "columns", "check-policy", "check-estimator", "serve", "drive",
-    "compactions",
-}  # fmt: skip
-"""Those that draw, print a page of the documentation, one conversation or their own report; and the group, whose
-commands are above.
-"""
+NO_ROWS = {"transcripts", "replay", "serve", "drive", "compactions"}
+"""Those that print one conversation or their own report; and the group, whose commands are above."""
 
 
 @pytest.mark.slow
@@ -156,15 +199,28 @@ def test_the_table_of_forms_is_current() -> None:
 def test_no_command_is_left_out() -> None:
     words = [line.split() for line in ANSWERS]
     assert {first for first, *_ in words} == set(COMMANDS)
-    assert {rest[0] for first, *rest in words if first == "transcripts"} == set(transcripts.commands)
+    second = {first: {rest[0] for one, *rest in words if one == first} for first in COMMANDS}
+    assert second["transcripts"] == set(transcripts.commands)
+    assert second["check"] == set(CHECKED) and second["list"] == set(LISTED)
+    assert second["compactions"] > set(compactions.commands) - {"of"}
 
 
 def test_commands_import_no_other_command() -> None:
-    modules = {module for module, _ in COMMANDS.values()}
+    """But for what `serve` and `drive` both are told: which conversation is played."""
+    modules = {"lists" if name == "list" else name for name in COMMANDS}
     for module in modules:
         tree = ast.parse((ROOT / "ctxsim" / "cli" / f"{module}.py").read_text())
-        names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        assert not names & {f"ctxsim.cli.{other}" for other in modules}, module
+        found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        names = {f"{node.module}.{name.name}" for node in found for name in node.names}
+        others = {name for name in names if any(name.startswith(f"ctxsim.cli.{other}.") for other in modules)}
+        assert others <= ({"ctxsim.cli.serve.what_is_played"} if module == "drive" else set()), module
+
+
+def test_every_kind_is_in_the_help(tmp_path: Path) -> None:
+    for name, kinds in (("list", LISTED), ("check", CHECKED)):
+        help_of = ctxsim(name, "--help", cwd=tmp_path).stdout
+        assert all(kind in help_of for kind in kinds)
+    assert set(LISTED) >= {*LISTS, *PAGES}
 
 
 def test_files_are_renamed_in_one_place() -> None:

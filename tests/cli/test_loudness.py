@@ -34,11 +34,24 @@ def every(command: click.Command, context: click.Context) -> Iterator[click.Comm
         yield from every(found, context)
 
 
-def test_every_command_has_both_and_each_once() -> None:
+def test_both_belong_to_the_whole_command_line_and_no_command_has_its_own(folder: Path) -> None:
     found = list(every(cli, click.Context(cli)))
     assert len(found) > len(COMMANDS)
-    for command in [*found, *every(cli, click.Context(cli))]:
-        assert [opt for param in command.params for opt in param.opts if opt in ("-q", "-v")] == ["-q", "-v"], command
+    for command in found:
+        assert not [opt for param in command.params for opt in param.opts if opt in ("-q", "-v")], command
+    assert [opt for param in cli.params for opt in param.opts if opt in ("-q", "-v")] == ["-q", "-v"]
+    assert re.search(r"-q, --quiet +Any command: .*\n +-v, --verbose +Any command: ", ctxsim("-h", cwd=folder).stdout)
+
+
+def test_they_stand_anywhere_before_two_dashes(folder: Path) -> None:
+    line = ("transcripts", "check", "logs")
+    said = [ctxsim(*line[:at], flag, *line[at:], cwd=folder) for at in range(4) for flag in ("-q", "--quiet")]
+    assert {done.returncode for done in said} == {0} and {done.stderr for done in said} == {""}
+    assert len({done.stdout for done in said}) == 1
+    for flag in ("-v", "--verbose"):
+        assert "in all: " in ctxsim(flag, *line, cwd=folder).stderr
+    named = ctxsim(*line[:2], "--", "-q", cwd=folder)
+    assert named.returncode == 1 and "-q: does not exist" in named.stderr
 
 
 BENCH = "bench logs --policy mask:keep=1 --out run --force"
@@ -48,7 +61,7 @@ NOTES = re.compile(r"^(?:Provider|Recorded|Size|Head|Note|Results|written|left o
 
 @pytest.mark.parametrize(
     "line",
-    [BENCH, "replay logs/rollout-1.jsonl --policy mask:keep=1", "window logs", "transcripts stats logs --by tool"],
+    [BENCH, "replay logs/rollout-1.jsonl --policy mask:keep=1", "window logs", "transcripts stats logs"],
 )
 def test_quiet_is_the_result_alone(line: str, folder: Path) -> None:
     usual, quiet = ctxsim(*line.split(), cwd=folder), ctxsim(*line.split(), "-q", cwd=folder)
@@ -76,15 +89,15 @@ def test_verbose_says_what_each_file_gave_what_was_fitted_and_times(folder: Path
     assert re.search(
         r"^logs/rollout-1\.jsonl: fitted, 9\d\d tokens that the log doesn't hold, 1\.2\d+ tokens", told, re.M
     )
-    times = re.findall(r"^(replayed|tables read|answer and table|pictures|in all): (\d+\.\d\d) s$", told, re.M)
-    assert [name for name, _ in times] == ["replayed", "tables read", "answer and table", "pictures", "in all"]
+    times = re.findall(r"^(replayed|answer and table|pictures|in all): (\d+\.\d\d) s$", told, re.M)
+    assert [name for name, _ in times] == ["replayed", "answer and table", "pictures", "in all"]
     seconds = [float(taken) for _, taken in times]
     assert seconds[-1] >= sum(seconds[:-1]) - 0.03
     assert ctxsim(*BENCH.split(), cwd=folder).stdout == done.stdout
 
 
 def test_verbose_of_a_command_that_reads(folder: Path) -> None:
-    told = ctxsim("transcripts", "stats", "logs", "--by", "tool", "-v", cwd=folder).stderr
+    told = ctxsim("transcripts", "stats", "logs", "-v", cwd=folder).stderr
     assert re.search(r"^logs/claude-1\.jsonl: 1 transcripts, 6 calls, read in \d\.\d\d s$", told, re.M)
     assert "left out: logs/package.json: is no transcript format" in told
     assert re.search(r"^read: \d\.\d\d s$", told, re.M)
@@ -96,5 +109,6 @@ def test_verbose_of_one_conversation(folder: Path) -> None:
 
 
 def test_less_and_more_are_not_both(folder: Path) -> None:
-    done = ctxsim("scenarios", "-q", "-v", cwd=folder)
-    assert done.returncode == 2 and "give one of them" in done.stderr
+    for line in (("list", "scenarios", "-q", "-v"), ("-q", "list", "scenarios", "--verbose")):
+        done = ctxsim(*line, cwd=folder)
+        assert done.returncode == 2 and "give one of them" in done.stderr

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from ctxsim.cli import cli, progress
 from ctxsim.results import InputInfo
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.measure import measured
 
@@ -23,7 +23,7 @@ def test_a_source_under_way_tells_how_far_it_is(
     """Rising to no more than all of its policy-calls, also from other processes."""
     monkeypatch.setattr(measured, "TOLD_CALLS", 2)
     heard: dict[str, list[tuple[int, int]]] = {}
-    bench(
+    conduct(
         Setting("b", "b", POLICIES), tmp_path / "out", paths=[str(logs)], jobs=jobs,
         tell=lambda name, done, known: heard.setdefault(name, []).append((done, known)),
     )  # fmt: skip
@@ -39,15 +39,19 @@ def test_lines_say_sources_calls_and_the_share_of_the_one_under_way(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "TOLD_S", 0.0)
-    command = ["bench", str(logs), "--policy", "keep-all", "--out", str(tmp_path / "out"), "--progress", "plain"]
+    command = ["bench", str(logs), "--policy", "keep-all", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(cli, command)
     lines = [line for line in done.stderr.splitlines() if line.startswith("logs: ")]
     assert re.fullmatch(r"logs: first source, \S+ 0%", lines[0])
     total = len(list(logs.iterdir()))
-    assert re.fullmatch(rf"logs: {total} of {total} sources, [\d,]+ calls, [\d,]+ calls/s", lines[-1])
+    # That it is done is told by its table.
+    last = rf"logs: {total - 1} of {total} sources, [\d,]+ calls, [\d,]+ calls/s, \S+ \d+%"
+    assert re.fullmatch(last, lines[-1])
     assert len(set(lines)) == len(lines), "no line comes twice"
     quiet = CliRunner().invoke(cli, [*command, "-q", "--force"])
     assert "sources" not in quiet.stderr
+    monkeypatch.undo()
+    assert CliRunner().invoke(cli, [*command, "--force"]).stderr == "", "a short run needs no word of its course"
 
 
 def test_the_farthest_of_those_under_way_is_named() -> None:

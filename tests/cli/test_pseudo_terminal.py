@@ -14,7 +14,9 @@ import msgspec
 import pytest
 from samples import ASK, TASK, chat
 
-from ctxsim.cli import COMMANDS, run
+from ctxsim.cli import BEFORE, COMMANDS, run
+from ctxsim.cli.check import KINDS as CHECKED
+from ctxsim.cli.lists import KINDS as LISTED
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.transcript import Usage
 
@@ -22,6 +24,9 @@ EVIL = "\x1b]52;c;aGFja2Vk\x07\x1b[2J\x1b]0;owned\x07\x9b31m\u202eevil[bold]x[/b
 
 NAME = EVIL.replace("/", "")
 """The same in the name of a file."""
+
+READER = "def matches(sample):\n    return True\n\n\ndef read(source, sample):\n"
+"""The beginning of a reader of somebody's own."""
 
 OURS = re.compile(r"\x1b\[(?:[0-9;]*m|[0-9]*[ABCDGHJK]|\?25[lh])")
 """What rich writes itself: colours, and the movements of a progress bar."""
@@ -44,6 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     named = msgspec.structs.replace(evil, name=f"na{EVIL}me")
     (folder / "good" / f"f{NAME}.jsonl").write_bytes(b"\n".join(lines(named)))
     (folder / "good" / "unknown.json").write_text(json.dumps({f"key{EVIL}": 1}))
+    (folder / f"read{NAME}er.py").write_text(f"{READER}    raise ValueError({EVIL!r})\n")
     (folder / "bad.jsonl").write_text(json.dumps({"role": EVIL, f"key{EVIL}": 1}) + "\n{}")
     return folder
 
@@ -89,28 +95,31 @@ LINES = [
     ["bench", f"--no{EVIL}such"],
     ["sweep", "good", "--policy", "mask:keep=1|2", "--out", "swept"],
     ["transcripts", "check", "good", "bad.jsonl"],
-    ["transcripts", "check", "good", "--against-usage"],
     ["transcripts", "stats", "good", "bad.jsonl"],
     ["transcripts", "convert", "good"],
-    ["transcripts", "formats"],
     ["replay", "good", "--policy", "mask:keep=1", "--losses"],
     ["report", "run", "--out", f"pa{NAME}ge.html"],
-    ["plot", "run"],
+    ["report", "run", "--only", "pictures"],
+    ["report", "run", "--only", "losses", "--by", "tool"],
     ["compare", "run", "other"],
-    ["losses", "run", "--by", "tool"],
     ["validate", "good"],
     ["compactions", "good"],
-    ["window", "good", "-o", "w.png"],
-    ["config"],
-    ["doctor", "--policy", EVIL],
+    ["window", "good", "--out", "w.png"],
     ["serve", "--scenario", EVIL],
     ["drive", EVIL],
-    ["accuracy", "good", "--by-kind", "--out", "acc"],
-    ["calibrate", "good", "--no-plots", "-o", f"cal{NAME}.json"],
-    ["calibrate", "good", "--by", "tool", "--no-plots", "-o", "cal.json"],
-    ["models", EVIL],
-    ["check-policy", f"no{EVIL}.py:X"],
-    ["check-estimator", EVIL],
+    ["validate", "good", "--estimates", "--by-kind", "--out", "acc"],
+    ["calibrate", "good", "--out", f"cal{NAME}.json"],
+    ["calibrate", "good", "--by", "tool", "--out", "cal.json"],
+    *(["check", kind, f"no{EVIL}.py:X"] for kind in CHECKED),
+    ["check", "reader", f"read{NAME}er.py", "good"],
+    ["check", "run", "run"],
+    ["check", "policy", EVIL, "--doctor"],
+    ["check", EVIL, EVIL],
+    *(["list", kind, EVIL] for kind in LISTED),
+    ["list", EVIL],
+    ["bench", f"reader:{EVIL}:good"],
+    ["bench", "good", "--provider", EVIL],
+    *([name, EVIL] for name in BEFORE),
     [EVIL],
 ]
 
@@ -127,5 +136,4 @@ def test_nothing_hostile_reaches_a_terminal(place: Path) -> None:
 
 
 def test_every_command_with_words_of_others_is_tried() -> None:
-    ours = {"claims", "policies", "estimators", "scenarios", "columns", "tokenizers"}
-    assert {line[0] for line in LINES} - {EVIL} == set(COMMANDS) - ours
+    assert {line[0] for line in LINES} - {EVIL, *BEFORE} == set(COMMANDS)

@@ -21,9 +21,9 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "line",
     [
-        "transcripts check logs", "transcripts check --against-usage logs", "transcripts stats logs",
-        "transcripts convert logs -o all.jsonl", "validate logs", "accuracy logs --estimator chars",
-        "calibrate logs --no-plots", "calibrate logs --matrix --no-plots", "claims logs --seed 000",
+        "transcripts check logs", "transcripts stats logs", "transcripts convert logs --out all.jsonl", "validate logs",
+        "validate logs --estimates --estimator chars", "calibrate logs", "calibrate logs --against usage",
+        "window logs", "compactions logs",
     ],
 )  # fmt: skip
 def test_one_unreadable_file_is_told_and_the_others_are_done(line: str, damaged: Path) -> None:

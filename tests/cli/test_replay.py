@@ -36,11 +36,24 @@ def test_replay_of_a_folder_says_that_there_are_others_and_how_to_choose(tmp_pat
         "Note: logs has more transcripts; this is the first. Choose another by --number N or by its path, as "
         "logs/claude-1.jsonl, logs/rollout-1.jsonl\n"
     )
-    assert ctxsim("transcripts", "convert", "logs", "-o", "all.jsonl", cwd=tmp_path).returncode == 0
+    assert ctxsim("transcripts", "convert", "logs", "--out", "all.jsonl", cwd=tmp_path).returncode == 0
     told = ctxsim("replay", "all.jsonl", "--policy", "keep-all", cwd=tmp_path).stderr
     assert told.endswith("Choose another by --number N, as --number 2: logs/claude-1.jsonl\n")
     for line in ("logs --number 2", "logs/chat-1.json", "logs -q"):
         assert ctxsim("replay", *line.split(), "--policy", "keep-all", cwd=tmp_path).stderr == "", line
+
+
+def test_a_known_defect_is_a_scenario_by_its_name(tmp_path: Path) -> None:
+    for line in ("replay defects/task-lost --policy summary", "bench defects/task-lost --policy summary"):
+        done = ctxsim(*line.split(), cwd=tmp_path)
+        assert done.returncode == 0 and "task-lost" in done.stdout, done.stderr
+    assert [folder.name for folder in (tmp_path / "results").iterdir()] == ["task-lost.summary"]
+    # What is there goes before it.
+    write_logs(tmp_path / "defects" / "task-lost", count=1)
+    assert (
+        "defects/task-lost/chat-1.json: 6 calls"
+        in ctxsim("replay", "defects/task-lost", "--policy", "keep-all", cwd=tmp_path).stdout
+    )
 
 
 @pytest.mark.parametrize("format", ["anthropic", "openai"])

@@ -69,21 +69,21 @@ def test_sweep_tries_the_projects_grids(project: Path) -> None:
 
 def test_pyproject_says_the_same_and_the_nearest_file_counts(project: Path) -> None:
     (project / "src" / "pyproject.toml").write_text("[tool.ctxsim]\nwindow = 1234\npaths = ['../logs']\n")
-    answer = json.loads(ctxsim("config", "--format", "json", cwd=project / "src").stdout)
+    answer = json.loads(ctxsim("list", "config", "--format", "json", cwd=project / "src").stdout)
     said = {row["setting"]: row["value"] for row in answer["tables"][0]["rows"]}
     assert (said["window"], said["paths"], said["policies"]) == (1234, ["../logs"], None)
-    assert Path(answer["file"]) == project / "src" / "pyproject.toml"
+    assert answer["tables"][0]["title"] == "From pyproject.toml"
     # A project that says nothing of ctxsim, but is one: what lies above it isn't its.
     (project / "src" / "pyproject.toml").write_text("[project]\nname = 'other'\n")
-    assert "From ../ctxsim.toml" in ctxsim("config", cwd=project / "src").stdout
+    assert "From ../ctxsim.toml" in ctxsim("list", "config", cwd=project / "src").stdout
     (project / "src" / ".git").mkdir()
-    assert "No ctxsim.toml" in ctxsim("config", cwd=project / "src").stdout
+    assert "No ctxsim.toml" in ctxsim("list", "config", cwd=project / "src").stdout
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("windows = 5", "Object contains unknown field `windows`; see: ctxsim config"),
+        ("windows = 5", "Object contains unknown field `windows`; see: ctxsim list config"),
         ("window = 'large'", "Expected `int | null`, got `str` - at `$.window`"),
         ("window = 0", "window = 0 is less than 1"),
         ("goal = 'speed'", "goal = 'speed' is none of: dollars, "),
@@ -93,17 +93,17 @@ def test_pyproject_says_the_same_and_the_nearest_file_counts(project: Path) -> N
 )
 def test_a_mistake_is_one_line_that_names_the_file(text: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "ctxsim.toml").write_text(text)
-    for line in ("config", "bench"):
-        done = ctxsim(line, cwd=tmp_path)
+    for line in ("list config", "bench"):
+        done = ctxsim(*line.split(), cwd=tmp_path)
         assert done.returncode == 1 and done.stderr.count("\n") == 1
         assert done.stderr.startswith(f"ctxsim: {tmp_path / 'ctxsim.toml'}: {told}"), done.stderr
     # Other commands don't ask it.
-    assert ctxsim("scenarios", cwd=tmp_path).returncode == 0
+    assert ctxsim("list", "scenarios", cwd=tmp_path).returncode == 0
 
 
 def test_another_tools_broken_file_is_not_ours_to_mend(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project\n")
-    assert ctxsim("config", cwd=tmp_path).returncode == 0
+    assert ctxsim("list", "config", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

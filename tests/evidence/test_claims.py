@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import corpus
 import pytest
+from command_line import evidence as evidence_of
+from invented import write_logs
 from project import ROOT
 
 from evidence.claims import CLAIMS, Evidence, check, markdown
@@ -35,6 +39,21 @@ def test_fifty_turns_pass_under_each_system(label: str) -> None:
     assert {row.status for row in rows} == {"ok"}
 
 
+def test_the_commands_of_a_checkout_answer(tmp_path: Path) -> None:
+    write_logs(tmp_path / "logs", count=1)
+    claims = evidence_of("claims", "--document", "000", cwd=tmp_path)
+    assert claims.returncode == 0 and "\n000  " in f"\n{claims.stdout}", claims.stderr
+    assert " claims: " in claims.stdout.splitlines()[-1] and "reproduced" in claims.stdout
+    page = evidence_of("claims", "--document", "000", "--page", cwd=tmp_path).stdout
+    assert "- document 000: " in page and "\n| 000 | " in page and "\n| 001 | " not in page
+    met = evidence_of("claims", "--criteria", cwd=tmp_path).stdout
+    assert met.count("met  ") >= 9 and "not met  Token accuracy" in met
+    none = evidence_of("claims", "--document", "009", cwd=tmp_path)
+    assert none.returncode == 2 and "invalid choice" in none.stderr
+    table = evidence_of("chars_per_token", "logs", cwd=tmp_path).stdout
+    assert table.startswith("| kind | texts | characters | o200k_base | ")
+
+
 PAGE = ROOT / "docs" / "claims.md"
 
 
@@ -53,7 +72,7 @@ def test_the_page_of_claims_is_current() -> None:
     assert len(rest) > 5 and rest <= set(PAGE.read_text().splitlines()), "the list of documents, the table's head"
     for (claim, _), line, row in zip(found, measured, stated(), strict=True):
         if not claim.recorded:
-            assert line == row, "run: ctxsim claims ../shared/transcripts --format md"
+            assert line == row, "run: python -m evidence.claims ../shared/transcripts --page"
 
 
 @corpus.here

@@ -10,21 +10,21 @@ from typing import Any
 
 import msgspec
 import pytest
-from command_line import ctxsim
+from command_line import evidence
 from corpus import FOLDER
 
 from ctxsim.errors import InputError
 from ctxsim.policies import open_policy, registered_policies
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.formats import ctxsim_jsonl
-from ctxsim.report.recall import recall_lines
-from ctxsim.results.recall import Confusion, Predicted, confusion
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Call, Item
 from evidence.recall import predict, read_questions
 from evidence.recall.compaction_trials import first_kept
 from evidence.recall.held import Holds
+from evidence.recall.lines import recall_lines
+from evidence.recall.rows import Confusion, Predicted, confusion
 
 RECALL = FOLDER.parent / "recall"
 here = pytest.mark.skipif(not RECALL.is_dir(), reason="no graded answers here: a folder recall beside the recordings")
@@ -181,12 +181,12 @@ def test_a_trial_of_another_shape_is_an_error_with_its_line(tmp_path: Path) -> N
 def test_the_command_prints_confusion_and_groups(tmp_path: Path) -> None:
     compacted(tmp_path)
     (tmp_path / "t.csv").write_text(TABLE)
-    done = ctxsim("validate", "--recall", "t.csv", cwd=tmp_path)
+    done = evidence("recall", "t.csv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "present          2       1" in done.stdout
     assert "predicted 3 of 5 (60.0%), graded 2 of 5 (40.0%)" in done.stdout
     assert "present, not given: later?: 'late11111', answered 'none'" in done.stdout
-    done = ctxsim("validate", "--recall", ".", cwd=tmp_path)
+    done = evidence("recall", ".", cwd=tmp_path)
     assert done.returncode == 1 and "no graded answers there" in done.stderr
 
 

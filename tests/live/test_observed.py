@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from endpoint import FIRST, SECOND, Spoken, client, sample
+from own_agent import AGENT
 from samples import conversation
 
 from ctxsim.live.differences import compared
@@ -151,30 +152,6 @@ def test_two_identical_conversations_give_equal_rows(tmp_path: Path) -> None:
         write_observed(tmp_path / name, "A run", script_of(sample()).transcript, Provider(), ("keep-all",), [seen])
     assert (tmp_path / "a" / "calls.csv").read_bytes() == (tmp_path / "b" / "calls.csv").read_bytes()
     assert (tmp_path / "a" / "events.parquet").read_bytes() == (tmp_path / "b" / "events.parquet").read_bytes()
-
-
-AGENT = """
-import json, os, sys, urllib.request
-from pathlib import Path
-
-url, state = os.environ["CTXSIM_URL"], Path(os.environ["HOME"], "state.json")
-messages = json.loads(state.read_text()) if state.exists() else []
-messages.append({"role": "user", "content": sys.argv[1]})
-schema = {"type": "object", "properties": {"command": {"type": "string"}}}
-tools = [{"type": "function", "function": {"name": "bash", "parameters": schema}}]
-while True:
-    body = json.dumps({"model": "m", "messages": messages, "tools": tools}).encode()
-    with urllib.request.urlopen(urllib.request.Request(url + "/v1/chat/completions", body)) as answer:
-        message = json.load(answer)["choices"][0]["message"]
-    messages.append(message)
-    if not message.get("tool_calls"):
-        break
-    for call in message["tool_calls"]:
-        file = json.loads(call["function"]["arguments"])["command"].split()[-1]
-        messages.append({"role": "tool", "tool_call_id": call["id"], "content": Path(file).read_text()})
-state.write_text(json.dumps(messages))
-print(os.environ.get("SECRET", "clean"))
-"""
 
 
 @pytest.mark.slow

@@ -270,7 +270,7 @@ def test_half_an_emoji_in_arguments(form: str, tmp_path: Path) -> None:
     file.write_text("\n".join(map(json.dumps, messages)) if form == "jsonl" else json.dumps(messages))
     (transcript,) = read(str(file))
     assert transcript.items[1].text == '{"c":"echo \ufffd"}' and transcript.items[2].text == "ok \ufffd"
-    converted = ctxsim("transcripts", "convert", str(file), "-o", "out.jsonl", cwd=tmp_path)
+    converted = ctxsim("transcripts", "convert", str(file), "--out", "out.jsonl", cwd=tmp_path)
     assert converted.returncode == 0, converted.stderr
 
 

@@ -11,7 +11,7 @@ from pages import BROWSER
 
 from ctxsim.report.page import write_page
 from ctxsim.results import read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.synthesis import load_scenario
 
@@ -21,7 +21,7 @@ def default(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the documented case."""
     folder = tmp_path_factory.mktemp("page") / "documented-53k"
     scenario = load_scenario("documented-53k")
-    bench(Setting(scenario.name, scenario.title, scenario.policies), folder, scenario)
+    conduct(Setting(scenario.name, scenario.title, scenario.policies), folder, scenario)
     return write_page(read_run(folder), folder / "report.html")
 
 

@@ -14,7 +14,7 @@ from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import breakdown, needle_rows
 from ctxsim.report.sheet import text_rows
 from ctxsim.results import Run, read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.transcript import Transcript
 
@@ -32,7 +32,7 @@ def ranked(tmp_path_factory: pytest.TempPathFactory) -> Run:
             named = Transcript(f"t{n}", chatted.head, chatted.items, chatted.calls)
             file.writelines(line + b"\n" for line in lines(named))
     policies = ("keep-all", "max-result-chars:chars=500", "truncate-after-use:retain=500", "mask:keep=1")
-    bench(Setting("many", "many", policies), folder / "out", paths=[str(folder / "many.jsonl")])
+    conduct(Setting("many", "many", policies), folder / "out", paths=[str(folder / "many.jsonl")])
     return read_run(folder / "out")
 
 

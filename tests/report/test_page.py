@@ -21,7 +21,7 @@ from ctxsim.report.sheet import text_of
 from ctxsim.results import read_run
 from ctxsim.results.compactions import CompactionRow
 from ctxsim.results.table import write_table
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.synthesis import load_scenario
 from ctxsim.transcript import Transcript
@@ -51,7 +51,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     named = Transcript(evil, made.head, tuple(item for item in made.items), made.calls)
     (folder / "evil.jsonl").write_bytes(b"\n".join(lines(named)))
     policies = ("keep-all", "mask:keep=1", "token-budget:budget=1,retain=30", "summary:at=0.01,keep_last=2")
-    bench(Setting("evil", evil, policies), folder / "out", paths=[str(folder / "evil.jsonl")])
+    conduct(Setting("evil", evil, policies), folder / "out", paths=[str(folder / "evil.jsonl")])
     return write_page(read_run(folder / "out"), folder / "out" / "report.html")
 
 

@@ -19,8 +19,8 @@ from ctxsim.report import page_parts
 from ctxsim.report.page import page, write_page
 from ctxsim.report.page_parts import chosen_transcripts, longest, packed
 from ctxsim.results import Run, read_run
-from ctxsim.results.run import TABLES
-from ctxsim.runs import bench
+from ctxsim.results.info import TABLES
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
 
@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("parts")
     write_logs(folder / "logs")
     labels = ("keep-all", "mask:keep=1", "max-result-chars:chars=200")
-    bench(Setting("parts", "Parts", labels), folder / "out", paths=[str(folder / "logs")])
+    conduct(Setting("parts", "Parts", labels), folder / "out", paths=[str(folder / "logs")])
     return read_run(folder / "out")
 
 
@@ -88,7 +88,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("many")
     write_logs(folder / "logs", 1)
     out = folder / "out"
-    bench(Setting("many", "Many", POLICIES), out, paths=[str(folder / "logs" / "claude-1.jsonl")])
+    conduct(Setting("many", "Many", POLICIES), out, paths=[str(folder / "logs" / "claude-1.jsonl")])
     names = [f"session-{number:03}" for number in range(MANY)]
     for table in TABLES:
         rows = pandas.read_parquet(out / f"{table}.parquet")

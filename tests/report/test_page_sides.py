@@ -12,7 +12,7 @@ from pages import in_browser, opened, parts
 from ctxsim.report import page_parts
 from ctxsim.report.page import write_page
 from ctxsim.results import read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.synthesis import load_scenario
 
@@ -74,7 +74,7 @@ def anew(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scenario = load_scenario("documented-53k")
     own = folder.parent / "own.py"
     own.write_text(NOW_AND_THEN)
-    bench(Setting(scenario.name, scenario.title, (*ANEW, f"{own}:NowAndThen")), folder, scenario)
+    conduct(Setting(scenario.name, scenario.title, (*ANEW, f"{own}:NowAndThen")), folder, scenario)
     return write_page(read_run(folder), folder / "report.html")
 
 

@@ -15,7 +15,7 @@ from ctxsim.report.charts import plot_all
 from ctxsim.report.picture import Picture, picture
 from ctxsim.report.sweep_plots import fronts_figure, fronts_of, heat_map_figure, heat_maps_of, sweeps
 from ctxsim.results import read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.grid import expand
 from ctxsim.runs.task import Setting
 
@@ -28,7 +28,7 @@ MAP = expand("head-tail:lines=2|4|8,bytes=100|900")
 def one(tmp_path_factory: pytest.TempPathFactory) -> Picture:
     folder = tmp_path_factory.mktemp("swept")
     write_logs(folder / "logs")
-    bench(Setting("swept", "Swept", (*BOUNDS, *FRONT, *MAP)), folder / "out", paths=[str(folder / "logs")])
+    conduct(Setting("swept", "Swept", (*BOUNDS, *FRONT, *MAP)), folder / "out", paths=[str(folder / "logs")])
     return picture(read_run(folder / "out"))
 
 

@@ -19,7 +19,7 @@ from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.errors import UnknownName
 from ctxsim.report.cells import EVERY, chosen_columns, every_column, glossary, policy_sheet
 from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, blocks, fitting, sheet, text_of, text_rows
-from ctxsim.report.tables import SORTS, bench_sheet, formatted, print_sheet, sorted_labels, sweep_sheet
+from ctxsim.report.tables import bench_sheet, formatted, print_sheet, sweep_sheet
 from ctxsim.results import Run, read_run
 
 
@@ -42,19 +42,6 @@ def test_forms_say_the_same(undisturbed: Path) -> None:
     assert rows[0]["usd"] is None and rows[2]["tokens_share"] < 1
     assert told["verdict"]["take"]["transcripts"] == SOURCES
     assert written(run, "md").count("\n| ") == len(rows) + 1
-
-
-def test_sorting_puts_bounds_first_and_the_best_next(undisturbed: Path) -> None:
-    pooled = Pooled(read_run(undisturbed))
-    run = pooled.run
-    for sort in SORTS:
-        labels = sorted_labels(pooled, sort)
-        assert sorted(labels) == sorted(run.info.policies)
-        if sort != "run":
-            assert set(labels[:2]) == set(run.info.bounds)
-    sums = run.summary.groupby("policy")[["tokens_sum", "tokens_full_sum"]].sum()
-    order = [sums.tokens_sum[label] / sums.tokens_full_sum[label] for label in sorted_labels(pooled, "tokens")[2:]]
-    assert order == sorted(order)
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

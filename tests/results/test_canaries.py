@@ -17,7 +17,7 @@ from pages import words_of
 from ctxsim.report.page import write_page
 from ctxsim.report.plots import plot_run
 from ctxsim.results import read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.parts import FOLDER
 from ctxsim.runs.task import Setting
 
@@ -75,10 +75,10 @@ def hunted(found: list[Seed], folder: Path, text: bool) -> tuple[int, str]:
     setting = Setting(CANARY, f"Recorded transcripts in {CANARY}", POLICIES, text=text)
     paths = [str(folder / f"{CANARY} logs")]
     done: list[object] = []
-    bench(setting, out, paths=paths, progress=lambda info, total: done.append(info), stopped=lambda: len(done) > 1)
+    conduct(setting, out, paths=paths, progress=lambda info, total: done.append(info), stopped=lambda: len(done) > 1)
     assert (out / FOLDER).is_dir()
     unfinished = everything(out)
-    bench(setting, out, paths=paths, resume=True)
+    conduct(setting, out, paths=paths, resume=True)
     run = read_run(out)
     write_page(run, out / "report.html")
     plot_run(run)
@@ -105,8 +105,8 @@ def test_no_canary_of_any_recorded_format_sings(tmp_path: Path) -> None:
 def test_the_reader_of_a_quiet_run_is_told_that_there_was_more(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "a.jsonl").write_text('{"role":"user","content":"a"}\n{"role":"assistant","content":"b"}\n{no json')
-    info = bench(Setting("x", "x", ("keep-all",), text=False), tmp_path / "out", paths=[str(tmp_path)])
+    info = conduct(Setting("x", "x", ("keep-all",), text=False), tmp_path / "out", paths=[str(tmp_path)])
     assert [one.name for one in info.inputs] == ["source 1", "source 2"]
-    assert "1 note(s): --no-text keeps none" in info.inputs[0].notes[0]
-    assert "--no-text keeps no reason" in str(info.inputs[1].error)
+    assert "1 note(s): --text none keeps none" in info.inputs[0].notes[0]
+    assert "--text none keeps no reason" in str(info.inputs[1].error)
     assert read_run(tmp_path / "out").summary.transcript.tolist() == ["transcript 1"]

@@ -14,7 +14,7 @@ from samples import ASK, TASK, chat
 
 from ctxsim.report.sheet import in_backticks
 from ctxsim.results.csv_text import harmless
-from ctxsim.results.run import TABLES
+from ctxsim.results.info import TABLES
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,9 @@ def test_damage_is_a_line(made: Path, tmp_path: Path) -> None:
         else:
             path.write_bytes(data)
         shutil.copytree(made / "run", tmp_path / "good", dirs_exist_ok=True)
-        for command in (["losses", "run"], ["compare", "good", "run"], ["plot", "run"], ["report", "run"]):
+        for line in ("check run run", "report run --only losses", "compare good run", "report run --only pictures",
+                     "report run"):  # fmt: skip
+            command = line.split()
             done = ctxsim(*command, cwd=tmp_path)
             assert done.returncode == 1 and done.stderr.count("\n") == 1, (name, data, command, done.stderr)
             assert len(done.stderr) < 2000 and "run" in done.stderr
@@ -64,7 +66,7 @@ def test_flipped_bits_in_a_table_are_a_line_or_nothing(made: Path, tmp_path: Pat
         # The footer and its lengths.
         data[chance.randrange(len(data) - 60, len(data))] ^= 1 << chance.randrange(8)
         path.write_bytes(data)
-        done = ctxsim("losses", "run", cwd=tmp_path)
+        done = ctxsim("report", "run", "--only", "losses", cwd=tmp_path)
         assert done.returncode in (0, 1) and done.stderr.count("\n") == done.returncode, done.stderr
 
 
@@ -89,7 +91,7 @@ def test_dollars_and_pipes_in_names_break_no_picture_and_no_table(made: Path, tm
     rows = [row for row in done.stdout.splitlines() if row.startswith("|")]
     bars = [len(row.replace("\\|", "").split("|")) for row in rows]
     assert len(set(bars)) == 1 and any("```" in row for row in rows)
-    assert ctxsim("plot", "run2", cwd=tmp_path).returncode == 0
+    assert ctxsim("report", "run2", "--only", "pictures", cwd=tmp_path).returncode == 0
     assert ctxsim("report", "run", cwd=tmp_path).returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
     assert "|@@DATA@@|" in page.partition("<title>")[2].partition("</title>")[0]

@@ -14,7 +14,7 @@ from bench_runs import command, content
 
 from ctxsim.errors import InputError
 from ctxsim.results.folder import LOCK, MARKER, WORK, RunFolder
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
 SETTING = Setting("a", "a", ("keep-all",))
@@ -37,7 +37,7 @@ def test_what_is_not_ours_is_refused_and_stays(foreign: str, resume: bool, logs:
     (tmp_path / "out" / "calls.csv.tmp").write_text("mine too")
     before = everything(tmp_path)
     with pytest.raises(InputError, match="which no run of ctxsim wrote; choose another folder"):
-        bench(SETTING, tmp_path / "out", paths=[str(logs)], resume=resume)
+        conduct(SETTING, tmp_path / "out", paths=[str(logs)], resume=resume)
     assert everything(tmp_path) == before
 
 
@@ -47,23 +47,23 @@ def test_other_files_stay_beside_a_run(logs: Path, tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
     for _ in range(2):
-        assert bench(SETTING, tmp_path, paths=[str(logs)]).complete
+        assert conduct(SETTING, tmp_path, paths=[str(logs)]).complete
         assert all((tmp_path / name).read_text() == name for name in mine)
 
 
 def test_a_folder_of_the_users_in_the_place_of_a_table_of_ours(logs: Path, tmp_path: Path) -> None:
-    bench(SETTING, tmp_path, paths=[str(logs)])
+    conduct(SETTING, tmp_path, paths=[str(logs)])
     (tmp_path / "calls.parquet").unlink()
     (tmp_path / "calls.parquet").mkdir()
     (tmp_path / "calls.parquet" / "mine").write_text("mine")
     with pytest.raises(InputError, match=r"holds calls\.parquet, which no run"):
-        bench(SETTING, tmp_path, paths=[str(logs)])
+        conduct(SETTING, tmp_path, paths=[str(logs)])
     (tmp_path / "calls.parquet" / "mine").rename(tmp_path / "calls.parquet" / "part-00000.parquet")
     linked = tmp_path.parent / "linked"
     (tmp_path / "calls.parquet").rename(linked)
     (tmp_path / "calls.parquet").symlink_to(linked)
     with pytest.raises(InputError, match=r"holds calls\.parquet"):
-        bench(SETTING, tmp_path, paths=[str(logs)])
+        conduct(SETTING, tmp_path, paths=[str(logs)])
     assert (linked / "part-00000.parquet").read_text() == "mine"
 
 
@@ -88,7 +88,7 @@ def test_a_lock_of_a_dead_process_holds_nobody_up(logs: Path, tmp_path: Path) ->
     (tmp_path / LOCK).write_text("process 1 on moon")
     (tmp_path / WORK).mkdir()
     shutil.copy(_marker(tmp_path), tmp_path / WORK / MARKER)
-    assert bench(SETTING, tmp_path, paths=[str(logs)]).complete
+    assert conduct(SETTING, tmp_path, paths=[str(logs)]).complete
     assert not (tmp_path / LOCK).exists() and not (tmp_path / WORK).exists()
 
 

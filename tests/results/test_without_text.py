@@ -12,7 +12,7 @@ from samples import ASK, chat
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.report.page import write_page
 from ctxsim.results import read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
 
@@ -34,7 +34,7 @@ def test_without_text_no_word_of_a_transcript_is_in_the_results(tmp_path: Path) 
     policies = ("keep-all", "mask:keep=1", "token-budget:budget=1,retain=60", "summary:at=0.0001,keep_last=1")
     for text in (True, False):
         out = tmp_path / f"out{text}"
-        bench(Setting("t", "t", policies, text=text), out, paths=[str(tmp_path / "t.jsonl")])
+        conduct(Setting("t", "t", policies, text=text), out, paths=[str(tmp_path / "t.jsonl")])
         write_page(read_run(out), out / "report.html")
         found = " ".join(file.read_text() for file in out.iterdir() if file.suffix in (".json", ".csv"))
         found += words_of(out / "report.html")

@@ -9,16 +9,16 @@ import pytest
 from bench_runs import POLICIES, content
 from samples import conversation
 
-from ctxsim.cli.losses import BY
+from ctxsim.answers.advice.comparison import compared
+from ctxsim.cli.report import BY
 from ctxsim.errors import CtxsimError
 from ctxsim.readers.formats.ctxsim_jsonl import lines
-from ctxsim.report.comparison import compare
 from ctxsim.report.losses import breakdown
 from ctxsim.report.page import page_data
 from ctxsim.report.tables import policy_rows
 from ctxsim.results import read_run
 from ctxsim.results.writer import _Parquet
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
 
@@ -29,7 +29,7 @@ def test_a_run_in_many_files_reads_like_one(logs: Path, undisturbed: Path, tmp_p
     monkeypatch.setattr("ctxsim.results.run.HELD_ROWS", 10)
     out = tmp_path / "out"
     setting = Setting("logs", f"Recorded transcripts in {logs}", POLICIES)
-    bench(setting, out, paths=[str(logs)])
+    conduct(setting, out, paths=[str(logs)])
     parts = sorted(out.glob("calls.parquet/part-*.parquet"))
     assert len(parts) > 5 and not list(out.rglob("*.tmp"))
     whole = pandas.read_parquet(undisturbed / "calls.parquet")
@@ -43,18 +43,18 @@ def test_a_run_in_many_files_reads_like_one(logs: Path, undisturbed: Path, tmp_p
     many, one = read_run(out), read_run(undisturbed)
     assert page_data(many) == page_data(one)
     assert policy_rows(many) == policy_rows(one)
-    assert {change.verdict for change in compare(one, many)} == {"same"}
+    assert {change.verdict for change in compared(one, many)} == {"same"}
     assert [breakdown(many, by) for by in BY] == [breakdown(one, by) for by in BY]
     # Another run in the same folder is one file again, and nothing of the many is left.
     monkeypatch.undo()
-    bench(setting, out, paths=[str(logs)])
+    conduct(setting, out, paths=[str(logs)])
     assert content(out) == content(undisturbed)
 
 
 def test_a_disk_that_is_full_at_the_end_leaves_the_run_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines(conversation("one", "two"))))
     out, given = tmp_path / "out", [str(tmp_path / "a.jsonl")]
-    bench(Setting("a", "a", ("keep-all",)), out, paths=given)
+    conduct(Setting("a", "a", ("keep-all",)), out, paths=given)
     before = {file.name: file.read_bytes() for file in out.iterdir()}
     closed = 0
     close = _Parquet.close
@@ -68,6 +68,6 @@ def test_a_disk_that_is_full_at_the_end_leaves_the_run_before(tmp_path: Path, mo
 
     monkeypatch.setattr(_Parquet, "close", full)
     with pytest.raises(CtxsimError, match="No space left on device"):
-        bench(Setting("a", "a", ("drop-all",)), out, paths=given)
+        conduct(Setting("a", "a", ("drop-all",)), out, paths=given)
     assert {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()} == before
     assert read_run(out).labels == ["keep-all"]

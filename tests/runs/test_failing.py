@@ -12,7 +12,7 @@ from command_line import ctxsim
 from samples import ASK, TASK, chat
 
 from ctxsim.results import read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
 BEGINNING = """import os, sys, time
@@ -81,7 +81,7 @@ def test_the_others_finish(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     told = [line for line in done.stderr.splitlines() if "no rows of" in line]
     assert len(told) == 2 and all(said in line and len(line) < 2000 for line in told), done.stderr
     if said in PLACED:
-        assert all(line.endswith(f"({tmp_path}/bad.py:7)") for line in told), done.stderr
+        assert all(line.endswith("(bad.py:7)") for line in told), done.stderr
     run = read_run(tmp_path / "out")
     assert run.labels == ["keep-all", "drop-all"] and len(run.summary) == 4
     assert all(len(one.failures) == 1 for one in run.info.inputs) and run.info.complete
@@ -109,10 +109,12 @@ def some(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_policy_that_fails_on_some_transcripts_is_left_out_and_said_so(some: Path) -> None:
     run = read_run(some / "out")
     assert run.labels == ["keep-all", "mask:keep=0,batch=1"] and run.partial == {"bad.py:Bad": 1}
-    for command in (("report", "out"), ("plot", "out"), ("losses", "out"), ("compare", "out", "out")):
-        done = ctxsim(*command, cwd=some)
+    for line in ("report out", "report out --only pictures", "report out --only losses", "compare out out"):
+        done = ctxsim(*line.split(), cwd=some)
         assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
         assert "Left out: bad.py:Bad, which failed on 1 of 2 transcripts." in done.stdout
+    checked = ctxsim("check", "run", "out", cwd=some)
+    assert checked.returncode == 0 and "Left out: bad.py:Bad, which failed on 1 of 2 " in checked.stderr
     both = ctxsim("compare", "out", "--policy", "bad.py:Bad", "keep-all", cwd=some)
     assert both.returncode == 1 and "has rows of 1 of 2 transcripts" in both.stderr
 
@@ -172,7 +174,7 @@ def test_a_policy_that_kills_its_worker_takes_only_its_sources(tmp_path: Path) -
     paths = two(tmp_path / "logs")
     write(tmp_path / "logs", chat(("user", "poison"), ("assistant", "b")), "c")
     for resume in (False, True):
-        info = bench(
+        info = conduct(
             Setting("a", "a", ("keep-all", f"{tmp_path}/bad.py:Bad")), tmp_path / "out", paths=paths, jobs=2,
             resume=resume,
         )  # fmt: skip

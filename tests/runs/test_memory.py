@@ -6,7 +6,8 @@ import json
 import tracemalloc
 from pathlib import Path
 
-from ctxsim.runs import Setting, bench
+from ctxsim.runs.conduct import conduct
+from ctxsim.runs.task import Setting
 
 
 def test_a_bench_holds_one_transcript_at_a_time(tmp_path: Path) -> None:
@@ -23,7 +24,7 @@ def test_a_bench_holds_one_transcript_at_a_time(tmp_path: Path) -> None:
         setting = Setting("x", "x", ("keep-all", "mask"))
         tracemalloc.start()
         try:
-            bench(setting, tmp_path / f"out{count}", paths=[str(file)])
+            conduct(setting, tmp_path / f"out{count}", paths=[str(file)])
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

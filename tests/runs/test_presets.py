@@ -10,7 +10,7 @@ from command_line import ctxsim
 from ctxsim.errors import UnknownName
 from ctxsim.policies import open_policies, registered_policies
 from ctxsim.results import read_run
-from ctxsim.runs import PRESETS, preset_policies
+from ctxsim.runs.presets import PRESETS, preset_policies
 
 
 def test_a_preset_runs_its_family_and_the_bounds_and_nothing_else() -> None:
@@ -38,7 +38,7 @@ def test_a_preset_that_is_none_is_told() -> None:
 
 
 def test_the_command_runs_a_preset_beside_a_policy(tmp_path: Path) -> None:
-    done = ctxsim("bench", "--scenario", "documented-53k", "--policies", "papers", "--policy", "retry", cwd=tmp_path)
+    done = ctxsim("bench", "--scenario", "documented-53k", "--policy", "papers", "--policy", "retry", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (folder,) = (tmp_path / "results").iterdir()
     ran = read_run(folder).labels

@@ -14,7 +14,7 @@ from bench_runs import POLICIES, content
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source import Source
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.parts import FOLDER, MADE_WITH
 from ctxsim.runs.task import Setting, source_sha256
 
@@ -39,7 +39,7 @@ def stopped(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         nonlocal done
         done += 1
 
-    made = bench(
+    made = conduct(
         Setting("a", "a", POLICIES), folder / "out", paths=[str(folder / "logs")], progress=count,
         stopped=lambda: done >= 6,
     )  # fmt: skip
@@ -53,7 +53,7 @@ def copied(stopped: Path, to: Path) -> Path:
 
 
 def resumed(stopped: Path, out: Path) -> dict[str, bytes]:
-    assert bench(Setting("a", "a", POLICIES), out, paths=[str(stopped / "logs")], resume=True).complete
+    assert conduct(Setting("a", "a", POLICIES), out, paths=[str(stopped / "logs")], resume=True).complete
     return content(out)
 
 
@@ -98,13 +98,13 @@ def test_a_changed_input_is_done_again(stopped: Path, tmp_path: Path) -> None:
     shutil.copytree(stopped / "logs", tmp_path / "logs")
     setting = Setting("a", "a", POLICIES)
     done: list[int] = []
-    bench(setting, tmp_path / "out", paths=[str(tmp_path / "logs")], progress=lambda i, t: done.append(t),
+    conduct(setting, tmp_path / "out", paths=[str(tmp_path / "logs")], progress=lambda i, t: done.append(t),
           stopped=lambda: len(done) >= 6)  # fmt: skip
     changed = sorted((tmp_path / "logs").iterdir())[3]
     # A file of the same size and time, so that only its content tells.
     changed.write_text(changed.read_text().replace("word word", "some word"))
-    bench(setting, tmp_path / "out", paths=[str(tmp_path / "logs")], resume=True)
-    bench(setting, tmp_path / "anew", paths=[str(tmp_path / "logs")])
+    conduct(setting, tmp_path / "out", paths=[str(tmp_path / "logs")], resume=True)
+    conduct(setting, tmp_path / "anew", paths=[str(tmp_path / "logs")])
     assert content(tmp_path / "out") == content(tmp_path / "anew")
 
 
@@ -128,10 +128,10 @@ def test_a_parent_that_is_called_otherwise_is_noticed(tmp_path: Path) -> None:
     def paths() -> list[str]:
         return [str(child), str(last)]
 
-    bench(setting, tmp_path / "out", paths=paths(), progress=lambda i, t: done.append(t), stopped=lambda: True)
+    conduct(setting, tmp_path / "out", paths=paths(), progress=lambda i, t: done.append(t), stopped=lambda: True)
     parent.rename(logs / "rollout-2026-02-02T00-00-00-p1.jsonl")
-    bench(setting, tmp_path / "out", paths=paths(), resume=True)
-    bench(setting, tmp_path / "anew", paths=paths())
+    conduct(setting, tmp_path / "out", paths=paths(), resume=True)
+    conduct(setting, tmp_path / "anew", paths=paths())
     assert content(tmp_path / "out") == content(tmp_path / "anew")
     assert "2026-02-02" in (tmp_path / "out" / "summary.csv").read_text()
 
@@ -141,13 +141,13 @@ def test_a_changed_policy_file_is_refused(stopped: Path, tmp_path: Path) -> None
     file.write_text(POLICY.format(n=2))
     setting = Setting("a", "a", ("keep-all", f"{file}:Mine"))
     paths = [str(stopped / "logs")]
-    bench(setting, tmp_path / "out", paths=paths, stopped=lambda: True)
+    conduct(setting, tmp_path / "out", paths=paths, stopped=lambda: True)
     file.write_text(POLICY.format(n=3))
     from ctxsim.policies import open_policies
 
     open_policies.cache_clear()  # as in a new process
     with pytest.raises(InputError, match="can't be resumed: policy or estimator files changed; run without --resume"):
-        bench(setting, tmp_path / "out", paths=paths, resume=True)
+        conduct(setting, tmp_path / "out", paths=paths, resume=True)
 
 
 def test_another_version_and_other_sources_are_refused(
@@ -156,7 +156,7 @@ def test_another_version_and_other_sources_are_refused(
     out = copied(stopped, tmp_path)
     (tmp_path / "more.jsonl").write_text("{}")
     with pytest.raises(InputError, match="can't be resumed: the list of sources changed"):
-        bench(Setting("a", "a", POLICIES), out, paths=[str(stopped / "logs"), str(tmp_path / "more.jsonl")],
+        conduct(Setting("a", "a", POLICIES), out, paths=[str(stopped / "logs"), str(tmp_path / "more.jsonl")],
               resume=True)  # fmt: skip
     monkeypatch.setattr("ctxsim.runs.conduct.own_code", lambda: "ctxsim 9")
     with pytest.raises(InputError, match="can't be resumed: ctxsim itself changed"):

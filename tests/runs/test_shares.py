@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxsim.errors import InputError
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.shares import LEAST_POLICIES, Share, shares
 from ctxsim.runs.task import Setting
 
@@ -63,7 +63,7 @@ def test_two_processes_for_one_file_give_the_same_bytes(logs: Path, tmp_path: Pa
               f"{policy}:Fails", "fifo:budget=300")  # fmt: skip
     setting = Setting("b", "b", labels, overrides={"window": 3_000})
     for jobs in (1, 2):
-        bench(setting, tmp_path / f"out{jobs}", paths=[str(one)], jobs=jobs)
+        conduct(setting, tmp_path / f"out{jobs}", paths=[str(one)], jobs=jobs)
     made = [{path.name: path.read_bytes() for path in (tmp_path / f"out{jobs}").iterdir()} for jobs in (1, 2)]
     assert made[0] == made[1]
     assert b"never" in made[0]["run.json"]
@@ -77,10 +77,10 @@ def test_a_run_of_shares_goes_on_with_as_many(logs: Path, tmp_path: Path) -> Non
     labels = tuple(f"mask:keep={n}" for n in range(1, 9))
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        bench(Setting("b", "b", labels), out, paths=[str(one)], jobs=2, progress=_interrupt)
+        conduct(Setting("b", "b", labels), out, paths=[str(one)], jobs=2, progress=_interrupt)
     with pytest.raises(InputError, match=r"the number of --jobs that do one source changed; run without --resume"):
-        bench(Setting("b", "b", labels), out, paths=[str(one)], jobs=1, resume=True)
-    assert bench(Setting("b", "b", labels), out, paths=[str(one)], jobs=2, resume=True).complete
+        conduct(Setting("b", "b", labels), out, paths=[str(one)], jobs=1, resume=True)
+    assert conduct(Setting("b", "b", labels), out, paths=[str(one)], jobs=2, resume=True).complete
 
 
 def _interrupt(info: object, total: int) -> None:

@@ -18,7 +18,7 @@ from ctxsim.errors import CtxsimError, InputError
 from ctxsim.results import InputInfo, read_run
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.parts import FOLDER, read_part, write_part
 from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.task import Setting
@@ -66,16 +66,16 @@ def test_stopped_after_a_source_leaves_a_readable_run_and_goes_on(
         done += 1
         assert total == SOURCES
 
-    info = bench(setting, tmp_path / "out", paths=[str(logs)], progress=count, stopped=lambda: done >= 5)
+    info = conduct(setting, tmp_path / "out", paths=[str(logs)], progress=count, stopped=lambda: done >= 5)
     run = read_run(tmp_path / "out")
     assert not info.complete and not run.info.complete and len(run.info.inputs) == 5
     assert run.summary.transcript.nunique() == 5
     stopped = "Stopped: figures are of the 5 sources that were done; bench --resume goes on."
-    for shown in (("report", "out", "--out", "page.html"), ("plot", "out", "--out", "pictures"), ("losses", "out")):
-        assert stopped in " ".join(ctxsim(*shown, cwd=tmp_path).stdout.split())
+    for shown in ("--out page.html", "--only pictures --out pictures", "--only losses"):
+        assert stopped in " ".join(ctxsim("report", "out", *shown.split(), cwd=tmp_path).stdout.split())
     assert stopped in words_of(tmp_path / "page.html")
     resumed = []
-    whole = bench(
+    whole = conduct(
         setting, tmp_path / "out", paths=[str(logs)], resume=True, progress=lambda i, t: resumed.append(i.name)
     )
     assert whole.complete and len(resumed) == SOURCES
@@ -103,12 +103,12 @@ def test_ctrl_c_leaves_a_partial_run(logs: Path, tmp_path: Path) -> None:
 
 def test_resume_wants_the_same_settings(logs: Path, tmp_path: Path) -> None:
     setting = Setting("a", "a", ("keep-all",))
-    bench(setting, tmp_path / "out", paths=[str(logs)], stopped=lambda: True)
+    conduct(setting, tmp_path / "out", paths=[str(logs)], stopped=lambda: True)
     other = Setting("a", "a", ("drop-all",))
     with pytest.raises(InputError, match="can't be resumed"):
-        bench(other, tmp_path / "out", paths=[str(logs)], resume=True)
+        conduct(other, tmp_path / "out", paths=[str(logs)], resume=True)
     # Without --resume it begins anew.
-    assert bench(other, tmp_path / "out", paths=[str(logs)]).complete
+    assert conduct(other, tmp_path / "out", paths=[str(logs)]).complete
 
 
 def test_a_bench_that_fails_before_anything_is_done_leaves_nothing(logs: Path, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_bench_that_fails_before_anything_is_done_leaves_nothing(logs: Path, t
         "    def before_call(self, view):\n        return view\nraise ValueError('no such thing')\n"
     )
     with pytest.raises(CtxsimError, match="no such thing"):
-        bench(Setting("a", "a", (f"{tmp_path}/bad.py:Bad",)), tmp_path / "out", paths=[str(logs)])
+        conduct(Setting("a", "a", (f"{tmp_path}/bad.py:Bad",)), tmp_path / "out", paths=[str(logs)])
     assert not (tmp_path / "out").exists()
 
 
@@ -136,11 +136,11 @@ def test_a_full_disk_loses_nothing_that_was_done(logs: Path, tmp_path: Path, mon
     with monkeypatch.context() as patched:
         patched.setattr("ctxsim.runs.workers.write_part", full)
         with pytest.raises(CtxsimError, match="No space left on device; what is finished is kept, make room and go on"):
-            bench(setting, tmp_path / "out", paths=[str(logs)])
+            conduct(setting, tmp_path / "out", paths=[str(logs)])
     parts = [file for file in (tmp_path / "out" / FOLDER).iterdir() if file.name.isdigit()]
     assert len(parts) == 7 and all(list(read_part(part)) for part in parts)
     assert not (tmp_path / "out" / "run.json").exists() and not list((tmp_path / "out").glob("*.tmp"))
-    assert bench(setting, tmp_path / "out", paths=[str(logs)], resume=True).complete
+    assert conduct(setting, tmp_path / "out", paths=[str(logs)], resume=True).complete
 
 
 def test_parts_hold_rows_whole(tmp_path: Path) -> None:

@@ -8,19 +8,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from bench_runs import POLICIES, write
+from bench_runs import POLICIES, content, write
 from project import ROOT
 from samples import chat
 
 from ctxsim.errors import CtxsimError
+from ctxsim.policies import Policy, register, registered_policies
 from ctxsim.results import read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.identity import own_code
 from ctxsim.runs.task import Setting
 from ctxsim.runs.workers import Workers, do
+from ctxsim.view import View
 
 
 def test_a_task_for_another_version_is_refused(tmp_path: Path) -> None:
@@ -59,7 +62,7 @@ def test_nobody_waits_for_one_that_takes_long(tmp_path: Path) -> None:
             f"t{number}",
         )
     setting = Setting("a", "a", (f"{tmp_path}/waiting.py:Waiting",))
-    info = bench(setting, tmp_path / "out", paths=[str(tmp_path / "logs")], jobs=2)
+    info = conduct(setting, tmp_path / "out", paths=[str(tmp_path / "logs")], jobs=2)
     assert [one.failures for one in info.inputs] == [()] * 8
 
 
@@ -96,7 +99,7 @@ def test_a_worker_with_altered_code_is_refused(scheduler: str, logs: Path, tmp_p
     )  # fmt: skip
     try:
         with pytest.raises(CtxsimError, match=r"a worker has ctxsim .* numbers of two versions would mix") as told:
-            bench(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
+            conduct(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
         assert "\n" not in str(told.value) and not (tmp_path / "out").exists()
     finally:
         worker.kill()
@@ -118,12 +121,99 @@ def test_a_worker_that_outlives_a_bench_reads_a_policy_again(scheduler: str, log
                 "from dataclasses import dataclass\nfrom ctxsim.policies import Policy, Stop\n\n@dataclass\n"
                 f"class Mine(Policy):\n    def before_call(self, view): return {act}\n"
             )
-            bench(Setting("a", "a", (f"{mine}:Mine",)), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
+            conduct(Setting("a", "a", (f"{mine}:Mine",)), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
             refused.append(read_run(tmp_path / "out").of(f"{mine}:Mine").stopped.sum() > 0)
     finally:
         worker.kill()
         worker.wait()
     assert refused == [False, True]
+
+
+OWN = {
+    "mine.py": """
+from dataclasses import dataclass
+from ctxsim.policies import Policy
+
+@dataclass
+class Mine(Policy):
+    def before_call(self, view):
+        return view.rewrite({item.place: item.text[:5] for item in view.results[:-1]}, "a test")
+""",
+    "count.py": """
+from dataclasses import dataclass
+from ctxsim.counting.estimators import Estimator
+
+@dataclass(frozen=True)
+class Half(Estimator):
+    def text(self, text):
+        return len(text) // 2
+""",
+    "read.py": """
+from ctxsim.readers.formats import ctxsim_jsonl
+
+def matches(sample):
+    return False
+
+def read(source, sample):
+    return ctxsim_jsonl.read(source, sample)
+""",
+    "vendor.toml": '[cache]\nkind = "prefix"\nlifetime_s = 600\n',
+    "shorten.py": "def shorten(messages):\n    return messages[-4:] if len(messages) > 4 else messages\n",
+}
+"""Files of one's own, by their paths from where the command runs."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["processes", "a cluster"])
+def test_files_by_a_relative_path_reach_workers_that_stand_elsewhere(
+    where: str, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    for folder in ("here", "elsewhere"):
+        (tmp_path / folder).mkdir()
+    for name, text in OWN.items():
+        (tmp_path / "here" / name).write_text(text)
+    shutil.copytree(logs, tmp_path / "here" / "logs")
+    monkeypatch.chdir(tmp_path / "here")
+    policies = ("keep-all", "mine.py:Mine", "mask:keep=1,estimator=count.py:Half", "messages:shorten.py:shorten")
+    setting = Setting("a", "a", policies, overrides={"cache": "vendor.toml"})
+    paths = ["reader:read.py:logs"]
+    alone = conduct(setting, tmp_path / "alone", paths=paths)
+    assert not any(one.error or one.failures for one in alone.inputs)
+    if where == "processes":
+        conduct(setting, tmp_path / "out", paths=paths, jobs=2)
+    else:
+        scheduler = request.getfixturevalue("scheduler")
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path / "elsewhere",
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        try:
+            conduct(setting, tmp_path / "out", paths=paths, cluster=scheduler)
+            _classes_reach_it(tmp_path, scheduler)
+        finally:
+            worker.kill()
+            worker.wait()
+    assert content(tmp_path / "out") == content(tmp_path / "alone")
+
+
+def _classes_reach_it(folder: Path, scheduler: str) -> None:
+    """And of two that are defined one after the other under one name, each in its bench, however often."""
+    kept = []
+    for chars in (5, 50, 5):
+
+        @dataclass
+        class Beginnings(Policy):
+            """Results but the last become their beginning."""
+
+            def before_call(self, view: View, chars: int = chars) -> View:
+                return view.rewrite({item.place: item.text[:chars] for item in view.results[:-1]}, "a test")
+
+        label = register(Beginnings).name
+        conduct(Setting("a", "a", (label,)), folder / "classes", paths=["logs"], cluster=scheduler, replace=True)
+        kept.append(int(read_run(folder / "classes").of(label).tokens_sum.sum()))
+    registered_policies().pop("beginnings")
+    assert kept[0] == kept[2] < kept[1]
 
 
 @pytest.mark.slow
@@ -132,7 +222,7 @@ def test_a_cluster_without_workers_is_a_line(
 ) -> None:
     monkeypatch.setattr("ctxsim.runs.workers.CLUSTER_S", 2.0)
     with pytest.raises(CtxsimError, match="had no worker for 2 s"):
-        bench(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
+        conduct(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
     assert not (tmp_path / "out").exists()
 
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from ctxsim import labels
 from ctxsim.counting.estimators.estimator import Estimator, Reported
+from ctxsim.errors import LabelError
 from ctxsim.plugins import Registry
 
 __all__ = [
     "DEFAULT", "Estimator", "Reported", "broken_estimators", "estimator_label", "judged_estimators", "open_estimator",
-    "registered_estimators",
+    "register", "registered_estimators",
 ]  # fmt: skip
 
 DEFAULT = "chars"
@@ -22,6 +23,15 @@ _registry: Registry[Estimator] = Registry("estimator", __name__, Estimator)
 def registered_estimators() -> dict[str, type[Estimator]]:
     """Return all built-in and installed estimator classes by name."""
     return _registry.classes
+
+
+def register(cls: type[Estimator]) -> type[Estimator]:
+    """Make a class known by its name in this process, and return it. Raises LabelError for the name of another one."""
+    known = registered_estimators().get(cls.name)
+    if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise LabelError(f"there is an estimator called {cls.name} already: {known}; give yours another name")
+    registered_estimators()[cls.name] = cls
+    return cls
 
 
 def broken_estimators() -> dict[str, str]:

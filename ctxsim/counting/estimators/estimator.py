@@ -31,7 +31,7 @@ class Reported(msgspec.Struct, frozen=True):
 class Estimator:
     """Guesses tokens per item; a request is the sum. Typed parameters are the only configuration.
 
-    The contract, which `ctxsim check-estimator` checks: every answer is a whole number, 0 or more, that depends on
+    The contract, which `ctxsim check estimator` checks: every answer is a whole number, 0 or more, that depends on
     what is asked alone, not on what was asked before; what is passed in is never changed; an item is the sum of its
     texts and media, or the docstring says what else it is; of two requests that differ in `size` only, the larger
     one isn't estimated lower.
@@ -41,7 +41,7 @@ class Estimator:
 
     name: ClassVar[str] = ""
     judged_at: ClassVar[tuple[str, ...]] = ("",)
-    """Settings at which `ctxsim accuracy` judges the family, as `key=value,...`; the empty one: all defaults."""
+    """Settings at which `validate --estimates` judges the family, as `key=value,...`; the empty one: all defaults."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)

@@ -21,6 +21,7 @@ from ctxsim.transcript import Transcript
 NAME = "braintrust"
 TITLE = "Braintrust logs"
 DOCS = "https://www.braintrust.dev/docs/reference/api/Logs"
+MARKS = ("root_span_id",)
 VERSIONS = (
     "events of 2026 by the API's documentation; tried on rows that the Python SDK 0.47.0 sent: no export of a server"
 )

@@ -26,6 +26,7 @@ from ctxsim.transcript import Call, Compaction, Head, Item, Needle, Transcript, 
 NAME = "ctxsim"
 TITLE = "ctxsim JSONL"
 DOCS = "#ctxsim-jsonl"
+MARKS = ("ctxsim",)
 VERSIONS = "1"
 READS = "Everything: head, items, calls with usage, times and models, notes, needles, compactions."
 NOT_READ = "Other versions than 1."

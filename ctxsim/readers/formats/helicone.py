@@ -21,6 +21,7 @@ from ctxsim.transcript import Transcript
 NAME = "helicone"
 TITLE = "Helicone requests"
 DOCS = "https://docs.helicone.ai/tools/export"
+MARKS = ("request_created_at",)
 VERSIONS = (
     "rows of 2024 to 2026 by the API's types and its export scripts; tried on a real client's bodies put into such "
     "rows: no export of a server"

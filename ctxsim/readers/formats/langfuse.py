@@ -22,6 +22,7 @@ from ctxsim.transcript import Transcript
 NAME = "langfuse"
 TITLE = "Langfuse observations"
 DOCS = "https://langfuse.com/docs/api-and-data-platform/features/export-from-ui"
+MARKS = ("traceId", "trace_id")
 VERSIONS = (
     "fields of API v1 and v2 and of the exports, 2024 to 2026, by their documentation; tried on what the Python SDK "
     "5.0.4 recorded, put into these fields: no export of a server"

@@ -24,6 +24,7 @@ from ctxsim.transcript import Transcript
 NAME = "openai-responses"
 TITLE = "OpenAI Responses API items"
 DOCS = "https://platform.openai.com/docs/api-reference/responses"
+MARKS = ("call_id", "summary", "type=message", "input", "items", "output")
 VERSIONS = "Responses API of 2025 and 2026; openai-agents to_input_list()"
 READS = "Messages, reasoning, tool calls of every kind and their outputs, instructions, tools, usage of a response."
 NOT_READ = "Reasoning summaries (the model is not sent them), item references, and what hosted tools read."

@@ -32,6 +32,7 @@ from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 NAME = "pi"
 TITLE = "pi and OpenClaw sessions"
 DOCS = "https://github.com/badlogic/pi-mono/tree/main/packages/coding-agent/docs"
+MARKS = ("type=session",)
 VERSIONS = "session versions 1 to 3"
 READS = (
     "the branch a session ended on, compactions with what they kept, costs; commands that the user ran, as user text"

@@ -35,6 +35,7 @@ from ctxsim.transcript import Transcript
 NAME = "swe-agent"
 TITLE = "SWE-agent trajectory"
 DOCS = "https://swe-agent.com/latest/usage/trajectories/"
+MARKS = ("history",)
 VERSIONS = "0.x of 2024 and 1.x, commands in the text or function calling; not tried on real ones: attempts, sub-agents"
 READS = "`history` of each agent, of each attempt, with demonstrations and thinking."
 NOT_READ = "`trajectory` and its `query` (copies), what history processors cut, run totals of usage (none per call)."

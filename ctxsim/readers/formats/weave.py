@@ -24,6 +24,7 @@ from ctxsim.transcript import Transcript
 NAME = "weave"
 TITLE = "W&B Weave calls"
 DOCS = "https://docs.wandb.ai/weave/guides/tracking/querying-calls"
+MARKS = ("op_name",)
 VERSIONS = "the call schema of 2026; tried on the calls that the Python SDK 0.54.0 sent: no export of a server"
 READS = (
     "Calls as JSON lines, lists or batches: those of model clients with the whole request and response, usage, costs "

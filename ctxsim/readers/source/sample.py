@@ -18,6 +18,20 @@ SAMPLE_RECORDS = 40
 SAMPLE_BYTES = 1 << 20
 
 
+MARKED_DEPTH = 3
+"""How deep keys are collected, of the first objects in each list."""
+
+
+def _marks(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        if isinstance(kind := value.get("type"), str):
+            yield f"type={kind}"
+    inside = value.values() if isinstance(value, dict) else value[:3] if isinstance(value, list) else ()
+    for one in inside if depth else ():
+        yield from _marks(one, depth - isinstance(value, dict))
+
+
 class Sample:
     """What detection looks at: the first records of a JSONL file, or a whole JSON document.
 
@@ -79,6 +93,14 @@ class Sample:
                 return tuple(archive.namelist())
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
             raise InputError(self.source.name, f"is a damaged zip archive: {error}") from error
+
+    @cached_property
+    def marks(self) -> frozenset[str]:
+        """Names that stand near the beginning: keys, and `type=VALUE`; columns, tables, members of an archive."""
+        found = {*self.columns, *self.tables, *self.members}
+        for record in self.records:
+            found.update(_marks(record, MARKED_DEPTH))
+        return frozenset(found)
 
     @cached_property
     def jsonl(self) -> bool:

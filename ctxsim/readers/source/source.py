@@ -52,6 +52,8 @@ class Source:
         """Whether the user named it; else it was found in a folder or an archive."""
         self.column = column
         """The column of a table that holds the conversations, where the user named one."""
+        self.reader = ""
+        """The reader that the user named: a format, or a file of his own."""
         self._data = data
         self._refused = refused
 

@@ -14,8 +14,7 @@ from importlib.resources import files
 
 import msgspec
 
-from ctxsim.simulator.provider.cache import Split
-from ctxsim.simulator.provider.prices import Prices, cost_of
+from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 
 
 class Loss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

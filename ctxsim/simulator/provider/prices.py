@@ -6,14 +6,20 @@ from datetime import UTC, date, datetime, time
 
 import msgspec
 
-from ctxsim.simulator.provider.cache import Split
-
 Rate = float | tuple[tuple[int, float], ...]
 """USD per million tokens; or steps `(from input tokens, price)`, by which the whole request is charged."""
 
 
 DAY_S = 86_400
 """Only the time of day tells the price: what is waited for may lead beyond all dates."""
+
+
+class Split(msgspec.Struct, frozen=True, gc=False):
+    """The tokens of one request by what they cost."""
+
+    read: int
+    write: int
+    uncached: int
 
 
 class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

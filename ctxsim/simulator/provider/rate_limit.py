@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from ctxsim.simulator.provider.cache import Split
+from ctxsim.simulator.provider.prices import Split
 
 
 class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,6 +59,14 @@ class Bucket:
         """Take `demand` tokens at a time; the level may go below 0 by what a refused request took."""
         self._level = min(self._capacity, self._level + max(0.0, at_s - self._at_s) * self._per_second) - demand
         self._at_s = max(self._at_s, at_s)
+
+    def level(self) -> tuple[float, float]:
+        """Return the tokens in the bucket, and when it held them."""
+        return self._level, self._at_s
+
+    def set_level(self, level: tuple[float, float]) -> None:
+        """Hold so many tokens since then."""
+        self._level, self._at_s = level
 
 
 ROUNDS = 1_000

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypedDict
 
 import msgspec
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.simulator.provider.cache import Breakpoints
 from ctxsim.simulator.provider.prices import Prices, rate_at
 from ctxsim.simulator.provider.rate_limit import RateLimit
-from ctxsim.simulator.provider.vendor import Resend, load_vendor
+from ctxsim.simulator.provider.vendor import Breakpoints, Resend, load_vendor
 
 SummaryMode = Literal["extractive", "empty", "clairvoyant"]
+
+
+class ProviderFields(TypedDict, total=False):
+    """The fields of `Provider` that anybody may say; they go before what a scenario or a recorded model says."""
+
+    tokenizer: str | None
+    window: int | None
+    reserved_output: int | None
+    model: str | None
+    vendor: str | None
+    framing: str | None
+    cache: str | None
+    breakpoints: Breakpoints | None
+    long_cache: bool | None
+    reasoning: Resend | None
+    rate_limit: RateLimit | None
+    prices: Prices | None
+    usage_factor: float | None
+    pace_s: float | None
+    summaries: SummaryMode | None
 
 
 class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,22 +1,28 @@
 """What differs from vendor to vendor, as data: framing, prompt cache, rate limit, reasoning, the overflow's wording.
 
-One TOML file per vendor in `vendors/`; each section names its source and date.
+One TOML file per vendor in `vendors/`, or the user's own; each section names its source and date.
 """
 
 from __future__ import annotations
 
+import os
 import tomllib
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from ctxsim.errors import unknown
+from ctxsim.errors import InputError, unknown
+from ctxsim.plugins import user_file
 
 Resend = Literal["never", "current_turn", "all"]
+
+Breakpoints = Literal["last-two-user", "system-tools-last", "automatic", "none"]
+"""Where an agent marks its requests for a prompt cache."""
 
 
 def fits(model: str, pattern: str) -> bool:
@@ -150,13 +156,24 @@ class Vendor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     overflow: OverflowRule = OverflowRule()
 
 
+def own_folder() -> Path:
+    """Return the folder of the user's own vendors: `vendors` in ctxsim's configuration folder."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "ctxsim", "vendors")
+
+
+def _own_names() -> list[str]:
+    return sorted(file.stem for file in own_folder().glob("*.toml")) if own_folder().is_dir() else []
+
+
+@cache
+def _built_in() -> list[str]:
+    entries = files("ctxsim.simulator.provider").joinpath("vendors").iterdir()
+    return sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml"))
+
+
 def vendor_names() -> list[str]:
-    """Return the vendors that have a file."""
-    return sorted(
-        entry.name.removesuffix(".toml")
-        for entry in files("ctxsim.simulator.provider").joinpath("vendors").iterdir()
-        if entry.name.endswith(".toml")
-    )
+    """Return the vendors that have a file, the user's own among them."""
+    return sorted({*_built_in(), *_own_names()})
 
 
 @cache
@@ -171,10 +188,36 @@ def vendor_of(model: str) -> str:
     return max(claims, default=(0, "none"))[1]
 
 
-@cache
 def load_vendor(name: str) -> Vendor:
-    """Return a vendor's rules. Raises UnknownName, with close ones."""
-    if name not in vendor_names():
-        raise unknown("vendor", name, vendor_names())
-    text = files("ctxsim.simulator.provider").joinpath("vendors", f"{name}.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), Vendor)
+    """Return a vendor's rules, by name or from a TOML file of the user's.
+
+    Raises UnknownName, with close ones, and InputError for a file that is none, naming the field that doesn't fit.
+    """
+    if name in _built_in():
+        return _parsed(name, files("ctxsim.simulator.provider").joinpath("vendors", f"{name}.toml").read_bytes())
+    if name.endswith(".toml"):
+        return _parsed(name, user_file("vendor", name))
+    if name in _own_names():
+        file = own_folder() / f"{name}.toml"
+        return _parsed(str(file), file.read_bytes())
+    raise unknown("vendor", name, vendor_names())
+
+
+@cache
+def _parsed(where: str, text: bytes) -> Vendor:
+    try:
+        return msgspec.convert({"name": Path(where).stem, **tomllib.loads(text.decode())}, Vendor)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InputError(where, f"is no vendor: {error}") from None
+
+
+def vendor_gaps(name: str) -> list[str]:
+    """Return a line for each rule of a vendor that doesn't say where it is from, or of when."""
+    found, plain = load_vendor(name), Vendor(name)
+    sections = ("framing", "cache", "rate", "reasoning", "overflow")
+    said = [
+        (section, getattr(found, section)) for section in sections if getattr(found, section) != getattr(plain, section)
+    ]
+    return [
+        f"{section} names no {what}" for section, rule in said for what in ("source", "date") if not getattr(rule, what)
+    ]

@@ -15,7 +15,6 @@ from project import ROOT
 from samples import conversation, run
 
 from ctxsim.answers.calibration.calibration import calibrate, class_weights
-from ctxsim.answers.calibration.ratios import MATRIX_TOKENIZERS, by_kind, matrix, ratio_of
 from ctxsim.answers.calibration.risk import divisor_at_risk
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
@@ -23,6 +22,7 @@ from ctxsim.errors import InputError
 from ctxsim.recorded.sample import Prompt, collect
 from ctxsim.synthesis.words import prose
 from ctxsim.transcript import Transcript
+from evidence.chars_per_token import MATRIX_TOKENIZERS, by_kind, matrix, ratio_of
 
 
 class TestCalibration:

@@ -66,7 +66,7 @@ def test_the_short_form_of_a_ratio() -> None:
 
 def test_a_mistake_is_one_line(mine: None, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE.replace("(frozen=True)", ""))
-    done = ctxsim("check-estimator", "mine.py:Half", cwd=tmp_path)
+    done = ctxsim("check", "estimator", "mine.py:Half", cwd=tmp_path)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert "estimator file mine.py, line 5: TypeError" in done.stderr
     with pytest.raises(CtxsimError, match=r"no estimator file nowhere\.py"):
@@ -100,7 +100,7 @@ BROKEN = {
 def test_a_broken_estimator_is_caught(name: str, tmp_path: Path) -> None:
     imports, body, message = BROKEN[name]
     (tmp_path / "bad.py").write_text(imports + MINE.replace("return (len(text) + 1) // 2 + self.extra", body))
-    done = ctxsim("check-estimator", "bad.py:Half", cwd=tmp_path)
+    done = ctxsim("check", "estimator", "bad.py:Half", cwd=tmp_path)
     assert done.returncode == 1
     assert message in done.stderr and "violations" in done.stdout
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 import splintr
-from command_line import ctxsim
+from command_line import evidence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxsim.counting.tokenizers import available, hashes, open_tokenizer
-from ctxsim.counting.tokenizers.agreement import hard_texts, transformers_copy
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.counting.tokenizers.splintr_engine import VOCABULARIES
 from ctxsim.errors import UnknownName
 from ctxsim.transcript import Item, Media
+from evidence.tokenizers import hard_texts, transformers_copy
 
 RANKED = ("o200k_base", "cl100k_base")
 
@@ -43,7 +43,7 @@ def test_engines_agree_on_any_text(vocabulary: str, texts: list[str]) -> None:
 @pytest.mark.slow
 def test_the_command_verifies(tmp_path: Path) -> None:
     """Three engines agree on every text that has ever made fast tokenizers differ."""
-    done = ctxsim("tokenizers", "--verify", cwd=tmp_path)
+    done = evidence("tokenizers", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     found = re.findall(r": splintr, tiktoken, transformers on (\d+) texts: 0 disagreements", done.stdout)
     assert len(found) == 2 and min(map(int, found)) > 100

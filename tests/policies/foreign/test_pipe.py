@@ -293,7 +293,7 @@ def test_a_bench_with_workers_leaves_nobody_behind(tmp_path: Path) -> None:
 
 def test_a_failing_program_is_one_line_on_the_command_line(tmp_path: Path) -> None:
     label = pipe(tmp_path, "1 / 0")
-    done = ctxsim("check-policy", label, cwd=tmp_path)
+    done = ctxsim("check", "policy", label, cwd=tmp_path)
     assert done.returncode != 0 and "ZeroDivisionError" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert all(ended(pid) for pid, _ in log(tmp_path))

@@ -176,7 +176,7 @@ def test_any_column_by_name(tmp_path: Path) -> None:
     assert len(list(sources(f"column:chosen:{path}", f"column:rejected:{path}"))) == 2
     with pytest.raises(InputError, match=r"t.parquet:none: has no column 'none', but chosen, rejected"):
         list(read(f"column:none:{path}"))
-    done = ctxsim("transcripts", "check", path, "--column", "rejected", cwd=tmp_path)
+    done = ctxsim("transcripts", "check", f"column:rejected:{path}", cwd=tmp_path)
     assert done.returncode == 0
     assert "2 transcripts: 2 trajectories" in done.stdout
 

@@ -16,7 +16,7 @@ from samples import ASK, chat
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.report.page import write_page
 from ctxsim.results import read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.safety.redaction.keys import FORMS, PRIVATE_KEY, Secrets, likely_keys, marked
 
@@ -130,7 +130,7 @@ def test_no_key_is_in_a_run_unless_somebody_asks_for_it(tmp_path: Path) -> None:
     infos = {}
     for keep in (True, False):
         out = tmp_path / f"out{keep}"
-        infos[keep] = bench(Setting("t", "t", policies, keep_secrets=keep), out, paths=[path])
+        infos[keep] = conduct(Setting("t", "t", policies, keep_secrets=keep), out, paths=[path])
         said = everything(out)
         assert (TOKEN in said, BODY[:60] in said, BODY[3:20] in said) == (keep, keep, keep)
         assert ("[redacted: GitHub key]" in said) != keep
@@ -140,7 +140,7 @@ def test_no_key_is_in_a_run_unless_somebody_asks_for_it(tmp_path: Path) -> None:
 
 def test_the_command_warns_and_says_how_to_keep_them(tmp_path: Path) -> None:
     path = str(recording(tmp_path))
-    for more, done in (((), "redacted in the results"), (("--keep-secrets",), "left in the results by --keep-secrets")):
+    for more, done in (((), "redacted in the results"), (("--text", "kept"), "left in the results by --text kept")):
         ran = ctxsim("bench", path, "--policy", "mask:keep=1", "--out", f"out{len(more)}", *more, cwd=tmp_path)
         assert f"warning: 2 likely key(s) in the transcripts (1 GitHub, 1 private key): {done}" in ran.stderr
         assert TOKEN not in ran.stdout + ran.stderr

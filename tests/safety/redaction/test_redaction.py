@@ -180,7 +180,7 @@ def test_the_command_writes_every_format_without_them(form: str, tmp_path: Path)
         ("tool_result", f"{PEM} {NAME}"), ("assistant", f"{KEY} sent to {MAIL}"),
     )  # fmt: skip
     (tmp_path / "t.jsonl").write_bytes(b"\n".join(lines(msgspec.structs.replace(made, name=f"{NAME}.jsonl"))))
-    ran = ctxsim("transcripts", "convert", "t.jsonl", "--to", form, "--redact", "-o", "out.jsonl", cwd=tmp_path)
+    ran = ctxsim("transcripts", "convert", "t.jsonl", "--to", form, "--redact", "--out", "out.jsonl", cwd=tmp_path)
     assert "redacted: 2 likely key(s), 1 account name(s), 1 e-mail address(es)" in ran.stderr
     said = (tmp_path / "out.jsonl").read_text()
     assert not any(one in said for one in (NAME, "firma", BODY[:10], BODY[::-1][:10], "PRIVATE"))

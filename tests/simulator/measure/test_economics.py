@@ -16,7 +16,7 @@ from samples import basis_of, conversation
 from ctxsim.policies import open_policy
 from ctxsim.readers.assembly import Assembly
 from ctxsim.results import read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.measure import measure, summary_row
 from ctxsim.simulator.measure.economics import break_even_refetch, cost_interval, payback_calls
@@ -106,7 +106,7 @@ class TestClosedForms:
 def test_the_cached_documented_case_says_it_plainly(tmp_path: Path) -> None:
     scenario = load_scenario("documented-53k-cached")
     setting = Setting(scenario.name, scenario.title, scenario.policies)
-    bench(setting, tmp_path, scenario)
+    conduct(setting, tmp_path, scenario)
     summary = {row.policy: row for row in read_run(tmp_path).summary.itertuples()}
     keep_all, budget = summary["keep-all"], summary["token-budget:budget=40000,retain=500"]
     assert keep_all.overflows + keep_all.rate_limited == 0, "cache reads are free of the rate limit"

@@ -10,7 +10,7 @@ from samples import conversation
 from ctxsim.errors import InputError
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.results import read_run
-from ctxsim.runs import bench
+from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.provider.models import find_model, read_overrides
 
@@ -36,5 +36,5 @@ def test_prices_in_no_steps_are_refused(tmp_path: Path) -> None:
 def test_a_cache_without_known_prices(tmp_path: Path) -> None:
     setting = Setting("a", "a", ("keep-all", "mask:keep=1"), overrides={"cache": "anthropic"})
     (tmp_path / "a.jsonl").write_bytes(b"\n".join(lines(conversation(WORDY, WORDY, "c", "d"))))
-    bench(setting, tmp_path / "out", paths=[str(tmp_path / "a.jsonl")])
+    conduct(setting, tmp_path / "out", paths=[str(tmp_path / "a.jsonl")])
     assert read_run(tmp_path / "out").summary.cost_usd.isna().all()

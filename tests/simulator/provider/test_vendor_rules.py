@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import corpus
 import msgspec
 import pytest
-from click.testing import CliRunner
+from command_line import ctxsim
 from samples import call_rows, conversation, run
 
 from ctxsim.answers.validation.validation import compare
-from ctxsim.cli.models import command
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider.models import find_model
@@ -112,14 +113,14 @@ def test_a_scenario_that_states_part_of_a_rate_limit_gets_the_vendors_rest() -> 
     assert none and none.counts_cache_reads and not none.failed_requests_count
 
 
-def test_rules_are_printed_with_their_sources() -> None:
-    shown = CliRunner().invoke(command, ["claude-opus-4-5", "--rules"])
-    assert shown.exit_code == 0
-    assert "reasoning.resend" in shown.output and "Context editing" in shown.output
-    assert "4096" in shown.output and "[claude-opus-4-7*]" not in shown.output, "only what holds for this model"
-    everything = CliRunner().invoke(command, ["--rules"]).output
-    assert all(f"\n{name}  (" in f"\n{everything}" for name in vendor_names() if name != "none")
-    assert CliRunner().invoke(command, ["nobodys-model", "--rules"]).exit_code != 0
+def test_rules_are_printed_with_their_sources(tmp_path: Path) -> None:
+    shown = ctxsim("list", "vendors", "claude-opus-4-5", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "reasoning.resend" in shown.stdout and "Context editing" in shown.stdout
+    assert "4096" in shown.stdout and "[claude-opus-4-7*]" not in shown.stdout, "only what holds for this model"
+    everything = ctxsim("list", "vendors", cwd=tmp_path).stdout
+    assert all(f"\n{name}\n    models = " in f"\n{everything}" for name in vendor_names() if name != "none")
+    assert ctxsim("list", "vendors", "nobodys-model", cwd=tmp_path).returncode != 0
 
 
 def test_deepseek_reads_the_response_too() -> None:

@@ -36,6 +36,7 @@ from ctxsim.transcript import Media, StartedBy, Transcript, Usage
 NAME = "copilot-cli"
 TITLE = "GitHub Copilot CLI session"
 DOCS = "https://github.com/github/copilot-sdk/blob/main/nodejs/src/generated/session-events.ts"
+MARKS = ("parentId",)
 VERSIONS = "Copilot CLI 0.0.420 to 1.0.77"
 READS = "System prompt, messages as sent, tool requests and results, sub-agents, compactions, totals at shutdown."
 NOT_READ = (

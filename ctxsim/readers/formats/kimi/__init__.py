@@ -33,6 +33,7 @@ from ctxsim.transcript import Item, StartedBy, Transcript
 NAME = "kimi"
 TITLE = "Kimi Code sessions"
 DOCS = "https://github.com/MoonshotAI/kimi-code"
+MARKS = ("protocol_version",)
 VERSIONS = "wire protocol 1.4 (2026)"
 READS = "Every step with its usage, the system prompt and the tools, sub-agents, and the agent's own compactions."
 NOT_READ = "Requests without a response, permissions, and what the user interface shows."

@@ -30,6 +30,7 @@ from ctxsim.transcript import Transcript
 NAME = "opentelemetry"
 TITLE = "OpenTelemetry GenAI and OpenInference spans"
 DOCS = "https://opentelemetry.io/docs/specs/semconv/gen-ai/"
+MARKS = ("resourceSpans", "resourceLogs", "span_kind", "context", "context.span_id", "start_time_unix_nano")
 VERSIONS = (
     "GenAI conventions up to 1.36 (message events) and since 1.37 (input and output messages), OpenInference, "
     "Traceloop's attributes before 0.50; openai-v2 2.4's experimental capture in spans and events"

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from bench_runs import SOURCES
 
+from ctxsim.answers.advice.comparison import compared, parse_rule
 from ctxsim.errors import CtxsimError, UnknownName
-from ctxsim.report.comparison import compare, parse_rule
 from ctxsim.results import Run, read_run
 
 
 def test_the_same_run_has_no_change(undisturbed: Path) -> None:
     run = read_run(undisturbed)
-    assert {change.verdict for change in compare(run, run)} == {"same"}
+    assert {change.verdict for change in compared(run, run)} == {"same"}
 
 
 def test_change_and_noise_are_told_apart(pair: tuple[Run, Run]) -> None:
-    found = {(change.policy, change.column): change for change in compare(*pair)}
+    found = {(change.policy, change.column): change for change in compared(*pair)}
     grown = found["keep-all", "tokens_sum"]
     assert grown.verdict == "changed" and grown.difference > 0 and grown.transcripts == SOURCES
     assert grown.interval is not None and grown.interval[0] > 0
@@ -38,7 +38,7 @@ def test_rules() -> None:
 
 
 def test_rules_break_on_change_only(pair: tuple[Run, Run]) -> None:
-    changes = {(change.policy, change.column): change for change in compare(*pair)}
+    changes = {(change.policy, change.column): change for change in compared(*pair)}
     grown = changes["keep-all", "tokens_sum"]
     assert grown.percent is not None
     assert parse_rule(f"tokens_sum > {grown.percent - 0.5:.3f}%").breaks(grown)

@@ -1,4 +1,7 @@
-"""Do the engines agree? The same texts counted by each engine that has a vocabulary."""
+"""Do the engines agree? The same texts counted by each engine that has a vocabulary.
+
+python -m evidence.tokenizers
+"""
 
 from __future__ import annotations
 
@@ -74,3 +77,8 @@ def compare(texts: list[str] | None = None) -> Iterator[tuple[str, list[str], in
         counts = [engine.count_many(texts) for engine in engines]
         differ = sum(len(set(numbers)) > 1 for numbers in zip(*counts, strict=True))
         yield vocabulary, ["splintr", "tiktoken", "transformers"], len(texts), differ
+
+
+if __name__ == "__main__":
+    for vocabulary, engines, texts, disagreements in compare():
+        print(f"{vocabulary}: {', '.join(engines)} on {texts} texts: {disagreements} disagreements")

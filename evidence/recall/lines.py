@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from ctxsim.answers.advice.intervals import bootstrap_mean
-from ctxsim.results.recall import Confusion, Predicted, confusion
+from evidence.recall.rows import Confusion, Predicted, confusion
 
 LEGEND = (
     "present: the request that asked held the expected answer; right: the model gave it. precision: right of present;\n"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from ctxsim.answers.advice.intervals import bootstrap_mean, refused
 from ctxsim.errors import CtxsimError, unknown
-from ctxsim.report.sheet import Cell, Column, Sheet
 from ctxsim.results import Run
 
 COLUMNS = (
@@ -122,7 +121,7 @@ def without_estimator(label: str) -> str:
     return re.split(r"[:,]estimator=", label, maxsplit=1)[0]
 
 
-def compare(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = None) -> list[Change]:
+def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = None) -> list[Change]:
     """Return every change between pairs of policies over the transcripts that both runs have, by default `pairs_of`.
 
     Raises CtxsimError if there is no pair or no transcript in common.
@@ -152,42 +151,3 @@ def compare(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = N
     if not changes:
         raise CtxsimError(f"{before.folder} and {after.folder} have no transcript in common")
     return changes
-
-
-def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Callable[[str], str]) -> Sheet:
-    """Return what isn't the same as a table, means over the transcripts that both have."""
-    moved = [change for change in changes if change.verdict != "same"]
-    rows, marks = [], []
-    for change in moved:
-        fails = change in broken
-        percent = change.percent
-        interval = change.interval
-        between = None if interval is None else {"low": interval[0], "high": interval[1]}
-        rows.append(
-            (
-                Cell(change.policy, shown(change.policy)),
-                change.column,
-                change.before,
-                change.after,
-                Cell(change.difference, f"{change.difference:+,.4g}"),
-                Cell(percent, "-" if percent is None else f"{percent:+.1f}%"),
-                Cell(between, "-" if interval is None else f"{interval[0]:+,.3g} .. {interval[1]:+,.3g}"),
-                change.transcripts,
-                Cell("fails" if fails else change.verdict, "FAILS" if fails else change.verdict),
-            )
-        )
-        marks.append("bad" if fails else "")
-    columns = [
-        Column("policy", "policy", left=True),
-        Column("column", "column", left=True),
-        Column("a", "A", "mean per transcript", rank=2),
-        Column("b", "B", rank=1),
-        Column("difference", "B - A"),
-        Column("percent", "%"),
-        Column("interval", "interval", "95 % of the paired difference, by session", rank=3),
-        Column("transcripts", "n", "transcripts of which both are known", rank=2),
-        Column("verdict", "", left=True),
-    ]
-    count = max(change.transcripts for change in changes)
-    note = f"{len(changes)} figures of {count:,} transcripts; {len(changes) - len(moved)} are the same"
-    return Sheet("changes", "", tuple(columns), tuple(rows), tuple(marks), (note,))

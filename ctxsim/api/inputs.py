@@ -1,0 +1,130 @@
+"""What is replayed: recordings under some paths, a scenario, or a transcript in hand, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Unpack
+
+import msgspec
+
+from ctxsim import readers
+from ctxsim.counting.estimators import Estimator, open_estimator
+from ctxsim.counting.estimators import register as register_estimator
+from ctxsim.errors import CtxsimError
+from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
+from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
+from ctxsim.simulator.provider.models import Entry, read_overrides
+from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.simulator.provider.rules import ProviderFields
+from ctxsim.synthesis import Scenario, is_scenario, load_scenario, synthesize
+from ctxsim.transcript import Transcript
+
+AnyEstimator = str | Estimator | type[Estimator]
+"""A label, an object, or a class defined anywhere."""
+
+AnyPolicy = str | Spec | Policy | type[Policy]
+"""A label, an opened one, a class defined anywhere, or an object of such a class with its parameters."""
+
+What = str | PathLike[str] | Transcript | Scenario
+"""A path if there is one, else a scenario's name; or a transcript or scenario in hand."""
+
+
+class Inputs(msgspec.Struct, frozen=True):
+    """What is replayed, and what is said of its provider and size before anything recorded is asked."""
+
+    paths: tuple[str, ...] = ()
+    scenario: Scenario | None = None
+    transcript: Transcript | None = None
+    overrides: dict[str, Any] = {}
+    models: tuple[Entry, ...] = ()
+    head: HeadMode = "fitted"
+    across: bool = False
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        if self.scenario is not None:
+            return self.scenario.name
+        return self.transcript.name if self.transcript is not None else ", ".join(self.paths)
+
+    def each(self) -> Iterator[AsSent]:
+        """Yield each transcript or segment as it was sent, with its provider."""
+        if self.scenario is not None:
+            rules = resolve(self.overrides, (self.scenario.name, self.scenario.provider), None, self.models)
+            yield AsSent(synthesize(self.scenario), rules)
+            return
+        found = [self.transcript] if self.transcript else (one for path in self.paths for one in readers.read(path))
+        for transcript in found:
+            yield from as_sent(transcript, self.overrides, self.models, self.head, self.across)
+
+
+def inputs_of(
+    what: What | Sequence[str | PathLike[str]],
+    *,
+    models: str | PathLike[str] | None = None,
+    head: HeadMode = "fitted",
+    across: bool = False,
+    **provider: Unpack[ProviderFields],
+) -> Inputs:
+    """Return what is to be replayed. `models` is a TOML file of the user's own models and prices.
+
+    Raises UnknownName for a scenario that isn't there, InputError for a file that can't be read.
+    """
+    entries = read_overrides(Path(models)) if models is not None else ()
+    said = Inputs(overrides=dict(provider), models=entries, head=head, across=across)
+    if isinstance(what, Transcript):
+        return msgspec.structs.replace(said, transcript=what)
+    if isinstance(what, Scenario):
+        return msgspec.structs.replace(said, scenario=what)
+    if not isinstance(what, str | PathLike):
+        return msgspec.structs.replace(said, paths=tuple(map(fspath, what)))
+    name = fspath(what)
+    if is_path(what):
+        return msgspec.structs.replace(said, paths=(name,))
+    return msgspec.structs.replace(said, scenario=load_scenario(name))
+
+
+def is_path(what: str | PathLike[str]) -> bool:
+    """Return whether this names recordings, and no scenario."""
+    name = fspath(what)
+    if name.endswith(".toml") or (isinstance(what, str) and not Path(name).exists() and is_scenario(name)):
+        return False
+    return not isinstance(what, str) or name == "-" or "/" in name or name[:1] == "@" or Path(name).exists()
+
+
+def the_one(inputs: Inputs, number: int = 1) -> AsSent:
+    """Return the transcript or segment of that number, from 1. Raises CtxsimError if there are fewer."""
+    chosen = next(islice(inputs.each(), number - 1, None), None)
+    if chosen is None:
+        raise CtxsimError(f"{inputs.name} has fewer than {number} transcripts; ctxsim transcripts check lists them")
+    return chosen
+
+
+def opened(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spec:
+    """Return a policy, opened. One given as a class or an object is known by its label from then on."""
+    if isinstance(policy, Spec):
+        return policy
+    if isinstance(policy, type):
+        policy = register(policy).name
+    elif isinstance(policy, Policy):
+        register(type(policy))
+        policy = policy.label
+    return open_policy(policy, estimator_of(estimator))
+
+
+def estimator_of(given: AnyEstimator | None) -> Estimator | None:
+    """Return an estimator that is given by its label, as an object, as a class, or not at all.
+
+    One given as an object or a class is known by its label from then on.
+    """
+    if given is None or isinstance(given, str):
+        return open_estimator(given) if given else None
+    cls = given if isinstance(given, type) else type(given)
+    if ".py:" not in cls.name:
+        register_estimator(cls)
+        # Labels that were opened may mean a class that was defined before.
+        open_policies.cache_clear()
+    return open_estimator(cls.name) if isinstance(given, type) else given

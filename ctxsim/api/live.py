@@ -1,0 +1,225 @@
+"""`serve` and `drive`: the mock endpoint, and real agents that live through a conversation against it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+from ctxsim.api.inputs import What, inputs_of, the_one
+from ctxsim.api.runs import Run, read_run
+from ctxsim.errors import CtxsimError
+from ctxsim.live.agent import Agent, agent_names, load_agent
+from ctxsim.live.faults import parse_faults
+from ctxsim.live.script import script_of
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.rules import ProviderFields
+from ctxsim.transcript import Transcript
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ctxsim.live.drive import Driven
+    from ctxsim.live.log import Entry
+    from ctxsim.live.observed import Observation
+
+NEEDS = "the endpoint needs two more packages: pip install starlette uvicorn"
+
+BESIDE = ("keep-all", "token-budget", "head-tail")
+"""The policies that stand beside an agent unless others are named."""
+
+
+def _nobody(entry: Entry) -> None:
+    return None
+
+
+def _played(what: What, number: int, fields: ProviderFields) -> tuple[Transcript, Provider]:
+    """The conversation that is to be played, as it was recorded, and the provider whose rules hold."""
+    from ctxsim.simulator.provider.resolve import resolve
+
+    inputs = inputs_of(what, **fields)
+    if inputs.scenario is not None:
+        one = the_one(inputs)
+        return one.transcript, one.provider
+    from itertools import islice
+
+    from ctxsim.readers import read
+
+    every = [inputs.transcript] if inputs.transcript else (one for path in inputs.paths for one in read(path))
+    chosen = next(islice(every, number - 1, None), None)
+    if chosen is None:
+        raise CtxsimError(f"{inputs.name} has fewer than {number} transcripts")
+    return chosen, resolve(dict(fields), None, chosen)
+
+
+class Endpoint:
+    """A mock endpoint that plays a conversation; leave it, or `close` it, to stop it.
+
+    `url` is the address that a client is given, `requests` what came so far.
+    """
+
+    def __init__(self, conversation: Transcript, provider: Provider, steps: int) -> None:
+        self.conversation = conversation
+        self.provider = provider
+        self.steps = steps
+        self.url = ""
+        self.requests: list[Entry] = []
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Endpoint:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._stack.close()
+
+    def wait(self) -> None:
+        """Return once the process is told to stop (Ctrl-C)."""
+        import threading
+
+        threading.Event().wait()
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for each request so far: session, kind, step, status, tokens, output, what was kept or cut."""
+        import pandas
+
+        columns = ("session", "number", "kind", "step", "status", "tokens", "output", "cost_usd", "kept", "cut",
+                   "inserted", "dropped", "compacted", "retry")  # fmt: skip
+        return pandas.DataFrame({name: getattr(one, name) for name in columns} for one in self.requests)
+
+
+def serve(
+    what: What,
+    *,
+    number: int = 1,
+    port: int = 0,
+    host: str = "127.0.0.1",
+    faults: Sequence[str] = (),
+    log: str | PathLike[str] | None = None,
+    files: str | PathLike[str] | None = None,
+    told: Callable[[Entry], None] = _nobody,
+    **provider: Unpack[ProviderFields],
+) -> Endpoint:
+    """Return a running endpoint that plays a conversation's responses to any client, with real limits and usage.
+
+    It speaks OpenAI Chat Completions and Responses, Anthropic Messages and Gemini generateContent. `port` 0 takes a
+    free one. `faults`: `429@STEP`, `stream-error@STEP`, `usage=FACTOR`, `slow=S`, `unpaired`. `log`: every request as a
+    JSON line. `files`: results are written there, and the model asks to read those. `told` hears of each request.
+    Raises CtxsimError for what can't be played, or where nobody can listen.
+    """
+    try:
+        from ctxsim.live.app import Endpoint as Answering
+        from ctxsim.live.server import beside
+    except ImportError:
+        raise CtxsimError(NEEDS) from None
+    from ctxsim.live.log import Log
+    from ctxsim.live.session import Session
+
+    conversation, rules = _played(what, number, provider)
+    broken, script = parse_faults(tuple(faults)), script_of(conversation)
+    folder = None
+    if files is not None:
+        folder = os.fspath(Path(files).absolute())
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for name, text in script.files.items():
+            Path(folder, name).write_text(text, encoding="utf-8", errors="replace")
+    counter = rules.counter()
+    made = Endpoint(conversation, rules, len(script.steps))
+
+    def noted(entry: Entry) -> None:
+        made.requests.append(entry)
+        told(entry)
+
+    written = made._stack.enter_context(Log(Path(log) if log is not None else None))
+    answering = Answering(
+        lambda name: Session(script, rules, broken, folder=folder, counter=counter), written, broken.slow_s
+    )
+    answering.told = noted
+    made.url = made._stack.enter_context(beside(answering, host, port))
+    return made
+
+
+class AgentRun(NamedTuple):
+    """One agent's run: how it went, and what it sent of the conversation."""
+
+    driven: Driven
+    observation: Observation
+
+
+class DrivenRun(Run):
+    """A run with a row `observed:AGENT@VERSION` for each real agent; `agents` are their runs one by one."""
+
+    agents: tuple[AgentRun, ...] = ()
+
+
+def drive(
+    agents: str | Sequence[str],
+    what: What,
+    *,
+    policies: Sequence[str] = BESIDE,
+    number: int = 1,
+    faults: Sequence[str] = (),
+    install: bool = False,
+    command: str | None = None,
+    limit_s: float = 300.0,
+    out: str | PathLike[str] | None = None,
+    told: Callable[[AgentRun], object] = lambda run: None,
+    **provider: Unpack[ProviderFields],
+) -> DrivenRun:
+    """Let real agents live through a conversation, offline, and return the run: what they really sent, beside policies.
+
+    `agents` are names of `ctxsim list agents`; or `command` starts your own, whose endpoint is in $CTXSIM_URL. Each
+    works in a folder and a home of its own, with dummy keys, and without any network but loopback where the system
+    allows. `install` gets the pinned version. `told` hears of each agent's run when it is over. Raises CtxsimError.
+    """
+    names = [agents] if isinstance(agents, str) else list(agents)
+    if bool(names) == bool(command):
+        raise CtxsimError(f"name an agent ({', '.join(agent_names())}), or give your own as --command")
+    try:
+        from ctxsim.live.drive import drive as driven
+    except ImportError:
+        raise CtxsimError(NEEDS) from None
+    from ctxsim.live.install import located
+    from ctxsim.live.observed import observe
+    from ctxsim.policies import open_policies
+    from ctxsim.runs.observed import write_observed
+
+    conversation, rules = _played(what, number, provider)
+    open_policies(tuple(policies))
+    broken = parse_faults(tuple(faults))
+    chosen = [_own(command)] if command else [located(load_agent(name), install) for name in names]
+    folder = Path(out) if out is not None else Path("results") / f"{Path(conversation.name).name}-driven"
+    done: list[AgentRun] = []
+    for agent, programs in chosen:
+        one = driven(agent, conversation, rules, programs, broken, limit_s)
+        done.append(AgentRun(one, observe(agent.label, one.script, one.entries)))
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(one.work / "requests.jsonl", folder / f"requests-{agent.name}.jsonl")
+        told(done[-1])
+    title = f"{conversation.name}, as {', '.join(agent.name for agent, _ in chosen)} lived it"
+    observations = [(one.observation, one.driven.entries) for one in done]
+    write_observed(folder, title, script_of(conversation).transcript, rules, tuple(policies), observations)
+    read: Any = read_run(folder)
+    made = DrivenRun(read.folder, read.info)
+    made.agents = tuple(done)
+    return made
+
+
+def _own(command: str) -> tuple[Agent, str]:
+    """Somebody's own agent: a command, to which the prompt is added where it has no place for it.
+
+    It works in another folder, where the files that are named here aren't.
+    """
+    parts = [str(Path(part).absolute()) if Path(part).is_file() else part for part in shlex.split(command)]
+    if not parts:
+        raise CtxsimError("--command is empty")
+    filled = parts if "{prompt}" in command else [*parts, "{prompt}"]
+    return Agent(Path(parts[0]).name, command=tuple(filled)), os.environ.get("PATH", os.defpath)

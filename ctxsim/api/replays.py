@@ -1,0 +1,160 @@
+"""`read`, `scenario` and `replay`: recordings and scenarios, and one of them under one policy."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Unpack
+
+import msgspec
+
+from ctxsim import readers
+from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, opened, the_one
+from ctxsim.errors import ContractError, CtxsimError
+from ctxsim.policies import open_policy
+from ctxsim.recorded.as_sent import AsSent, HeadMode
+from ctxsim.runs.rows import Rows
+from ctxsim.runs.task import rows_of
+from ctxsim.simulator.provider.rules import ProviderFields
+from ctxsim.synthesis import Scenario, load_scenario
+from ctxsim.transcript import Transcript
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas
+    from matplotlib.figure import Figure
+
+HEADLINES = (
+    "calls", "tokens_peak", "tokens_sum", "tokens_full_sum", "cost_usd", "cost_vs_keep_all", "cache_hit_ratio",
+    "survival", "compactions", "calls_until_first_failure", "first_failure",
+)  # fmt: skip
+"""The columns of a summary that a notebook shows."""
+
+
+class Transcripts(list[Transcript]):
+    """Recordings in their order."""
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for each: name, format, model, calls, items, calls with usage, parent, notes."""
+        import pandas
+
+        return pandas.DataFrame(
+            {
+                "transcript": one.name, "format": one.format, "model": one.model, "calls": len(one.calls),
+                "items": len(one.items), "calls_with_usage": sum(call.usage is not None for call in one.calls),
+                "parent": one.parent, "notes": "; ".join(one.notes),
+            }
+            for one in self
+        )  # fmt: skip
+
+
+def read(*paths: str | PathLike[str]) -> Transcripts:
+    """Return the transcripts of files and folders, in order; `-` is standard input.
+
+    They are all in memory: `ctxsim.readers.read` goes over a large folder one by one. Raises InputError.
+    """
+    return Transcripts(one for path in paths for one in readers.read(str(path)))
+
+
+def scenario(name: str | PathLike[str]) -> Scenario:
+    """Return a bundled scenario by name, or that of a TOML file. Raises UnknownName or InputError."""
+    return load_scenario(str(name))
+
+
+class Replay:
+    """One transcript under one policy, dollars compared with keep-all's. docs/columns.md says what each column is."""
+
+    def __init__(self, one: AsSent, policy: str, limits: dict[str, float], rows: Rows) -> None:
+        self.transcript = one.transcript
+        self.provider = rows.provider
+        self.policy = policy
+        """The policy's full label."""
+        self._limits = limits
+        self._rows = rows
+
+    def frame(self) -> pandas.DataFrame:
+        """Return the calls, a row each."""
+        return self.calls
+
+    @cached_property
+    def calls(self) -> pandas.DataFrame:
+        """One row per call."""
+        return self._of_policy("calls")
+
+    @cached_property
+    def events(self) -> pandas.DataFrame:
+        """One row per edit: the audit trail."""
+        return self._of_policy("events")
+
+    @cached_property
+    def losses(self) -> pandas.DataFrame:
+        """One row per need that the policy's view no longer held, `atom` being what was needed."""
+        found = self._of_policy("losses")
+        return found.assign(atom=self.needs.atom.reindex(found.need).to_numpy())
+
+    @cached_property
+    def needs(self) -> pandas.DataFrame:
+        """One row per reference that a call needed, under any policy."""
+        return self._table("needs")
+
+    @cached_property
+    def summary(self) -> pandas.Series:
+        """The transcript's row: totals, dollars, survival, failures; by column name."""
+        import pandas
+
+        return pandas.Series({"transcript": self.transcript.name, **self._rows.summaries[-1]}, name=self.policy)
+
+    def plot(self) -> Figure:
+        """Return the picture of input tokens per call, under this policy and under keep-all."""
+        from ctxsim.report.plots import growth_figure, limits
+
+        rows = self._table("calls")
+        shown = tuple(dict.fromkeys(rows.policy))
+        rules = msgspec.to_builtins(self.provider)
+        name = self.transcript.name
+        return growth_figure(rows, shown, ("keep-all",), {}, name, limits(rules, {self.policy: self._limits}))
+
+    def _table(self, name: str) -> pandas.DataFrame:
+        found: pandas.DataFrame = getattr(self._rows.tables, name).to_pandas()
+        return found
+
+    def _of_policy(self, name: str) -> pandas.DataFrame:
+        rows = self._table(name)
+        return rows[rows.policy == self.policy].reset_index(drop=True)
+
+    def __repr__(self) -> str:
+        return f"<{self.transcript.name} under {self.policy}>"
+
+    def _repr_html_(self) -> str:
+        return str(self.summary[list(HEADLINES)].dropna().to_frame().to_html())
+
+
+def replay(
+    what: What,
+    policy: AnyPolicy = "keep-all",
+    *,
+    estimator: AnyEstimator | None = None,
+    number: int = 1,
+    head: HeadMode = "fitted",
+    across: bool = False,
+    **provider: Unpack[ProviderFields],
+) -> Replay:
+    """Return one transcript under one policy.
+
+    `what`: a path if there is one, else a scenario's name; or a transcript or scenario in hand. `number` chooses among
+    a path's transcripts, from 1. `estimator` is what the policy decides by, `head` what stands for a head that a log
+    doesn't hold, `across` replays a recording as if its agent had never compacted. `provider`: fields of `Provider`;
+    they go before what a scenario or the recorded model says. Raises CtxsimError for what can't be read, opened or is
+    no rule of a provider, ContractError for a policy that breaks its contract.
+    """
+    inputs = inputs_of(what, head=head, across=across, **provider)
+    one = the_one(inputs, number)
+    if not one.transcript.calls:
+        raise CtxsimError(f"{one.transcript.name} has no call to replay")
+    spec = opened(policy, estimator)
+    beside = {each.label: each for each in (open_policy("keep-all"), spec)}
+    failed: list[str] = []
+    rows = rows_of(one, list(beside.values()), failed)
+    if failed:
+        raise ContractError(failed[0])
+    return Replay(one, spec.label, spec.limits(), rows)

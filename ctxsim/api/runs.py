@@ -1,0 +1,241 @@
+"""`bench`, `sweep`, `compare` and `read_run`: runs of transcripts x policies, made and read."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
+
+import msgspec
+
+from ctxsim import results
+from ctxsim.answers.advice.comparison import Change, Rule, compared, pairs_of, parse_rule, unpaired
+from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, inputs_of, opened
+from ctxsim.counting.estimators import estimator_label
+from ctxsim.errors import CtxsimError
+from ctxsim.readers import SUFFIXES, bare
+from ctxsim.recorded.as_sent import HeadMode
+from ctxsim.results import InputInfo
+from ctxsim.runs.conduct import conduct
+from ctxsim.runs.grid import expand
+from ctxsim.runs.presets import DEFAULT_POLICIES, expanded, is_preset
+from ctxsim.runs.task import Setting
+from ctxsim.simulator.provider.rules import ProviderFields
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+Text = Literal["redacted", "kept", "none"]
+"""What of the transcripts' words gets into results: all but likely keys, all, or none."""
+
+SWEPT = ("keep-all", "drop-all", "oracle-lossless")
+"""The bounds of a sweep."""
+
+
+class Watch(NamedTuple):
+    """Who follows a run: told of each finished source and the number of all; of one under way, how many policy-calls of
+    its present transcript are done; asked whether to stop after the source under way.
+    """
+
+    finished: Callable[[InputInfo, int], object] = lambda info, total: None
+    within: Callable[[str, int, int], object] = lambda name, done, known: None
+    stopped: Callable[[], bool] = lambda: False
+
+
+class Run(results.Run):
+    """A finished run: `frame()` is its summary, `table(name)` a table, `plot()` the picture of its growth."""
+
+    def plot(self) -> Figure:
+        """Return the picture of input tokens per call, one line per policy; of the transcript with the most tokens."""
+        from ctxsim.report.picture import picture
+        from ctxsim.report.plots import growth_of
+
+        return growth_of(picture(self))
+
+    def __repr__(self) -> str:
+        return f"<run {self.info.name}: {self.transcripts} transcript(s), {len(self.labels)} policies>"
+
+    def _repr_html_(self) -> str:
+        """The table that `ctxsim bench` prints."""
+        import pandas
+
+        from ctxsim.report.tables import policy_rows
+
+        return str(pandas.DataFrame(policy_rows(self)).fillna("-").to_html(index=False))
+
+
+def read_run(folder: str | PathLike[str]) -> Run:
+    """Return a finished run. Raises InputError if the folder holds none or an empty one."""
+    found = results.read_run(Path(folder))
+    return Run(found.folder, found.info)
+
+
+def bench(
+    what: What | Sequence[str | PathLike[str]],
+    policies: Sequence[AnyPolicy] | None = None,
+    *,
+    out: str | PathLike[str] | None = None,
+    estimator: AnyEstimator | None = None,
+    jobs: int = 1,
+    cluster: str | None = None,
+    text: Text = "redacted",
+    resume: bool = False,
+    overwrite: bool = True,
+    models: str | PathLike[str] | None = None,
+    head: HeadMode = "fitted",
+    across: bool = False,
+    watch: Watch = Watch(),  # noqa: B008 - frozen
+    **provider: Unpack[ProviderFields],
+) -> Run:
+    """Replay transcripts or a scenario through policies, and return the run.
+
+    `what`: paths to recordings, or a scenario. `policies` are labels, classes or objects; the name of a family
+    (`agents`, `frameworks`, `seeds`, `papers`) stands for its members. Without them those of the scenario run, or the
+    default ones. Without `out` the run's folder is a temporary one that goes when the run does; without `overwrite` a
+    folder that holds another run is refused; with `resume` what an unfinished run has done isn't done again. `jobs`
+    processes, or the workers of a dask scheduler at `cluster`, give the same bytes as one process. `models`: a TOML
+    file of your own models and prices. `head`: what stands for a head that a log doesn't hold. `across`: replay
+    recordings as if their agent had never compacted, beside what it did. Sources that can't be read are in
+    `run.info.inputs` with their error. Raises CtxsimError, also where there is no call to replay.
+    """
+    inputs = inputs_of(what, models=models, head=head, across=across, **provider)
+    if inputs.transcript is not None:
+        raise CtxsimError("bench replays files or a scenario; replay takes a transcript in hand")
+    made = inputs.scenario
+    decides = estimator_of(estimator)
+    by = estimator if isinstance(estimator, str) else estimator_label(decides) if decides else None
+    labels = [policy if isinstance(policy, str) else opened(policy, decides).label for policy in policies or ()]
+    labels = labels or list(made.policies if made else DEFAULT_POLICIES)
+    what_happened = across and not made and (not policies or any(map(is_preset, labels)))
+    setting = Setting(
+        name=made.name if made else run_name(inputs.paths[0]),
+        title=made.title if made else f"Recorded transcripts in {', '.join(inputs.paths)}",
+        policies=expanded([*["recorded"] * what_happened, *labels]),
+        estimator=by,
+        overrides={key: value for key, value in inputs.overrides.items() if value is not None},
+        text=text != "none",
+        models=inputs.models,
+        head=head,
+        across=across,
+        keep_secrets=True if text == "kept" else msgspec.UNSET,
+    )
+    folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="ctxsim-"))
+    try:
+        info = conduct(
+            setting, folder, made, inputs.paths, jobs, watch.finished, watch.stopped, resume, cluster, overwrite,
+            watch.within,
+        )  # fmt: skip
+        if not any(one.calls for one in info.inputs):
+            raise CtxsimError(f"{', '.join(inputs.paths) or setting.name}: no call to replay{_reasons(info.inputs)}")
+        found = read_run(folder)
+    except BaseException:
+        if out is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if out is None:
+        weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
+    return found
+
+
+def run_name(path: str) -> str:
+    """Return what a run of recordings is called: the file's or folder's own name, without the endings of formats."""
+    path = bare(path)
+    name = "standard-input" if path == "-" else Path(path).resolve().name
+    while (stem := Path(name)).suffix in SUFFIXES:
+        name = stem.stem
+    return name or "run"
+
+
+def _reasons(inputs: Sequence[InputInfo]) -> str:
+    errors = [one.error for one in inputs if one.error]
+    more = f"; and {len(errors) - 1:,} more that can't be replayed" if len(errors) > 1 else ""
+    return f"; {errors[0]}{more}" if errors else ""
+
+
+def sweep(
+    what: What | Sequence[str | PathLike[str]],
+    grids: str | Sequence[str],
+    *,
+    out: str | PathLike[str] | None = None,
+    estimator: AnyEstimator | None = None,
+    jobs: int = 1,
+    cluster: str | None = None,
+    text: Text = "redacted",
+    resume: bool = False,
+    overwrite: bool = True,
+    models: str | PathLike[str] | None = None,
+    head: HeadMode = "fitted",
+    across: bool = False,
+    watch: Watch = Watch(),  # noqa: B008 - frozen
+    **provider: Unpack[ProviderFields],
+) -> Run:
+    """Replay transcripts or a scenario through every setting of some grids, and return the run.
+
+    A grid is a label in which `low..high@n` are n values and `a|b|c` these. The bounds always run too. The other
+    arguments and errors are those of `bench`; LabelError for a grid that is none.
+    """
+    return bench(
+        what, [*SWEPT, *settings_of(grids)], out=out, estimator=estimator, jobs=jobs, cluster=cluster, text=text,
+        resume=resume, overwrite=overwrite, models=models, head=head, across=across, watch=watch, **provider,
+    )  # fmt: skip
+
+
+def settings_of(grids: str | Sequence[str]) -> list[str]:
+    """Return the labels of all settings of some grids."""
+    return [label for grid in ([grids] if isinstance(grids, str) else grids) for label in expand(grid)]
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """What changed between two runs, policy by policy. `broken` are the changes that a rule forbids."""
+
+    changes: tuple[Change, ...]
+    not_compared: tuple[str, ...]
+    broken: tuple[Change, ...]
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row per policy and column: means before and after, difference, its 95 % interval, verdict."""
+        import pandas
+
+        return pandas.DataFrame(
+            {
+                "policy": one.policy, "column": one.column, "before": one.before, "after": one.after,
+                "difference": one.difference, "low": one.interval[0] if one.interval else None,
+                "high": one.interval[1] if one.interval else None, "transcripts": one.transcripts,
+                "verdict": one.verdict,
+            }
+            for one in self.changes
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self.changes)
+
+
+def compare(
+    before: str | PathLike[str] | results.Run,
+    after: str | PathLike[str] | results.Run | None = None,
+    policies: tuple[str, str] | None = None,
+    fail_if: Sequence[str] = (),
+) -> Comparison:
+    """Return what changed between two finished runs, over the transcripts that both have.
+
+    `policies` names two, within one run or from one to the other; without, policies pair by label, then by label
+    without the estimator; where each run has one, with each other. `fail_if` are rules as `cost_usd > +2%`. Raises
+    CtxsimError where nothing pairs, or nothing that a rule could judge.
+    """
+    if after is None and not policies:
+        raise CtxsimError("compare needs two runs, or one and two policies: --policy LABEL LABEL")
+    rules: list[Rule] = [parse_rule(rule) for rule in fail_if]
+    first = before if isinstance(before, results.Run) else read_run(before)
+    second = first if after is None else after if isinstance(after, results.Run) else read_run(after)
+    pairs = [(first.label(policies[0]), second.label(policies[1]))] if policies else pairs_of(first, second)
+    changes = compared(first, second, pairs)
+    left = [] if policies else unpaired(first, second, pairs)
+    if rules and left and all(one in first.info.bounds for one, _ in pairs):
+        raise CtxsimError(f"nothing for --fail-if to judge: {'; '.join(left)}; name two with --policy LABEL LABEL")
+    broken = [change for change in changes if any(rule.breaks(change) for rule in rules)]
+    return Comparison(tuple(changes), tuple(left), tuple(broken))

@@ -1,0 +1,306 @@
+"""`validate`, `estimates`, `calibrate`, `compactions` and `check`: how far figures, and the user's own parts, hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import msgspec
+
+from ctxsim import readers
+from ctxsim.api.inputs import AnyEstimator, estimator_of
+from ctxsim.counting.estimators import estimator_label, judged_estimators, open_estimator
+from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
+from ctxsim.errors import CtxsimError, unknown
+from ctxsim.results.files import replacing
+from ctxsim.transcript import Transcript
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed
+    from ctxsim.answers.validation.doctor import Diagnosis
+    from ctxsim.answers.validation.validation import Compared, Score
+    from ctxsim.counting.estimators.calibrated import Calibration
+    from ctxsim.recorded.sample import Sample
+    from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
+
+Recordings = str | PathLike[str] | Transcript | Iterable[str | PathLike[str] | Transcript]
+"""A path, a transcript in hand, or several of them."""
+
+
+def _transcripts(given: Recordings) -> Iterator[Transcript]:
+    for one in [given] if isinstance(given, str | PathLike | Transcript) else given:
+        if isinstance(one, Transcript):
+            yield one
+        else:
+            yield from readers.read(str(one))
+
+
+def _frame(rows: Iterable[msgspec.Struct]) -> pandas.DataFrame:
+    import pandas
+
+    return pandas.DataFrame(msgspec.structs.asdict(row) for row in rows)
+
+
+class Validation(msgspec.Struct, frozen=True):
+    """Modelled against recorded: `calls` one by one, `scores` by format and model."""
+
+    calls: list[Compared]
+    scores: list[Score]
+
+    def frame(self) -> pandas.DataFrame:
+        """Return the scores, a row for each format and model."""
+        return _frame(self.scores)
+
+
+def validate(recordings: Recordings) -> Validation:
+    """Return how well input tokens, cache reads and dollars of recordings are modelled, per format and model.
+
+    Raises InputError for a path that can't be read.
+    """
+    from ctxsim.answers.validation.validation import compare, score
+
+    calls = [call for transcript in _transcripts(recordings) for call in compare(transcript)]
+    calls.sort(key=lambda call: (call.format, call.model, call.transcript, call.call))
+    groups = groupby(calls, key=lambda call: (call.format, call.model))
+    return Validation(calls, [score(list(group)) for _, group in groups])
+
+
+class Estimates(msgspec.Struct, frozen=True):
+    """How wrong estimators are: `errors` per text and request, `consequences` for a policy with a threshold."""
+
+    errors: list[Accuracy]
+    consequences: list[Consequence]
+    observed: Observed
+    """Of the first tokenizer: every text and request with what each estimator says."""
+
+    def frame(self) -> pandas.DataFrame:
+        """Return the errors, a row for each estimator and kind of text or request."""
+        return _frame(self.errors)
+
+
+def estimates(
+    recordings: Recordings,
+    estimators: Sequence[AnyEstimator] | None = None,
+    *,
+    tokenizers: Sequence[str] = (DEFAULT,),
+    threshold: int | None = None,
+) -> Estimates:
+    """Return how wrong estimators are against real tokenizers and recorded usage, and what that does to a policy.
+
+    Without `estimators` all families at the settings they are judged at. `threshold`: tokens over which the policy
+    acts; without it 70 % of each segment's largest request. Raises CtxsimError where there is no call.
+    """
+    from ctxsim.answers.validation.accuracy import consequence, observe, table
+
+    judged = [made for one in estimators or judged_estimators() if (made := estimator_of(one))]
+    transcripts = list(_transcripts(recordings))
+    every = [(name, observe(transcripts, open_tokenizer(name), judged)) for name in tokenizers]
+    if not every[0][1].requests:
+        raise CtxsimError("no call in these transcripts")
+    return Estimates(
+        [row for name, observed in every for row in table(observed, name, judged)],
+        [
+            consequence(observed, number, estimator_label(one), name, threshold)
+            for name, observed in every
+            for number, one in enumerate(judged)
+        ],
+        every[0][1],
+    )
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """A calibration, and the sample that it was fitted to."""
+
+    calibration: Calibration
+    sample: Sample
+
+    def frame(self) -> pandas.DataFrame:
+        """Return characters per token overall and by group, with 95 % intervals over transcripts."""
+        import pandas
+
+        found = [("all", self.calibration.overall), *self.calibration.groups.items()]
+        return pandas.DataFrame({"group": name, **msgspec.structs.asdict(ratio)} for name, ratio in found)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the calibration file, for `estimator=calibrated:file=...`, and return its path."""
+        with replacing(Path(path)) as temporary:
+            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(self.calibration), indent=2) + b"\n")
+        return Path(path)
+
+
+def calibrate(
+    recordings: Recordings,
+    *,
+    tokenizer: str = DEFAULT,
+    by: Literal["kind", "tool", "model"] = "tool",
+    risk: float | None = None,
+    against_usage: bool = False,
+) -> Fit:
+    """Return characters per token fitted to recordings: to counts of a tokenizer, or to recorded usage.
+
+    `risk`: the divisor under-estimates a request near the window with at most this chance. Raises CtxsimError where
+    there is no text, or no usage.
+    """
+    from ctxsim.answers.calibration.calibration import calibrate as fitted
+    from ctxsim.recorded.sample import collect
+
+    sample = collect(_transcripts(recordings), open_tokenizer(tokenizer), by)
+    return Fit(fitted(sample, tokenizer, by, risk, against_usage), sample)
+
+
+class Compactions(msgspec.Struct, frozen=True):
+    """Recorded compactions: what each kept and lost, `beside` it what policies would have kept, and of each need and
+    kind of content what became of it.
+    """
+
+    compactions: list[CompactionRow]
+    beside: list[BesideRow]
+    needs: list[CompactionNeedRow]
+    kinds: list[CompactionKindRow]
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for each compaction: the columns of docs/columns.md."""
+        return _frame(self.compactions)
+
+
+def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:
+    """Return what recorded compactions kept and lost, asked again and paid; `beside`: what policies would have kept.
+
+    Raises InputError for a path that can't be read.
+    """
+    from ctxsim.answers.compactions import Scored, score
+
+    scored = Scored()
+    for transcript in _transcripts(recordings):
+        scored.add(score(transcript, beside=beside))
+    return Compactions(scored.compactions, scored.beside, scored.needs, scored.kinds)
+
+
+Kind = Literal["policy", "estimator", "reader", "agent", "vendor", "run"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """Whether something of the user's keeps its contract: what breaks it, and what should be known all the same."""
+
+    target: str
+    violations: tuple[str, ...]
+    findings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing breaks the contract."""
+        return not self.violations
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for each violation and finding."""
+        import pandas
+
+        return pandas.DataFrame(self.lines(), columns=["what", "line"])
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return each with what it is."""
+        return [("violation", line) for line in self.violations] + [("finding", line) for line in self.findings]
+
+
+def check(kind: Kind, target: str | PathLike[str], *on: str | PathLike[str]) -> Checked:
+    """Return whether a policy, estimator, reader, agent, vendor or run keeps its contract.
+
+    `target` is a label, a name, a file or a folder; `on` are scenarios for a policy, and recordings for a reader.
+    Raises CtxsimError for what can't be opened.
+    """
+    if kind not in KINDS:
+        raise unknown("kind", kind, KINDS)
+    made: Callable[..., Checked] = globals()[f"_check_{kind}"]
+    return made(str(target), *map(str, on))
+
+
+def _check_policy(label: str, *scenarios: str) -> Checked:
+    from ctxsim.policies import open_policy
+    from ctxsim.runs.check import check as checked
+
+    found = checked(label, scenarios=scenarios)
+    return Checked(open_policy(label).label, tuple(found.violations), tuple(found.findings))
+
+
+def _check_estimator(label: str, *scenarios: str) -> Checked:
+    from ctxsim.counting.estimators.contract import violations
+    from ctxsim.synthesis import load_scenario, synthesize
+
+    transcripts = [synthesize(load_scenario(name)) for name in scenarios or ESTIMATED]
+    found = violations(lambda: open_estimator(label), transcripts)
+    return Checked(estimator_label(open_estimator(label)), tuple(dict.fromkeys(found)))
+
+
+ESTIMATED = ("documented-53k", "small-results", "text-only")
+"""The scenarios that an estimator is checked on."""
+
+
+def _check_reader(file: str, *paths: str) -> Checked:
+    from ctxsim.readers.contract import examined
+
+    return Checked(file, *map(tuple, examined(file, paths)))
+
+
+def _check_agent(name: str) -> Checked:
+    from ctxsim.live.agent import agent_problems
+
+    return Checked(name, tuple(agent_problems(name)))
+
+
+def _check_vendor(name: str) -> Checked:
+    from ctxsim.simulator.provider.vendor import load_vendor, vendor_gaps
+
+    load_vendor(name)
+    return Checked(name, (), tuple(vendor_gaps(name)))
+
+
+def _check_run(folder: str) -> Checked:
+    from ctxsim.results import read_run
+
+    found = read_run(folder)
+    return Checked(folder, tuple(found.problems()), found.caveats)
+
+
+class Diagnoses(msgspec.Struct, frozen=True):
+    """What policies showed of each known defect of compaction."""
+
+    found: list[Diagnosis]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no policy has any."""
+        return not any(one.has_it for one in self.found)
+
+    def by_policy(self) -> dict[str, list[Diagnosis]]:
+        """Return them by the policies' labels."""
+        several: dict[str, list[Diagnosis]] = {}
+        for one in self.found:
+            several.setdefault(one.policy, []).append(one)
+        return several
+
+    def frame(self) -> Any:
+        """Return a row for each policy and defect."""
+        import pandas
+
+        return pandas.DataFrame(
+            {
+                "policy": one.policy, "defect": one.defect.name, "has_it": one.has_it, "seen": one.value,
+                "at_most": one.defect.expectation.at_most, "expected": one.defect.expectation.that,
+            }
+            for one in self.found
+        )  # fmt: skip
+
+
+def diagnose(policies: Sequence[str], defects: Sequence[str] = ()) -> Diagnoses:
+    """Return which known defects of compaction policies have: all, or those named. Raises UnknownName."""
+    from ctxsim.answers.validation.doctor import examine_all
+    from ctxsim.policies import open_policies
+    from ctxsim.runs.presets import expanded
+
+    return Diagnoses(list(examine_all(open_policies(expanded(policies)), defects)))

@@ -1,0 +1,119 @@
+"""`ctxsim check`: does a part of the user's own keep its contract?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxsim.api.trust import KINDS, Kind, check, diagnose
+from ctxsim.cli import options
+from ctxsim.cli.output import tell, tell_old_names
+from ctxsim.cli.show import show
+from ctxsim.cli.terminal import safe
+from ctxsim.report.sheet import sheet
+from ctxsim.runs.presets import expanded
+
+if TYPE_CHECKING:
+    from ctxsim.answers.validation.doctor import Diagnosis
+    from ctxsim.report.sheet import Sheet
+
+
+@click.command("check")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.option("--doctor", is_flag=True, help="Of policies: which known defects of compaction they have.")
+@click.option("--defect", "defects", multiple=True, metavar="NAME", help="With --doctor: only this; may be repeated.")
+@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Of policies: only on this; repeatable.")
+@options.form
+def command(
+    kind: Kind, targets: tuple[str, ...], doctor: bool, defects: tuple[str, ...], scenarios: tuple[str, ...], form: str
+) -> None:
+    """Check a part of your own against its contract. Exit status 1 if it is broken.
+
+    policy LABEL: the contract that makes numbers comparable, on every scenario. estimator LABEL: what policies rely on.
+    reader FILE.py RECORDING...: pairs, order, ids, usage, no text lost. agent NAME, vendor NAME|FILE.toml: what is
+    known of it. run DIR: its tables. A family is a label too. With --doctor several policies make a matrix of defects.
+    """
+    if kind != "policy" and (doctor or defects or scenarios):
+        raise click.UsageError("--doctor, --defect and --scenario are for policies: ctxsim check policy LABEL --doctor")
+    if defects and not doctor:
+        raise click.UsageError("--defect goes with --doctor: ctxsim check policy LABEL --doctor --defect NAME")
+    if kind == "policy":
+        targets = expanded(targets)
+        tell_old_names(targets)
+    if doctor:
+        _doctor(targets, defects, form)
+        return
+    each = [targets] if kind == "reader" else [(target, *scenarios) for target in targets]
+    found = [check(kind, *asked) for asked in each]
+    if form != "table":
+        rows = [(one.target, what, line) for one in found for what, line in one.lines()]
+        show("check", [sheet("checks", "", ("target", "what", "line"), rows)], form, ok=all(one.ok for one in found))
+    for one in found if form == "table" else ():
+        for line in one.findings:
+            tell(line)
+        for line in one.violations:
+            click.echo(safe(line), err=True)
+        said = f"{len(one.violations)} violations" if one.violations else "keeps the contract"
+        click.echo(f"{safe(one.target)}: {said}")
+    if not all(one.ok for one in found):
+        sys.exit(1)
+
+
+def _doctor(targets: tuple[str, ...], defects: Sequence[str], form: str) -> None:
+    """Each defect is a scenario that comes with ctxsim: `ctxsim replay defects/NAME --policy LABEL` shows it."""
+    from ctxsim.policies import open_policies
+
+    short = {spec.label: spec.short for spec in open_policies(targets)}
+    done = diagnose(targets, defects)
+    found = {short[label]: several for label, several in done.by_policy().items()}
+    shown = _matrix(found) if len(found) > 1 else _of_one(*next(iter(found.items())))
+    show("check", [shown], form, wide=True)
+    for one in done.found:
+        if one.broken:
+            tell(f"defects/{one.defect.name}: {one.broken}")
+    if not done.ok:
+        sys.exit(1)
+
+
+def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
+    """One policy, a line for each defect: what was seen, and what is expected."""
+    from ctxsim.report.sheet import Cell, Column
+
+    lines = [
+        (
+            one.defect.name, Cell(one.has_it, "yes" if one.has_it else ""),
+            Cell(None if one.broken else one.value, "-" if one.broken else f"{one.value:g}"),
+            Cell(one.defect.expectation.at_most, f"{one.defect.expectation.at_most:g}"), one.defect.expectation.that,
+        )
+        for one in found
+    ]  # fmt: skip
+    sick = [one for one in found if one.has_it]
+    notes = [f"{policy}: {len(sick)} of {len(found)} known defects"]
+    if sick:
+        notes.append(f"One of them: ctxsim replay defects/{sick[0].defect.name} --policy '{policy}'")
+    columns = ("defect", Column("has_it", "has it", left=True), "seen", Column("at_most", "at most"),
+               Column("expected", "expected of a policy without it", left=True))  # fmt: skip
+    return sheet("defects", "", columns, lines, marks=["bad" if one.has_it else "" for one in found], notes=notes)
+
+
+def _matrix(found: Mapping[str, Sequence[Diagnosis]]) -> Sheet:
+    """Policies x defects: the defects are numbered, and a number stands where a policy has one."""
+    from ctxsim.report.sheet import Cell, Column
+
+    diagnosed = next(iter(found.values()))
+    numbers = range(1, len(diagnosed) + 1)
+    columns: list[str | Column] = ["policy", "has"]
+    columns += (Column(one.defect.name, str(n)) for n, one in zip(numbers, diagnosed, strict=True))
+    lines = [
+        (policy, sum(one.has_it for one in several),
+         *(Cell(one.has_it, str(n) if one.has_it else "·") for n, one in zip(numbers, several, strict=True)))
+        for policy, several in found.items()
+    ]  # fmt: skip
+    notes = [
+        f"{n}. {one.defect.name}: {one.defect.expectation.that}" for n, one in zip(numbers, diagnosed, strict=True)
+    ]
+    return sheet("matrix", "", columns, lines, notes=notes)

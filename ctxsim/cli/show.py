@@ -1,0 +1,97 @@
+"""Tables as commands print them: as wide as the terminal, or JSON, CSV and Markdown; of a run the verdict first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from ctxsim.answers.advice.advice import advise
+from ctxsim.answers.advice.pooled import figures_of
+from ctxsim.cli.output import console
+from ctxsim.cli.terminal import safe
+from ctxsim.report.sheet import Cell, Sheet, as_csv, as_json, as_markdown
+from ctxsim.results import Run
+
+
+def _chosen(context: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...] | None:
+    """The columns that are named, `*` for all. One that isn't there is told before anything runs."""
+    if not given or given == "all":
+        return ("*",) if given else None
+    from ctxsim.report.cells import chosen_columns
+
+    return chosen_columns(given)
+
+
+columns = click.option(
+    "--columns", metavar="A,B|all", callback=_chosen, help="These columns, or all. See: ctxsim list columns"
+)
+
+
+def escaped(one: Sheet) -> Sheet:
+    """Return a sheet for people: names of others, as of tools and files, hold no control character and no line feed."""
+    rows = tuple(tuple(_escaped(cell) for cell in row) for row in one.rows)
+    return msgspec.structs.replace(one, title=safe(one.title), rows=rows, notes=tuple(map(safe, one.notes)))
+
+
+def _escaped(cell: Any) -> Any:
+    if isinstance(cell, Cell):
+        return Cell(cell.value, safe(cell.text))
+    return safe(cell).replace("\n", "\\n").replace("\t", "\\t") if isinstance(cell, str) else cell
+
+
+def show(command: str, sheets: Sequence[Sheet], form: str, wide: bool = False, **more: Any) -> None:
+    """Print tables in one of FORMS; `more` goes into the JSON beside them."""
+    if form == "json":
+        click.echo(as_json(command, sheets, **more), nl=False)
+    elif form == "csv":
+        click.echo(as_csv(sheets), nl=False)
+    elif form == "md":
+        click.echo("\n".join(as_markdown(escaped(one)) for one in sheets), nl=False)
+    else:
+        _print(sheets, wide)
+
+
+def _print(sheets: Sequence[Sheet], wide: bool) -> None:
+    from ctxsim.report.tables import print_sheet
+
+    out = console()
+    options = {name for parameter in click.get_current_context().command.params for name in parameter.opts}
+    rest = "--columns all shows all" if "--columns" in options else "--format csv shows all"
+    for one in sheets:
+        print_sheet(escaped(one), out.print, out.width, wide, rest)
+
+
+def tell_answer(run: Run, goal: str) -> None:
+    """Print the verdict of a run."""
+    from ctxsim.report.tables import print_verdict
+
+    print_verdict(run, advise(run, goal), console().print)
+
+
+def show_run(
+    command: str,
+    run: Run,
+    table: Callable[..., Sheet],
+    goal: str,
+    form: str = "table",
+    columns: tuple[str, ...] | None = None,
+) -> None:
+    """Print the verdict of a run, then what `table` makes of it; as CSV the table alone. Programs get all columns
+    unless told.
+    """
+    from ctxsim.report.tables import formatted, needle_sheets
+
+    advice = advise(run, goal)
+    names = columns or (("*",) if form in ("json", "csv") else None)
+    sheets = [table(run, figures_of(run), advice, names=names)]
+    if form != "csv":
+        sheets += needle_sheets(run)
+    if form != "table":
+        click.echo(formatted(command, run, sheets, form, advice, goal), nl=False)
+        return
+    click.echo()
+    tell_answer(run, goal)
+    _print(sheets, columns is not None)

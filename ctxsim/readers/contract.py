@@ -1,0 +1,148 @@
+"""The reader contract, checked on anybody's reader: what must hold for transcripts to be replayed, and to be whole."""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import CtxsimError, InputError, told
+from ctxsim.readers.paths import sources
+from ctxsim.readers.reader import Reader, load_reader, registered_formats
+from ctxsim.readers.source import Sample, Source
+from ctxsim.transcript import Transcript, problems
+
+SAID = frozenset(
+    {"text", "content", "thinking", "reasoning", "arguments", "input", "output", "result", "stdout", "message"}
+)
+"""Keys under which formats keep what was said, asked and answered."""
+
+USED = ("input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "promptTokenCount")
+"""Keys under which formats keep what a provider counted."""
+
+SHORTEST = 24
+"""Characters from which on a text is looked for."""
+
+
+def examined(file: str, paths: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return how a reader breaks the contract on some recordings, and what should be known of it.
+
+    Checked: its content is recognised, and no other format claims it; reading twice gives the same and changes no file;
+    calls, items and pairs are in order, ids of calls differ; every text that stands under a key of `SAID` is in an item
+    or the head; usage that the file holds is read; a file that is cut, and one of other JSON, gives InputError or less,
+    and nothing else. Raises InputError where there is nothing to read, LabelError for a file that is no reader.
+    """
+    reader = load_reader(file)
+    found: list[str] = []
+    known: list[str] = []
+    for source in sources(*paths):
+        for line in _examined(reader, source):
+            found.append(f"{source.name}: {line}")
+        others = [name for name, one in registered_formats().items() if one is not reader and _matches(one, source)]
+        if others:
+            known.append(f"{source.name}: {', '.join(others)} would read it as well: reader:{file}:PATH says which")
+    if not found and not known and not any(True for _ in sources(*paths)):
+        raise InputError(file, "name a recording to check it on, as in: ctxsim check reader mine.py session.jsonl")
+    return found, known
+
+
+def _matches(reader: Reader, source: Source) -> bool:
+    try:
+        return reader.matches(Sample(source))
+    except CtxsimError:
+        return False
+
+
+def _examined(reader: Reader, source: Source) -> Iterator[str]:
+    before = source.path.read_bytes() if source.path and source.path.is_file() else b""
+    try:
+        known = reader.matches(Sample(source))
+        first, second = (list(reader.read(source, Sample(source))) for _ in range(2))
+    except CtxsimError as error:
+        yield f"can't be read: {error}"
+        return
+    # A reader is anybody's code: whatever it raises is told in one line.
+    except Exception as error:  # noqa: BLE001
+        yield f"raised {told(error)}"
+        return
+    if not known:
+        yield "`matches` doesn't recognise it"
+    if first != second:
+        yield "a second reading gives something else"
+    if source.path and source.path.is_file() and source.path.read_bytes() != before:
+        yield "reading changed the file"
+    if not any(one.calls for one in first):
+        yield "gives no call"
+    for transcript in first:
+        for line in (*problems(transcript), *_ids(transcript)):
+            yield f"{transcript.name}: {line}"
+    yield from _lost(before, first)
+    yield from _hurt(reader, source, before)
+
+
+def _ids(transcript: Transcript) -> Iterator[str]:
+    ids = Frequencies(item.call_id for item in transcript.items if item.kind == "tool_call" and item.call_id)
+    for name, count in ids.items():
+        if count > 1:
+            yield f"{count} tool calls have the id {name}"
+
+
+def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
+    """Texts and usage that the file holds and no transcript has."""
+    values = list(_values(data))
+    texts = "\n".join(
+        text for one in transcripts for part in ([one.head.texts], (item.texts for item in one.items))
+        for several in part for text in several
+    )  # fmt: skip
+    lost = Frequencies[str]()
+    for key, text in (pair for value in values for pair in _strings(value)):
+        if key in SAID and len(text) >= SHORTEST and text not in texts:
+            lost[key] += len(text)
+    for key, characters in lost.most_common(5):
+        yield f'{characters:,} characters under "{key}" are in no item and no head'
+    if any(name.encode() in data for name in USED) and not any(call.usage for one in transcripts for call in one.calls):
+        yield "the file holds usage, and no call has any"
+
+
+def _values(data: bytes) -> Iterator[Any]:
+    """The JSON values of a file: a document, or one a line."""
+    try:
+        yield msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        for line in data.splitlines():
+            try:
+                yield msgspec.json.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                continue
+
+
+def _strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield from _strings(one, str(name))
+    elif isinstance(value, list):
+        for one in value:
+            yield from _strings(one, key)
+
+
+def _hurt(reader: Reader, source: Source, data: bytes) -> Iterator[str]:
+    """Files that are cut, or hold something else, are refused in a line or give less; they never raise."""
+    for what, hurt in (
+        ("a file cut in its middle", data[: len(data) // 2]),
+        ("other JSON", b'{"a": [1, {"b": null}]}\n'),
+    ):
+        broken = Source(source.name, Path(source.name), data=hurt)
+        try:
+            sample = Sample(broken)
+            if reader.matches(sample):
+                list(reader.read(broken, sample))
+        except CtxsimError:
+            continue
+        # Anybody's code, as above.
+        except Exception as error:  # noqa: BLE001
+            yield f"{what} raises {told(error)}"

@@ -1,0 +1,124 @@
+"""A run's folder: what is in it, and what its description says.
+
+    run.json        what was run: policies, provider, tokenizer and vocabulary hash, inputs and their hashes
+    calls           one row per call and policy
+    events          one row per edit: the audit trail
+    items           one row per recorded item, with the beginning of its text
+    needs           one row per reference that a call needed
+    losses          one row per need and policy that had lost it
+    frontier        the least tokens and dollars at each survival, per transcript
+    needles         one row per use of a planted fact and policy, if any were planted
+    summary         one row per transcript and policy
+
+Every table is a Parquet file, or, beyond a million rows, a folder of that name with one file per million. Those that
+people open in a spreadsheet are CSV too. `run.json` holds no time, host, path of this machine or job count, so that
+equal inputs give equal bytes.
+"""
+
+from __future__ import annotations
+
+import typing
+from typing import Any
+
+import msgspec
+
+from ctxsim.results.columns import CallRow, Event, FrontierRow, ItemRow, LossRow, NeedleRow, NeedRow, Shown, SummaryRow
+
+BOUND = " (bound)"
+"""What stands behind the name of a bound."""
+
+OBSERVED = "observed:"
+"""What the label of a real agent begins with."""
+
+SCHEMA_VERSION = 4
+
+
+TABLES: dict[str, tuple[type[msgspec.Struct], bool]] = {
+    "calls": (CallRow, True),
+    "events": (Event, False),
+    "items": (ItemRow, False),
+    "needs": (NeedRow, False),
+    "losses": (LossRow, False),
+    "frontier": (FrontierRow, True),
+    "needles": (NeedleRow, True),
+    "summary": (SummaryRow, True),
+}
+"""Each table's row, and whether it is written as CSV too."""
+
+
+class Tables(msgspec.Struct, frozen=True):
+    """What one transcript gives under all policies, by table, but for the summary: Arrow record batches.
+
+    Their types are not named here: whoever only reads a run's description need not wait for Arrow.
+    """
+
+    calls: Any
+    events: Any
+    items: Any
+    needs: Any
+    losses: Any
+    frontier: Any
+    needles: Any
+
+
+class InputInfo(msgspec.Struct, frozen=True):
+    """One source of transcripts. `sha256` is of the file's bytes; for a scenario, of its transcript as JSON."""
+
+    name: str
+    sha256: str
+    transcripts: int
+    calls: int
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+    failed: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """What could not be replayed, a line each: a policy on a transcript, or all of one. There are no rows of it."""
+    keys: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
+    """How many likely keys its transcripts hold, by who issued them; not looked for in a run without text."""
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """The same, also where nothing failed."""
+        return self.failed or ()
+
+
+class RunInfo(msgspec.Struct, frozen=True):
+    """What a run was made from."""
+
+    name: str
+    title: str
+    ctxsim: str
+    tokenizers: dict[str, str]
+    policies: tuple[str, ...]
+    shown: dict[str, str]
+    """Long labels in a shorter form that opens the same."""
+    bounds: tuple[str, ...]
+    limits: dict[str, dict[str, float]]
+    """By policy, the tokens that its parameters mean requests to stay under, by name."""
+    providers: tuple[dict[str, Any], ...]
+    inputs: tuple[InputInfo, ...]
+    detectors: tuple[str, ...]
+    complete: bool = True
+    """False if the run was stopped: what was finished by then is in it, and `--resume` goes on."""
+    scenario: dict[str, Any] | None = None
+    secrets_kept: bool | msgspec.UnsetType = msgspec.UNSET
+    """True where likely keys were left in the tables."""
+    question: str = ""
+    """The digest of what was asked: policies, options, names of sources, version."""
+    schema: int = SCHEMA_VERSION
+    columns: dict[str, dict[str, str]] = {}
+
+
+def columns(row: type[msgspec.Struct]) -> dict[str, str]:
+    """Return each column of a row type with its kind of number and unit, as `counted, tokens`."""
+    described = {}
+    for name, annotation in typing.get_type_hints(row, include_extras=True).items():
+        meta = annotation.__metadata__[0].extra_json_schema
+        described[name] = ", ".join(filter(None, (meta["kind"], meta["unit"])))
+    return described
+
+
+def shown_columns() -> dict[str, str]:
+    """Return the columns of calls that tables show in total, with their headings."""
+    hints = typing.get_type_hints(CallRow, include_extras=True)
+    marks = ((name, mark) for name, hint in hints.items() for mark in hint.__metadata__)
+    return {name: mark.heading for name, mark in marks if isinstance(mark, Shown)}

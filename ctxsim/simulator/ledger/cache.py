@@ -1,0 +1,289 @@
+"""The prompt cache: what of a request is read, what is written, under a vendor's rules and a simulated clock.
+
+Each kind has `split`, which matches a request, and `remember`. What it has noted of the request matched last is `noted`;
+`recall` notes that again, so that a replay whose first edit comes late begins with what the cache held by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ctxsim.simulator.ledger.request import HEAD, Request, alike
+from ctxsim.simulator.provider.prices import Split
+from ctxsim.simulator.provider.vendor import Breakpoints, CacheRule
+from ctxsim.transcript import RESPONSE_KINDS, Item
+
+
+class NoCache:
+    """Every token is uncached."""
+
+    step = 1
+
+    def forget(self) -> None:
+        """Nothing is remembered anyway."""
+
+    def holds(self, split: Split, total: int) -> int:
+        """Nothing can be read again."""
+        return 0
+
+    def split(self, request: Request, now_s: float) -> Split:
+        """Return all tokens as uncached."""
+        return Split(0, 0, request.total)
+
+    def remember(self, request: Request, now_s: float) -> None:
+        """Nothing is remembered."""
+
+    def noted(self, request: Request) -> None:
+        """Nothing was."""
+
+    def recall(self, noted: Any, now_s: float) -> None:
+        """Nothing is."""
+
+
+class BreakpointCache:
+    """Entries at marked positions: Anthropic, and OpenAI from GPT-5.6 on.
+
+    A request marks up to `max_breakpoints` positions, and where the vendor adds one, its end. From each, the newest
+    first, it looks back over `lookback` positions (a run of calls or of results is one), of which `readable` were ever
+    marked, for an entry that is alive, and reads up to it. What lies between there and the last mark is written, and
+    each mark becomes an entry, if it has the minimum length. Lifetime counts from the request's start and is renewed
+    by reading.
+    """
+
+    step = 1
+
+    def __init__(self, rule: CacheRule, minimum: int, strategy: Breakpoints, lifetime_s: float) -> None:
+        self._rule = rule
+        self._minimum = minimum
+        self._strategy = strategy
+        self._lifetime_s = lifetime_s
+        self._entries: dict[int, dict[int, float]] = {}
+        """By position and identity of a prefix, until when it is alive: a position without any is soon passed."""
+        self._found: list[int] = []
+        """The positions that the request matched last marks, and the one that it was read up to."""
+
+    def forget(self) -> None:
+        """Lose every entry: providers do, now and then."""
+        self._entries.clear()
+
+    def holds(self, split: Split, total: int) -> int:
+        """Tokens that a request with the same beginning could read: up to the last mark."""
+        return split.read + split.write
+
+    def split(self, request: Request, now_s: float) -> Split:
+        """Return the request's tokens by class."""
+        chosen = marked_positions(request, self._strategy)[-self._rule.max_breakpoints :]
+        if self._rule.implicit:
+            chosen = sorted({*chosen, request.length - 1})
+        marks, longest = [], 0
+        for mark in chosen:
+            if (tokens := request.tokens_to(mark)) >= self._minimum:
+                marks.append(mark)
+                longest = tokens
+        hit = next((found for mark in reversed(marks) if (found := self._look_back(request, mark, now_s)) >= 0), -1)
+        read = request.tokens_to(hit) if hit >= 0 else 0
+        cached = max(read, longest)
+        self._found = [*marks, hit] if hit >= 0 else marks
+        return Split(read, cached - read, request.total - cached)
+
+    def remember(self, request: Request, now_s: float) -> None:
+        """Make entries of the request that was matched last."""
+        self.recall(self.noted(request), now_s)
+
+    def noted(self, request: Request) -> list[tuple[int, int]]:
+        """Return position and identity of each entry that was made."""
+        return [(position, request.identity(position)) for position in self._found]
+
+    def recall(self, noted: list[tuple[int, int]], now_s: float) -> None:
+        """Make these entries."""
+        entries, expires = self._entries, now_s + self._lifetime_s
+        for position, identity in noted:
+            if position in entries:
+                entries[position][identity] = expires
+            else:
+                entries[position] = {identity: expires}
+
+    def _look_back(self, request: Request, mark: int, now_s: float) -> int:
+        """Return the newest position within reach of a mark that is a live entry, or -1."""
+        items, entries, lookback = request.items, self._entries, self._rule.lookback
+        steps = known = 0
+        for position in range(mark, -1, -1):
+            if position in entries:
+                expires = entries[position].get(request.identity(position))
+                if expires is not None:
+                    if expires >= now_s:
+                        return position
+                    known += 1
+            # The item here, if it isn't the first, and the one behind it: both calls, or both results, are one step.
+            here = position - 1 - HEAD
+            same_run = 0 < here < len(items) - 1 and items[here].kind == items[here + 1].kind in RUNS
+            steps += not same_run
+            if steps >= lookback or known >= self._rule.readable:
+                break
+        return -1
+
+
+RUNS = ("tool_call", "tool_result")
+"""Of these, neighbours of one kind are one position to who looks back."""
+
+ASKING = frozenset({"user", "tool_result", "summary", "note"})
+"""Kinds of the messages that a client sends."""
+
+
+def marked_positions(request: Request, strategy: Breakpoints) -> list[int]:
+    """Return the positions that a strategy marks, oldest first.
+
+    `last-two-user`: system prompt and the last two user or tool messages (Cline, Roo, OpenHands). `system-tools-last`:
+    tools, system prompt and the last message (Claude Code's SDK). `automatic`: the end of the request.
+    """
+    last = request.length - 1
+    match strategy:
+        case "none":
+            return []
+        case "automatic":
+            return [last]
+        case "system-tools-last":
+            return sorted({0, 1, last})
+        case "last-two-user":
+            ends: list[int] = []
+            items, behind = request.items, None
+            for index in range(len(items) - 1, -1, -1):
+                item = items[index]
+                if item.message != behind and item.kind in ASKING:
+                    ends.append(index + HEAD)
+                    if len(ends) == 2:
+                        return [1, ends[1], ends[0]]
+                behind = item.message
+            return [1, *ends]
+
+
+class _Branch(NamedTuple):
+    """What an earlier request had behind what a later one shared with it, and when it was alive."""
+
+    own: list[int]
+    at_s: float
+
+
+class PrefixCache:
+    """The longest prefix that an earlier request had, rounded down: OpenAI before GPT-5.6, Gemini implicit, DeepSeek.
+
+    All prefixes of a request are kept alive by the request. Inside the first item that differs from the last request,
+    token-granular vendors add the common beginning of the two token lists.
+    """
+
+    def __init__(self, rule: CacheRule, model: str, shared: Callable[[Item, Item], int], lifetime_s: float) -> None:
+        self._rule = rule
+        self._minimum = rule.minimum(model)
+        self._responses = rule.keeps_responses(model)
+        self._shared = shared
+        self._lifetime_s = lifetime_s
+        self._last_s = float("-inf")
+        self._branches: dict[int, _Branch] = {}
+        """By the identity of its first position, the oldest first; none of them is in the last request."""
+        self.step = rule.step
+
+    def forget(self) -> None:
+        """Lose every request: providers do, now and then."""
+        self._last_s, self._branches = float("-inf"), {}
+
+    def holds(self, split: Split, total: int) -> int:
+        """Tokens that a request with the same beginning could read: all, if they reach the minimum."""
+        return total if total >= self._minimum else 0
+
+    def split(self, request: Request, now_s: float) -> Split:
+        """Return the request's tokens by class."""
+        shared = request.shared() if self._alive(self._last_s, now_s) else 0
+        common = self._common(request, shared, now_s)
+        tokens = request.tokens_to(common - 1) if common else 0
+        if self._rule.partial_items and common and common == shared:
+            tokens += self._inside(request, shared)
+        read = tokens - tokens % self._rule.step
+        read = read if read >= self._minimum else 0
+        if self._rule.paid_writes and request.total >= self._minimum:
+            return Split(read, request.total - read, 0)
+        return Split(read, 0, request.total - read)
+
+    def _alive(self, at_s: float, now_s: float) -> bool:
+        return now_s - at_s <= self._lifetime_s
+
+    def _common(self, request: Request, shared: int, now_s: float) -> int:
+        """Number of leading positions that some live earlier request had too."""
+        common = shared
+        # A response to the last request, where the cache keeps those: all of that request must be there.
+        if self._responses and 0 < shared == request.remembered:
+            common += response_length(request.items, shared - HEAD)
+        return max(common, self._along(request, shared, now_s)) if self._branches else common
+
+    def _along(self, request: Request, position: int, now_s: float) -> int:
+        """How far branches that are alive go along with a request that has left the last one at a position."""
+        while position < request.length:
+            branch = self._branches.get(request.identity(position))
+            if branch is None or not self._alive(branch.at_s, now_s):
+                break
+            position += alike(branch.own, request.own(position, position + len(branch.own)))
+        return position
+
+    def _inside(self, request: Request, position: int) -> int:
+        """Tokens that the first differing item shares with the one that stood there in the last request."""
+        left, index = request.left_at(position), position - HEAD
+        now = request.items[index] if 0 <= index < len(request.items) else None
+        # What is of another kind begins otherwise.
+        return 0 if left is None or now is None or left.kind != now.kind else self._shared(left, now)
+
+    def remember(self, request: Request, now_s: float) -> None:
+        """What this request has is no branch any more, and what it no longer has is one."""
+        shared, branches = request.shared(), self._branches
+        lost = request.lost(shared)
+        if branches:
+            self._join(request, shared)
+        if lost:
+            branches[request.identity_with(shared, lost[0])] = _Branch(lost, self._last_s)
+        while branches and not self._alive(branches[oldest := next(iter(branches))].at_s, now_s):
+            del branches[oldest]
+        self._last_s = now_s
+
+    def _join(self, request: Request, position: int) -> None:
+        """Of branches along which this request goes only what it doesn't have remains."""
+        while position < request.length:
+            branch = self._branches.pop(request.identity(position), None)
+            if branch is None:
+                break
+            same = alike(branch.own, request.own(position, position + len(branch.own)))
+            position, rest = position + same, branch.own[same:]
+            if rest:
+                self._branches[request.identity_with(position, rest[0])] = _Branch(rest, branch.at_s)
+
+    def noted(self, request: Request) -> dict[int, _Branch]:
+        """Return the branches."""
+        return dict(self._branches)
+
+    def recall(self, noted: dict[int, _Branch], now_s: float) -> None:
+        """Begin behind a request at that time, with these branches."""
+        self._branches, self._last_s = dict(noted), now_s
+
+
+def response_length(items: list[Item], first: int) -> int:
+    """Return the number of items from `first` on that are one response of the model."""
+    count = 0
+    for item in items[first:]:
+        if item.kind not in RESPONSE_KINDS or item.message != items[first].message:
+            break
+        count += 1
+    return count
+
+
+Cache = NoCache | BreakpointCache | PrefixCache
+
+
+def open_cache(
+    rule: CacheRule, model: str, strategy: Breakpoints, lifetime_s: float, shared: Callable[[Item, Item], int]
+) -> Cache:
+    """Return an empty cache under a vendor's rule. `shared`: the tokens with which two items begin alike."""
+    match rule.kind:
+        case "none":
+            return NoCache()
+        case "prefix":
+            return PrefixCache(rule, model, shared, lifetime_s)
+        case "breakpoints":
+            return BreakpointCache(rule, rule.minimum(model), strategy, lifetime_s)

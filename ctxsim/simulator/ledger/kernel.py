@@ -1,0 +1,220 @@
+"""The kernel: judges and bills one request after another on a simulated clock. The only place that bills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.ledger.cache import open_cache
+from ctxsim.simulator.ledger.frames import Frames
+from ctxsim.simulator.ledger.request import Request
+from ctxsim.simulator.provider.pairs import PairCheck
+from ctxsim.simulator.provider.prices import Cost, Split, cost_of
+from ctxsim.simulator.provider.rate_limit import Bucket
+from ctxsim.simulator.provider.rules import Provider
+from ctxsim.simulator.provider.summaries import MODES, PROMPT
+from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.transcript import Head, Item
+
+PROMPT_PLACE = -(1 << 40)
+"""Place and message of the summary prompt: no item's of any view."""
+
+MISSED = "the provider's cache missed, as recorded"
+OTHER_TOOLS = "another tools than in the request before"
+OTHER_PROMPT = "another system prompt than in the request before"
+LIFETIME = "lifetime"
+OUT_OF_REACH = "further back than the cache looks"
+CAUSES = (MISSED, OTHER_TOOLS, OTHER_PROMPT, LIFETIME, OUT_OF_REACH)
+"""Why a request that a cache holds can't be read, other than by an edit."""
+
+Status = Literal["ok", "overflow", "rate_limited", "invalid_pairs", "stopped"]
+
+
+class Verdict(msgspec.Struct, frozen=True, gc=False):
+    """What the provider says to one request: its status and why, refusals with 429 on the way, seconds waited."""
+
+    status: Status
+    reason: str = ""
+    http_429: int = 0
+    wait_s: float = 0.0
+
+
+OK = Verdict("ok")
+
+
+class Bill(msgspec.Struct, frozen=True, gc=False):
+    """One request's tokens by class, and when it was billed, in simulated seconds.
+
+    `tokens_rewritten` could have been read if no edit, other head or lifetime had come between; what an edit put in the
+    place of something else counts too. `cause` says which it was, if it wasn't an edit.
+    """
+
+    split: Split
+    tokens_rewritten: int
+    cause: str
+    at_s: float
+
+
+class SummaryCall(msgspec.Struct, frozen=True, gc=False):
+    """One billed summary request; `text` is None where the provider refused it."""
+
+    text: str | None
+    tokens_in: int
+    tokens_out: int
+    cost: Cost | None
+    verdict: Verdict
+
+
+class Kernel:
+    """One conversation's provider. State: the clock, the buckets, the cache, and the request billed last."""
+
+    def __init__(self, provider: Provider, counter: Counter, head: Head, frames: Frames) -> None:
+        self.provider = provider
+        self.request = Request(frames, head)
+        self.demands: list[tuple[float, int]] = []
+        """Simulated second, without any waiting, and tokens of what a rate limit was asked for."""
+        self.now_s = 0.0
+        self._counter = counter
+        self._pairs = PairCheck()
+        limit = provider.rate_limit
+        self._tokens = Bucket(limit.tokens_per_minute) if limit else None
+        self._requests = Bucket(limit.requests_per_minute) if limit and limit.requests_per_minute else None
+        rule = load_vendor(provider.cache).cache
+        self._lifetime_s = rule.lifetime(provider.model, provider.long_cache)
+        self.cache = open_cache(rule, provider.model, provider.breakpoints, self._lifetime_s, frames.shared)
+        self._held = 0
+        self._billed_s = self._delay_s = 0.0
+        self._cold = False
+
+    def begin(self, scheduled_s: float, head: Head, cold: bool = False) -> None:
+        """A call begins: the clock moves to its scheduled start, later by all waiting; `cold`: the cache is lost."""
+        self.now_s = max(self.now_s, scheduled_s + self._delay_s)
+        self._cold = cold
+        if cold:
+            self.cache.forget()
+        self.request.with_head(head)
+
+    def ask(self, items: Sequence[Item], changed_from: int, texts_at: Iterable[int] | None = None) -> int:
+        """Take a request and return its tokens. Items before `changed_from` are those of the request before; so are all
+        others up to its end, but for texts at the positions `texts_at`, if they are known.
+        """
+        return self.request.follow(items, changed_from, texts_at)
+
+    def judge(self, items: Sequence[Item], reshaped_from: int) -> Verdict:
+        """Return the verdict on the request asked last: pairs first, then the window, then the rate limit.
+
+        Items before position `reshaped_from` are those of the request judged before; their texts may be others.
+        """
+        errors = self._pairs.errors(items, reshaped_from)
+        if errors:
+            return Verdict("invalid_pairs", "; ".join(errors[:3]) + (" ..." if len(errors) > 3 else ""))
+        return self._admit(self.request, self.provider.reserved_output)
+
+    def pass_by(self, reshaped_from: int) -> None:
+        """A request that was asked but not judged: the next one is checked from there on, or whole."""
+        self._pairs.passed_by(reshaped_from)
+
+    def _admit(self, request: Request, output: int) -> Verdict:
+        provider, tokens = self.provider, request.total
+        if tokens + output > provider.window:
+            plus = f" + {output:,} reserved for output" if output else ""
+            wording = load_vendor(provider.vendor).overflow.message
+            return Verdict("overflow", wording.format(tokens=f"{tokens:,}{plus}", window=f"{provider.window:,}"))
+        limit = provider.rate_limit
+        if limit is None or self._tokens is None:
+            return OK
+        demand = limit.demand(self.cache.split(request, self.now_s))
+        wait_s = self._tokens.wait_s(demand, self.now_s)
+        if wait_s is None:
+            capacity = limit.tokens_per_minute
+            return Verdict("rate_limited", f"{demand:,} tokens exceed what the bucket can ever hold ({capacity:,})", 1)
+        if self._requests is not None:
+            wait_s = max(wait_s, self._requests.wait_s(1, self.now_s) or 0.0)
+        if wait_s and limit.failed_requests_count:
+            self._tokens.take(demand, self.now_s)
+            wait_s = max(wait_s, self._tokens.wait_s(demand, self.now_s) or 0.0)
+        self._delay_s += wait_s
+        self.now_s += wait_s
+        self._tokens.take(demand, self.now_s)
+        if self._requests is not None:
+            self._requests.take(1, self.now_s)
+        return Verdict("ok", "", int(wait_s > 0), wait_s)
+
+    def bill(self, new_from: int) -> Bill:
+        """Match the request asked last with the cache, let the cache remember it, and return what it comes to.
+
+        Items before place `new_from` are those that the request before could have had.
+        """
+        request, cache, now_s = self.request, self.cache, self.now_s
+        split = cache.split(request, now_s)
+        rewritten, cause = 0, ""
+        if split.read < self._held:
+            readable = min(self._held, request.tokens_before(new_from))
+            rewritten = max(0, readable - readable % cache.step - split.read)
+            cause = self._cause()
+        cache.remember(request, now_s)
+        request.remember()
+        self._held, self._billed_s = cache.holds(split, request.total), now_s
+        self._note_demand(split)
+        return Bill(split, rewritten, cause if rewritten else "", now_s)
+
+    def _cause(self) -> str:
+        """Why a request that could have been read wasn't, told by what the last one had; '' for an edit."""
+        if self._cold:
+            return MISSED
+        shared, before = self.request.shared(), self.request.remembered
+        if not before:
+            return ""
+        if shared == 0:
+            return OTHER_TOOLS
+        if shared == 1:
+            return OTHER_PROMPT
+        if shared < before:
+            return ""
+        return LIFETIME if self.now_s > self._billed_s + self._lifetime_s else OUT_OF_REACH
+
+    def _note_demand(self, split: Split) -> None:
+        limit = self.provider.rate_limit
+        demand = limit.demand(split) if limit else split.read + split.write + split.uncached
+        self.demands.append((self.now_s - self._delay_s, demand))
+
+    def summarize(self, items: Iterable[Item], max_tokens: int, wanted: Sequence[str] = ()) -> SummaryCall:
+        """Ask for a summary: a request of its own with head, these items and a prompt, judged like any other.
+
+        It reads what the cache holds of its prefix, and writes nothing: a prompt that won't come again isn't marked.
+        """
+        chosen = list(items)
+        request = self.request.forked()
+        request.follow([*chosen, Item("user", PROMPT_PLACE, PROMPT_PLACE, PROMPT)], 0)
+        verdict = self._admit(request, max_tokens)
+        if verdict.status != "ok":
+            return SummaryCall(None, request.total, 0, None, verdict)
+        found = self.cache.split(request, self.now_s)
+        self._note_demand(found)
+        text = MODES[self.provider.summaries](chosen, max_tokens, self._counter.text, wanted)
+        split = Split(found.read, 0, found.write + found.uncached)
+        output = self._counter.text(text)
+        return SummaryCall(text, request.total, output, price(self.provider, split, output, self.now_s), verdict)
+
+    # a beginning that somebody else went through
+
+    def state(self) -> tuple[Any, ...]:
+        """Return what `resume` needs beside the requests: clock, delay, and what the last one left."""
+        levels = [bucket.level() for bucket in (self._tokens, self._requests) if bucket]
+        return self.now_s, self._delay_s, self._held, self._billed_s, levels
+
+    def resume(self, state: tuple[Any, ...], demands: list[tuple[float, int]]) -> None:
+        """Go on behind a request of which that is the state, and these the demands so far."""
+        self.demands = demands
+        self.now_s, self._delay_s, self._held, self._billed_s, levels = state
+        for bucket, level in zip((one for one in (self._tokens, self._requests) if one), levels, strict=True):
+            bucket.set_level(level)
+
+
+def price(provider: Provider, split: Split, output_tokens: int, at_s: float) -> Cost | None:
+    """Return what a request costs that was billed at a simulated second; None without prices."""
+    prices = provider.prices
+    return None if prices is None else cost_of(prices.at(at_s), split, output_tokens, provider.long_cache)

@@ -1,0 +1,198 @@
+"""What all policies on a transcript share before one provider: what its calls bring, and what nobody's edits cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ctxsim.counting.estimators import Estimator
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.ledger.frames import Frames
+from ctxsim.simulator.ledger.kernel import Bill, Kernel, Verdict
+from ctxsim.simulator.provider.rules import Provider
+from ctxsim.transcript import Call, Head, Item, Transcript
+from ctxsim.view import Sizes, View
+
+
+class Leg(msgspec.Struct, frozen=True, gc=False):
+    """One call. Reasoning that the vendor never sends again is in none of its items.
+
+    `new_from` is the place of the first item that the request before couldn't have had.
+    """
+
+    number: int
+    call: Call
+    head: Head
+    scheduled_s: float
+    """When it began in the recording, in seconds since the first one; else by the provider's pace."""
+    joining: tuple[Item, ...]
+    """What joins before it."""
+    turn: int | None
+    """Which of these begins a turn, so that the vendor leaves out the reasoning of those before."""
+    response: tuple[Item, ...]
+    """As recorded, reasoning too."""
+    answered: tuple[Item, ...]
+    """What of the response joins."""
+    tokens_output: int
+    """Recorded output where the reader trusts it, else counted."""
+    new_from: int
+
+
+class Kept(NamedTuple):
+    """One call that nobody has edited anything before: what it sends and comes to, as under keep-all.
+
+    `size` is the number of its items, `clock` when it began and ended; `noted` is what the cache noted of it, `state`
+    the kernel's.
+    """
+
+    size: int
+    changed_from: int
+    tokens: int
+    verdict: Verdict
+    bill: Bill
+    clock: tuple[float, float]
+    noted: Any
+    state: tuple[Any, ...]
+    unread: int
+    """Place of the first item that it couldn't read whole."""
+
+
+class Ledger:
+    """One transcript before one provider."""
+
+    def __init__(self, transcript: Transcript, provider: Provider, counter: Counter) -> None:
+        counter.learn_transcript(transcript)
+        self.transcript = transcript
+        self.provider = provider
+        self.counter = counter
+        self.frames = Frames(provider, counter)
+        self.legs = legs_of(transcript, provider, counter)
+        self._sizes: dict[Estimator, Sizes] = {}
+        self._views: dict[Estimator, list[View]] = {}
+
+    def sizes(self, estimator: Estimator) -> Sizes:
+        """Return what an estimator has said of items."""
+        return self._sizes.setdefault(estimator, Sizes(estimator.item))
+
+    def views(self, estimator: Estimator) -> list[View] | None:
+        """Return the views that nobody edited, as they grow, with the sizes of an estimator; None where the vendor
+        edits them: it leaves out reasoning.
+        """
+        return None if self.provider.reasoning == "current_turn" else self._views.setdefault(estimator, [])
+
+    def kernel(self) -> Kernel:
+        """Return a kernel before its first call."""
+        return Kernel(self.provider, self.counter, self.transcript.head, self.frames)
+
+    def unedited(self) -> Iterator[tuple[Leg, list[Item], int]]:
+        """Yield each call with the items of its request, and the position from which on they aren't the last one's.
+
+        The list is the same one, and grows.
+        """
+        items: list[Item] = []
+        end = 0
+        for leg in self.legs:
+            changed = end
+            for at, item in enumerate(leg.joining):
+                if at == leg.turn:
+                    changed = min(changed, forget_reasoning(items))
+                items.append(item)
+            end = len(items)
+            yield leg, items, changed
+            items += leg.answered
+
+    @cached_property
+    def kept(self) -> list[Kept]:
+        """Every call where nobody edits anything."""
+        return list(self._kept())
+
+    def _kept(self) -> Iterator[Kept]:
+        kernel = self._last = self.kernel()
+        step = kernel.cache.step
+        for leg, items, changed in self.unedited():
+            kernel.begin(leg.scheduled_s, leg.head, leg.call.cold)
+            began_s = kernel.now_s
+            tokens = kernel.ask(items, changed)
+            verdict = kernel.judge(items, changed)
+            bill = kernel.bill(leg.new_from)
+            # What is read is rounded down to steps.
+            whole = kernel.request.items_within(bill.split.read + step - 1) if bill.split.read else 0
+            unread = items[whole].place if whole < len(items) else len(self.transcript.items)
+            noted, state = kernel.cache.noted(kernel.request), kernel.state()
+            yield Kept(len(items), changed, tokens, verdict, bill, (began_s, kernel.now_s), noted, state, unread)
+
+    @cached_property
+    def demands(self) -> list[tuple[float, int]]:
+        """What a rate limit is asked for where nobody edits anything."""
+        return self._last.demands if self.kept else []
+
+    def kernel_at(self, number: int) -> Kernel:
+        """Return a kernel as it stands before the call of that number, from 1, if nobody has edited anything so far."""
+        kernel, before = self.kernel(), self.kept[: number - 1]
+        if not before:
+            return kernel
+        if self._only_grows:
+            kernel.request = self._last.request.first(before[-1].size)
+        else:
+            for (leg, items, changed), _ in zip(self.unedited(), before, strict=False):
+                kernel.request.with_head(leg.head)
+                kernel.request.follow(items, changed)
+                kernel.request.remember()
+        for leg, known in zip(self.legs, before, strict=False):
+            if leg.call.cold:
+                kernel.cache.forget()
+            kernel.cache.recall(known.noted, known.bill.at_s)
+        kernel.resume(before[-1].state, self.demands[: number - 1])
+        return kernel
+
+    @cached_property
+    def _only_grows(self) -> bool:
+        """Whether each request begins with all of the one before."""
+        grown = all(this.changed_from >= last.size for last, this in pairwise(self.kept))
+        return grown and all(leg.head == self.transcript.head for leg in self.legs)
+
+
+def forget_reasoning(items: list[Item]) -> int:
+    """Leave out the reasoning of finished turns, as a vendor does; return from where on that makes a difference."""
+    first = next((at for at, item in enumerate(items) if item.kind == "reasoning"), len(items))
+    items[first:] = [item for item in items[first:] if item.kind != "reasoning"]
+    return first
+
+
+def legs_of(transcript: Transcript, provider: Provider, counter: Counter) -> list[Leg]:
+    """Return the calls of a transcript in order."""
+    legs, joined, before, items = [], 0, 0, transcript.items
+    for number, call in enumerate(transcript.calls, 1):
+        joining, response = items[joined : call.start], items[call.start : call.end]
+        answered, turn = response, None
+        if provider.reasoning == "never":
+            joining, answered = _spoken(joining), _spoken(response)
+        elif provider.reasoning == "current_turn":
+            turn = max((at for at, item in enumerate(joining) if item.kind == "user"), default=None)
+        head = call.head or transcript.head
+        scheduled_s = _scheduled_s(transcript, number, provider.pace_s)
+        output = _output(call, response, counter)
+        legs.append(Leg(number, call, head, scheduled_s, joining, turn, response, answered, output, before))
+        joined, before = call.end, call.start
+    return legs
+
+
+def _spoken(items: Sequence[Item]) -> tuple[Item, ...]:
+    return tuple(item for item in items if item.kind != "reasoning")
+
+
+def _output(call: Call, response: Sequence[Item], counter: Counter) -> int:
+    if call.usage is not None and call.usage.output_tokens is not None:
+        return call.usage.output_tokens
+    return sum(map(counter.item, response))
+
+
+def _scheduled_s(transcript: Transcript, number: int, pace_s: float) -> float:
+    first, time_s = transcript.calls[0].time_s, transcript.calls[number - 1].time_s
+    if time_s is not None and first is not None:
+        return max(0.0, time_s - first)
+    return (number - 1) * pace_s

@@ -1,0 +1,175 @@
+"""The contract of readers, on readers of one's own: each way to break it has its own words."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from command_line import ctxsim
+from invented import write_logs
+
+from ctxsim.errors import InputError, LabelError, UnknownName
+from ctxsim.readers import read, reader, registered_formats
+from ctxsim.readers.contract import examined
+
+LOG = [
+    {"who": "user", "message": "Look for the tickets that are open."},
+    {"who": "call", "id": "c1", "name": "search", "input": "tickets with the state open"},
+    {"who": "result", "id": "c1", "output": "ticket-1093 is open, ticket-1094 is closed"},
+    {"who": "agent", "message": "The one that is open is ticket-1093.", "input_tokens": 40},
+]
+
+GOOD = """
+import json
+from ctxsim.errors import InputError
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.transcript import Usage
+
+READ = []
+
+def matches(sample):
+    return any(isinstance(one, dict) and "who" in one for one in sample.records)
+
+def read(source, sample):
+    made = Assembly(source.name, "mine")
+    for number, line in source.lines():
+        try:
+            one = json.loads(line)
+        except ValueError:
+            raise InputError(f"{source.name}:{number}", "is no JSON") from None
+        who = one.get("who")
+        if who == "user":
+            made.user(one["message"])
+        elif who == "call":
+            made.response([Part("tool_call", one["input"], one["name"], one["id"])])
+        elif who == "result":
+            made.result(one["output"], one["id"])
+        elif who == "agent":
+            made.response([Part("assistant", one["message"])], Usage(one["input_tokens"], 1))
+    yield made.transcript()
+"""
+
+BROKEN = {
+    # what is written instead of what, and what is said of it
+    "recognised": ('"who" in one', '"what" in one', "`matches` doesn't recognise it"),
+    "raises": ('one["output"]', 'one["outptu"]', "raised KeyError: 'outptu' (mine.py:25)"),
+    "refuses": ('who = one.get("who")', 'raise InputError("log", "no")', "can't be read: log: no"),
+    "twice": ("    yield made", "    READ.append(0)\n    made.notes.append(str(len(READ)))\n    yield made",
+              "a second reading gives something else"),
+    "results": ("made.result(one[\"output\"], one[\"id\"])", "pass",
+                '42 characters under "output" are in no item and no head'),
+    "texts": ('made.user(one["message"])', 'made.user(one["message"][:9])',
+              '35 characters under "message" are in no item and no head'),
+    "usage": (", Usage(one[\"input_tokens\"], 1)", "", "the file holds usage, and no call has any"),
+    "cut": ('raise InputError(f"{source.name}:{number}", "is no JSON") from None', "raise",
+            "a file cut in its middle raises JSONDecodeError"),
+    "other JSON": ('any(isinstance(one, dict) and "who" in one for one in sample.records)', 'sample.records[0]["who"]',
+                   "other JSON raises KeyError: 'who' (mine.py:10)"),
+    "matching": ('isinstance(one, dict) and "who" in one', 'one["what"]', "raised KeyError: 'what' (mine.py:10)"),
+    "changes": ("    yield made", "    source.path.write_text('{}') if source.path else None\n    yield made",
+                "reading changed the file"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A log that no built-in format knows."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in LOG))
+    return path
+
+
+def said(log: Path, text: str) -> str:
+    (log.parent / "mine.py").write_text(text)
+    found, known = examined("mine.py", [str(log)])
+    assert not known
+    return "\n".join(found)
+
+
+def test_a_good_one_keeps_it(log: Path) -> None:
+    assert said(log, GOOD) == ""
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_each_way_to_break_it_is_told(how: str, log: Path) -> None:
+    before, after, told = BROKEN[how]
+    assert GOOD.count(before) == 1
+    assert f"log.jsonl: {told}" in said(log, GOOD.replace(before, after))
+
+
+def test_ids_that_come_twice_and_a_conversation_without_a_call(log: Path) -> None:
+    log.write_text("".join(json.dumps(one) + "\n" for one in [*LOG[:3], *LOG[1:]]))
+    assert "2 tool calls have the id c1" in said(log, GOOD)
+    log.write_text(json.dumps(LOG[0]) + "\n")
+    assert "log.jsonl: gives no call" in said(log, GOOD)
+
+
+def test_what_another_format_would_read_too_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_logs(tmp_path / "logs", count=1)
+    (tmp_path / "all.py").write_text(
+        "from ctxsim.readers.formats import codex\n\ndef matches(sample):\n    return True\n\nread = codex.read\n"
+    )
+    done = ctxsim("check", "reader", "all.py", "logs/rollout-1.jsonl", cwd=tmp_path)
+    assert done.stderr.startswith("ctxsim: logs/rollout-1.jsonl: codex-rollout would read it as well: reader:all.py:")
+
+
+@pytest.mark.parametrize("name", ["openai-chat", "claude-code", "codex-rollout"])
+def test_built_in_ones_keep_it(name: str, tmp_path: Path) -> None:
+    file = {"openai-chat": "chat-1.json", "claude-code": "claude-1.jsonl", "codex-rollout": "rollout-1.jsonl"}[name]
+    done = ctxsim("check", "reader", name, str(write_logs(tmp_path / "logs", count=1) / file), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"{name}: keeps the contract\n")
+
+
+def test_a_path_can_say_who_reads_it(log: Path) -> None:
+    (log.parent / "mine.py").write_text(GOOD)
+    with pytest.raises(InputError, match="is no transcript format that ctxsim knows: JSON object with keys who"):
+        list(read("log.jsonl"))
+    (one,) = read("reader:mine.py:log.jsonl")
+    assert (one.name, one.format, len(one.calls)) == ("log.jsonl", "mine", 2)
+    done = ctxsim("bench", "reader:mine.py:log.jsonl", "--policy", "mask:keep=0", cwd=log.parent)
+    assert done.returncode == 0 and "Results: results/log.mask-keep=0/" in done.stdout
+    write_logs(log.parent / "logs", count=1)
+    (named,) = read("reader:codex-rollout:logs/rollout-1.jsonl")
+    assert named.format == "codex-rollout"
+    # The reader is asked, whatever the content: what isn't his he refuses in a line.
+    done = ctxsim("transcripts", "check", "reader:tau-bench:logs/rollout-1.jsonl", cwd=log.parent)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "told"),
+    [
+        ("reader:codx:log.jsonl", UnknownName, "unknown format 'codx'; did you mean"),
+        ("reader:no.py:log.jsonl", LabelError, "no reader file no.py"),
+        ("reader:bad.py:log.jsonl", LabelError, r"bad\.py is no reader: it has no function read\(\.\.\.\)"),
+        ("reader:mine.py", InputError, "reader:mine.py: is not reader:NAME:PATH"),
+        ("reader:mine.py:no.jsonl", InputError, "no.jsonl: does not exist"),
+    ],
+)
+def test_a_reader_that_is_none_is_told(path: str, error: type[Exception], told: str, log: Path) -> None:
+    (log.parent / "mine.py").write_text(GOOD)
+    (log.parent / "bad.py").write_text("def matches(sample): return True\n")
+    with pytest.raises(error, match=told):
+        list(read(path))
+
+
+def test_an_installed_reader_is_asked_first_and_listed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (log.parent / "own_reader.py").write_text(f"{GOOD}\nTITLE = 'Our own logs'\n")
+    monkeypatch.syspath_prepend(log.parent)
+    point = EntryPoint("ours", "own_reader", "ctxsim.readers")
+    monkeypatch.setattr(reader, "entry_points", lambda group: [point] if group == point.group else [])
+    caches = (reader._installed, reader.registered_formats, reader._folder_formats)
+    for cache in caches:
+        cache.cache_clear()
+    try:
+        assert next(iter(registered_formats())) == "ours"
+        assert [one.format for one in read("log.jsonl")] == ["mine"]
+        assert [one.format for one in read("reader:ours:log.jsonl")] == ["mine"]
+        assert "ours: Our own logs" in ctxsim("list", "formats", "our", cwd=log.parent).stdout
+    finally:
+        for cache in caches:
+            cache.cache_clear()

@@ -1,0 +1,103 @@
+"""Finished runs of other versions: what they don't have is missing and never zero, what nobody knows is ignored."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pyarrow
+import pyarrow.parquet
+import pytest
+from command_line import ctxsim
+
+import ctxsim as api
+from ctxsim.answers.advice.pooled import figures_of
+from ctxsim.errors import InputError
+from ctxsim.report.cells import policy_sheet
+from ctxsim.report.tables import policy_rows
+from ctxsim.results import TABLES, read_run
+
+OLDER = {
+    "calls": ["reason", "tokens_rewritten"],
+    "summary": ["tokens_rewritten", "survival_carried"],
+    "losses": ["tool"],
+}
+"""Columns that an older version may not have had."""
+
+
+def changed(run: Path, out: Path, change: Callable[[str, pyarrow.Table], pyarrow.Table]) -> Path:
+    """A copy of a run with other tables."""
+    shutil.copytree(run, out)
+    for name in TABLES:
+        path = out / f"{name}.parquet"
+        pyarrow.parquet.write_table(change(name, pyarrow.parquet.read_table(path)), path)
+    return out
+
+
+@pytest.fixture
+def older(undisturbed: Path, tmp_path: Path) -> Path:
+    """A run without some columns."""
+    return changed(undisturbed, tmp_path / "older", lambda name, table: table.drop_columns(OLDER.get(name, [])))
+
+
+def test_a_column_that_an_older_run_lacks_is_missing_and_all_else_is_read(undisturbed: Path, older: Path) -> None:
+    before, now = read_run(undisturbed), read_run(older)
+    assert now.lacking == {name: OLDER.get(name, []) for name in TABLES}
+    assert not any(before.lacking.values())
+    for name in TABLES:
+        whole, found = before.table(name), now.table(name)
+        assert list(found.columns) == list(whole.columns) == list(TABLES[name][0].__struct_fields__)
+        lacking = OLDER.get(name, [])
+        assert found[lacking].isna().all(axis=None) and len(found) == len(whole)
+        pandas.testing.assert_frame_equal(found.drop(columns=lacking), whole.drop(columns=lacking))
+    (batch,) = now.batches("summary", ["survival_carried", "policy"])
+    assert batch.survival_carried.isna().all() and batch.policy.notna().all()
+    assert not now.knows("survival_carried") and before.knows("survival_carried")
+    assert now.frame().survival_carried.isna().all() and now.labels == before.labels
+    written, kept = (
+        [cell.value for row in policy_sheet(now, figures_of(now), now.labels, [name]).rows for cell in row[1:]]
+        for name in ("rewritten", "kept")
+    )
+    assert set(written) == {None}, "missing is not zero"
+    assert policy_rows(now) == policy_rows(before) and any(kept)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "report older --out page.html", "report older --only pictures --out charts", "report older --only losses",
+        "compare older older", "check run older",
+    ],
+)  # fmt: skip
+def test_every_command_takes_an_older_run(line: str, older: Path) -> None:
+    done = ctxsim(*line.split(), cwd=older.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_compared_with_a_new_run_what_one_lacks_is_in_no_row(undisturbed: Path, tmp_path: Path) -> None:
+    def without(name: str, table: pyarrow.Table) -> pyarrow.Table:
+        return table.drop_columns(["survival"] if name == "summary" else [])
+
+    older = changed(undisturbed, tmp_path / "older", without)
+    found, whole = api.compare(older, undisturbed), api.compare(undisturbed, undisturbed)
+    assert {one.column for one in whole} - {one.column for one in found} == {"survival"}
+    assert {one.verdict for one in found} == {"same"}
+
+
+def test_a_column_that_nobody_knows_is_ignored(undisturbed: Path, tmp_path: Path) -> None:
+    def more(name: str, table: pyarrow.Table) -> pyarrow.Table:
+        return table.append_column("of_tomorrow", pyarrow.array([7] * len(table)))
+
+    newer, now = read_run(changed(undisturbed, tmp_path / "newer", more)), read_run(undisturbed)
+    assert not any(newer.lacking.values())
+    for name in TABLES:
+        pandas.testing.assert_frame_equal(newer.table(name), now.table(name))
+
+
+def test_another_table_under_the_name_of_one_is_no_older_one(undisturbed: Path, tmp_path: Path) -> None:
+    shutil.copytree(undisturbed, tmp_path / "run")
+    shutil.copyfile(undisturbed / "needs.parquet", tmp_path / "run" / "losses.parquet")
+    with pytest.raises(InputError, match=r"losses\.parquet: has other columns than that table; run bench again"):
+        read_run(tmp_path / "run")
