@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 import msgspec
 
@@ -36,7 +36,7 @@ class Edit(msgspec.Struct, frozen=True, gc=False):
         return "dropped" if self.after is None else "edited"
 
 
-class Made(NamedTuple):
+class Made(msgspec.Struct, frozen=True, gc=False):
     """An edit with the moment at which a policy made it. If it isn't `lasting`, it was for one request alone."""
 
     moment: str
@@ -47,10 +47,11 @@ class Made(NamedTuple):
 class Sizes:
     """What items measure, remembered by place: most of what any policy sends is as recorded."""
 
-    __slots__ = ("_edited", "_known", "_measure")
+    __slots__ = ("_edited", "_known", "_measure", "_sums")
 
     def __init__(self, measure: Callable[[Item], int]) -> None:
         self._measure = measure
+        self._sums: dict[int, tuple[Sequence[Item], int]] = {}
         self._known: dict[int, tuple[Item, int]] = {}
         """As an item came first, which is mostly as recorded; what policies make of it doesn't take its place."""
         self._edited: dict[int, tuple[Item, int]] = {}
@@ -68,6 +69,15 @@ class Sizes:
             found = self._edited[item.place] = (item, self._measure(item))
         return found[1]
 
+    def of(self, items: Sequence[Item]) -> int:
+        """Return what items measure together; the same tuple is added up once."""
+        if not isinstance(items, tuple):
+            return sum(map(self, items))
+        found = self._sums.get(id(items))
+        if found is None or found[0] is not items:
+            found = self._sums[id(items)] = (items, sum(map(self, items)))
+        return found[1]
+
 
 _order = attrgetter("order")
 
@@ -78,17 +88,17 @@ FEW = 8
 class View(Sequence[Item]):
     """Items in recorded order; synthetic ones may stand anywhere.
 
-    `size` is the sum of `measure` over the items, kept up to date by every edit, so asking for it costs nothing.
+    `size` is the sum of what the items measure, kept up to date by every edit, so asking for it costs nothing.
     """
 
-    __slots__ = ("_items", "_length", "_measure", "_results", "edits", "lineage", "next_place", "size")
+    __slots__ = ("_items", "_length", "_results", "_sizes", "edits", "lineage", "next_place", "size")
 
-    def __init__(self, measure: Callable[[Item], int]) -> None:
+    def __init__(self, sizes: Sizes) -> None:
         """Return an empty view. Only replay makes one; policies edit the one they are given."""
         self._items: list[Item] = []
         self._length = 0
         self._results: tuple[list[Item], int] | None = None
-        self._measure = measure
+        self._sizes = sizes
         self.edits: tuple[Edit, ...] = ()
         self.size = 0
         self.next_place = -1
@@ -246,7 +256,7 @@ class View(Sequence[Item]):
             position += 1
         items = self._items[: self._length]
         items.insert(position, made)
-        view = self._with(items, self.size + self._measure(made), (Edit(None, made, position, reason),))
+        view = self._with(items, self.size + self._sizes(made), (Edit(None, made, position, reason),))
         view._results = self._results
         return view
 
@@ -259,7 +269,7 @@ class View(Sequence[Item]):
         for position, place in sorted((self.position(place), place) for place in changes):
             before = items[position]
             after = items[position] = changes[place]
-            size += (self._measure(after) if after else 0) - self._measure(before)
+            size += (self._sizes(after) if after else 0) - self._sizes(before)
             edits.append(Edit(before, after, position, reason))
         if None in changes.values():
             items = list(filter(None, items))
@@ -283,7 +293,7 @@ class View(Sequence[Item]):
         view._items = items
         view._length = len(items)
         view._results = None
-        view._measure = self._measure
+        view._sizes = self._sizes
         view.edits = self.edits + edits
         view.size = size
         view.next_place = self.next_place - sum(edit.before is None for edit in edits)
@@ -304,7 +314,7 @@ class View(Sequence[Item]):
         if len(items) != self._length:
             items = items[: self._length]
         items += new
-        view = self._with(items, self.size + sum(map(self._measure, new)), ())
+        view = self._with(items, self.size + self._sizes.of(new), ())
         if self._results is not None:
             results, length = self._results
             more = [item for item in new if item.kind == "tool_result"]

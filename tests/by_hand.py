@@ -34,7 +34,7 @@ class Driven:
 
     def _join(self, kind: str, text: str, tool: str = "", answers: int | None = None, same: bool = False) -> int:
         self._message += not same
-        self.moments.add([Item(kind, self._place, self._message, text, tool, answers)])  # type: ignore[arg-type]
+        self.moments.join([Item(kind, self._place, self._message, text, tool, answers)])  # type: ignore[arg-type]
         self._place += 1
         return self._place - 1
 
@@ -83,7 +83,8 @@ class Driven:
 
     def refused(self) -> View | None:
         """The policy's answer to a refusal, which then holds; None where it gives up."""
-        answer = next(iter(self.moments.on_overflow(self.view, Overflow("too large", self.window))), None)
+        answers = self.moments.on_overflow(self.view, Overflow("too large", self.window))
+        answer = next((view for view, _ in answers), None)
         if answer is not None:
             self.moments.view = answer
         return answer

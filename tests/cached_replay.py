@@ -11,7 +11,7 @@ from ctxsim.readers.assembly import Assembly
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.replay import replay
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
 
 # Claude's ratios: write 1.25, one-hour write 2, read 0.1 of input.

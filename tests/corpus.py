@@ -15,15 +15,18 @@ from ctxsim.transcript import Transcript
 
 BESIDE = Path(__file__).parents[2] / "shared" / "transcripts"
 FOLDER = Path(os.environ.get("CTXSIM_CORPUS") or BESIDE)
+APART = ("claude-code-by-date", "mini-swe-agent-verified")
+"""Folders of hundreds of sessions, which have tests of their own."""
 here = pytest.mark.skipif(not FOLDER.is_dir(), reason="no recordings here: set CTXSIM_CORPUS to a folder of them")
 """Marks a test that needs them; elsewhere it is skipped, and says so."""
 
 
 def recorded(folder: Path = FOLDER, every: int = 1) -> Iterator[Transcript]:
     """Every recording of a folder that is read to its end, one source after another; or of every so many sources."""
-    for source in islice(sources(str(folder)), 0, None, every):
+    found = (source for source in sources(str(folder)) if not set(APART) & set(Path(source.name).parts))
+    for source in islice(found, 0, None, every):
         try:
-            found = list(read_source(source))
+            whole = list(read_source(source))
         except InputError:
             continue
-        yield from found
+        yield from whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from plain_references import identifiers, quotations, runs
 
@@ -53,9 +54,19 @@ def _used(transcript: Transcript, number: int) -> list[tuple[Detector, str]]:
     call = transcript.calls[number - 1]
     outputs = [content(item) for item in transcript.items[call.start : call.end] if item.kind in OUTPUT_KINDS]
     found: list[tuple[Detector, str]] = []
-    found += [("strict", atom) for atom in sorted({atom for text in outputs for atom in identifiers(text)})]
-    found += [("loose", atom) for atom in sorted({atom for text in outputs for atom in quotations(fold(text))})]
+    found += [("strict", atom) for atom in sorted(set[str]().union(*map(_names, outputs)))]
+    found += [("loose", atom) for atom in sorted(set[str]().union(*map(_quotations, outputs)))]
     return found
+
+
+@cache
+def _names(text: str) -> frozenset[str]:
+    return frozenset(identifiers(text))
+
+
+@cache
+def _quotations(text: str) -> frozenset[str]:
+    return frozenset(quotations(fold(text)))
 
 
 def _start(transcript: Transcript, number: int) -> int:
@@ -66,6 +77,7 @@ def _counting(items: Iterable[Item]) -> list[Item]:
     return [item for item in items if item.kind != "reasoning"]
 
 
+@cache
 def _whole(text: str) -> Whole:
     return tokens(text), set(runs(text))
 

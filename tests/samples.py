@@ -11,7 +11,7 @@ from ctxsim.results.columns import CallRow, SummaryRow
 from ctxsim.simulator.measure import Basis, measure, summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import RESPONSE_KINDS, Call, Head, Item, Transcript, problems
 
 
@@ -79,7 +79,7 @@ def basis_of(transcript: Transcript, provider: Provider | None = None) -> Basis:
 
 def call_rows(transcript: Transcript, label: str, **provider: object) -> list[CallRow]:
     """The rows of a replay under a policy against a provider with these rules."""
-    return measure(basis_of(transcript, Provider(**provider)), open_policy(label)).calls  # type: ignore[arg-type]
+    return measure(basis_of(transcript, Provider(**provider)), open_policy(label)).rows  # type: ignore[arg-type]
 
 
 def summarized(transcript: Transcript, label: str, provider: Provider | None = None) -> SummaryRow:

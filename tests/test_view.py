@@ -12,13 +12,13 @@ from strategies import transcripts
 
 from ctxsim.errors import ContractError
 from ctxsim.policies import Policy
-from ctxsim.simulator.provider.difference import NEAR, difference
+from ctxsim.simulator.ledger.request import place_in
 from ctxsim.transcript import Item, Transcript
-from ctxsim.view import View
+from ctxsim.view import Sizes, View
 
 
 def grown(transcript: Transcript) -> View:
-    view = View(lambda item: len(item.text))
+    view = View(Sizes(lambda item: len(item.text)))
     for item in transcript.items:
         view = view.grow([item])
     return view
@@ -47,7 +47,7 @@ def test_any_edits_keep_size_order_and_the_old_view(transcript: Transcript, data
         assert view.results == results, "an edit changed the results of the view that it was made from"
         assert edited.results == [item for item in edited if item.kind == "tool_result"]
         assert edited.size == sum(len(item.text) for item in edited)
-        assert [item.order for item in edited] == sorted(item.order for item in edited)
+        assert list(edited) == sorted(edited, key=place_in), "older ones first where several stand at one place"
         assert len(edited) == len(view) + sum(
             (e.after is not None) - (e.before is not None)
             for e in edited.settled().edits or edited.edits[len(view.edits) :]
@@ -55,55 +55,11 @@ def test_any_edits_keep_size_order_and_the_old_view(transcript: Transcript, data
         view = edited
 
 
-@given(
-    st.lists(st.integers(0, 3), max_size=6),
-    st.lists(st.integers(0, 3), max_size=6),
-    st.lists(st.integers(0, 3), max_size=6),
-    st.lists(st.integers(0, 3), max_size=3),
-)
-def test_a_difference_lies_between_what_is_the_same(
-    front: list[int], left: list[int], right: list[int], grown: list[int]
-) -> None:
-    """Two lists with one beginning, two middles, one end, and the second one's growth, of a few items again and again:
-    what is told apart leaves only the same items before it and behind it.
-    """
-    pool = conversation("a", "b", "c", "d").items[:4]
-    end = [3, 0]
-    before = [pool[n] for n in front + left + end]
-    after = [pool[n] for n in front + right + end + grown]
-    found = difference(before, after, len(front))
-    behind = len(before) - found.before
-    assert len(front) <= found.start <= found.before <= len(before)
-    assert found.start <= found.after <= len(after) - behind
-    for mine, theirs in (
-        (before[: found.start], after[: found.start]),
-        (before[found.before :], after[found.after : found.after + behind]),
-    ):
-        assert len(mine) == len(theirs)
-        assert all(one is other for one, other in zip(mine, theirs, strict=True))
-
-
-def test_a_difference_is_no_longer_than_it_must_be() -> None:
-    a, b, c, d, e, f = conversation("a", "b", "c", "d").items[:6]
-    assert difference([a, b, c, d], [a, e, c, d, f]) == (1, 2, 2), "one item has another text"
-    assert difference([a, b, c, d], [a, d, f]) == (1, 3, 1), "two are gone"
-    assert difference([a, d], [a, b, c, d]) == (1, 1, 3), "two have come"
-    assert difference([a, b], [a, b, c]) == (2, 2, 2), "growth alone"
-    other = b.with_text("other")
-    assert difference([a, b], [a, other, c]) == (1, 2, 2), "the last has another text, and one has come"
-    assert difference([a, b, c], [c, other, d, e]) == (0, 2, 0), "two are gone, three have come"
-    assert difference([a, b], [c, d, e]).others([a, b], [c, d, e]) == range(3)
-    assert difference([a, b, c, d], [e, b, f, d]).others([a, b, c, d], [e, b, f, d]) == [0, 2]
-    assert difference([a, b, c], [a, b]) == (2, 3, 2), "the end is gone"
-    # Farther from the end than is looked: all of it differs.
-    assert difference([a, b], [c, d, b, *[d] * NEAR]) == (0, 2, 3 + NEAR)
-
-
 def test_two_views_grow_apart_from_one() -> None:
     from samples import conversation
 
     items = conversation("one", "two").items
-    view = View(lambda item: 1).grow([items[0]])
+    view = View(Sizes(lambda item: 1)).grow([items[0]])
     left, right = view.grow([items[1]]), view.grow([items[2]])
     assert [list(v) for v in (view, left, right)] == [[items[0]], [items[0], items[1]], [items[0], items[2]]]
 
@@ -152,7 +108,7 @@ def test_inserts_at_the_end_leave_room_for_what_comes() -> None:
     from samples import conversation
 
     items = conversation("one").items
-    view = View(lambda item: 1).grow([items[0]]).insert("a", 1, "r").insert("b", 9, "r").grow([items[1]])
+    view = View(Sizes(lambda item: 1)).grow([items[0]]).insert("a", 1, "r").insert("b", 9, "r").grow([items[1]])
     assert [item.text for item in view] == ["Do the task.", "a", "b", "{}"]
     assert [item.text for item in view.drop([1], "r")] == ["Do the task.", "a", "b"]
 

@@ -108,11 +108,11 @@ def sent(
     joined = 0
     for call in transcript.calls:
         for item in transcript.items[joined : call.start]:
-            moments.add([item])
+            moments.join([item])
         request = moments.before_call()
         view, attempts = request.view, 0
         while request.stop is None and limit is not None and limit(view) and attempts < 50:
-            smaller = next(iter(moments.on_overflow(view, Overflow("too long", window))), None)
+            smaller = next((acted for acted, _ in moments.on_overflow(view, Overflow("too long", window))), None)
             if smaller is None:
                 break
             view, attempts = smaller, attempts + 1
@@ -123,7 +123,7 @@ def sent(
         yield None if request.stop or refused else [row(message) for message in shown]
         response = transcript.items[call.start : call.end]
         for item in response:
-            moments.add([item])
+            moments.join([item])
         if usage:
             moments.after_call(usage(view, call), response)
         joined = call.end

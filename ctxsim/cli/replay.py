@@ -23,12 +23,12 @@ from ctxsim.policies.around.instructions import LIMIT_BYTES, load_instructions, 
 from ctxsim.policies.around.tracker import TokenTracker
 from ctxsim.readers import sources
 from ctxsim.recorded.as_sent import HeadMode
-from ctxsim.simulator.measure.rows import edits_of
+from ctxsim.simulator.measure.columns import edits_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.wire import Format, request_body
 from ctxsim.simulator.references import Survival, prepare
 from ctxsim.simulator.replay import replay
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -216,12 +216,10 @@ def lines_of(
     for text in one.said:
         yield safe(text), True
     if one.edits:
-        done = edits_of(one, counter)
-        removed = (
-            f"{done.tokens_removed:,} tokens removed" if done.tokens_removed >= 0 else f"{-done.tokens_removed:,} added"
-        )
+        edited, dropped, taken = edits_of(one.tally.edits, counter)
+        removed = f"{taken:,} tokens removed" if taken >= 0 else f"{-taken:,} added"
         moments = ", ".join(dict.fromkeys(moment for moment, _ in one.edits))
         yield (
-            f"         compaction ({moments}): {done.edited} edited, {done.dropped} dropped, {removed}",
+            f"         compaction ({moments}): {edited} edited, {dropped} dropped, {removed}",
             False,
         )

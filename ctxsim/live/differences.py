@@ -13,7 +13,7 @@ from ctxsim.live.session import SUMMARY_TOKENS
 from ctxsim.policies import Spec, open_policy
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -83,7 +83,7 @@ def _with_like_summaries(spec: Spec) -> Spec:
 
 
 def _amounts(calls: Sequence[Sent]) -> Amounts:
-    usd = [sent.bill.cost.total if sent.bill.cost else None for sent in calls]
+    usd = [sent.cost.total if sent.cost else None for sent in calls]
     known = [one for one in usd if one is not None]
     sizes = [sent.tokens_sent for sent in calls]
     return Amounts(sum(sizes), max(sizes), sum(known) if len(known) == len(usd) else None)

@@ -23,7 +23,10 @@ from ctxsim.live.script import Script
 from ctxsim.live.tools import tool_call
 from ctxsim.readers.assembly import Part
 from ctxsim.readers.assembly.requests.bodies import Api, caught
-from ctxsim.simulator.provider import MockLLM, Provider
+from ctxsim.simulator.ledger import Kernel
+from ctxsim.simulator.ledger.frames import Frames
+from ctxsim.simulator.ledger.request import Request
+from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.summaries import extractive
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Item
@@ -79,8 +82,7 @@ class Session:
         self._script, self._provider, self._faults = script, provider, faults
         self._agent, self._folder = agent, folder
         self._counter = counter or provider.counter()
-        self._llm: MockLLM | None = None
-        self._last: list[Item] = []
+        self._llm: Kernel | None = None
         self._answered: deque[tuple[bytes, Served]] = deque(maxlen=REMEMBERED)
         self._admitted: set[bytes] = set()
         self._limited: dict[int, int] = {}
@@ -118,7 +120,7 @@ class Session:
     def count(self, api: Api, body: dict[str, Any], model: str) -> int:
         """Return a request's tokens, for endpoints that only count. Raises InputError for a bad body."""
         asked = ask(api, body, model, False)
-        return MockLLM(self._provider, self._counter, asked.head).render(asked.items).total
+        return Request(Frames(self._provider, self._counter), asked.head).become(asked.items)
 
     def _kind(self, asked: Asked) -> str:
         """A request without tools isn't the conversation where the agent's own requests bring some."""
@@ -126,32 +128,28 @@ class Session:
 
     # judging
 
-    def _llm_for(self, asked: Asked) -> MockLLM:
+    def _llm_for(self, asked: Asked) -> Kernel:
         if self._llm is None:
             provider = self._provider
             if provider.vendor == "none":
                 provider = msgspec.structs.replace(provider, vendor=SHAPES[asked.api].VENDOR)
             self._provider = provider
-            self._llm = MockLLM(provider, self._counter, asked.head)
+            self._llm = Kernel(provider, self._counter, asked.head, Frames(provider, self._counter))
         return self._llm
 
     def _judge(self, asked: Asked, digest: bytes, step: int) -> tuple[int, Refusal | None]:
         """Return a request's tokens, and why it is refused, if it is."""
         llm = self._llm_for(asked)
         llm.begin(self.step * self._provider.pace_s, asked.head)
-        same = _shared(self._last, asked.items)
-        tokens = llm.ask(asked.items, same)
-        self._last = asked.items
+        tokens = llm.request.become(_as_before(llm.request.items, asked.items))
         limited = self._faults.limited.get(step)
         if limited and self._limited.setdefault(step, 0) < limited.times:
             self._limited[step] += 1
-            llm.not_asked(same)
             return tokens, _rate_limit(limited.retry_after_s)
         if digest in self._admitted:
             self._admitted.discard(digest)
-            llm.not_asked(same)
             return tokens, None
-        verdict = llm.judge(asked.items, tokens, same)
+        verdict = llm.judge()
         if verdict.status == "overflow":
             wording = load_vendor(self._provider.vendor).overflow.message
             size, window = tokens + self._provider.reserved_output, self._provider.window
@@ -175,8 +173,8 @@ class Session:
         if factor is not None:
             counts = (served.tokens, output, split.read, split.write)
             reply = msgspec.structs.replace(reply, used=Used(*(round(factor * one) for one in counts)))
-        cost = bill.cost.total if bill.cost else None
-        return msgspec.structs.replace(served, reply=reply, unused=unused, cost_usd=cost, output=output)
+        usd = bill.cost.total if bill.cost else None
+        return msgspec.structs.replace(served, reply=reply, unused=unused, cost_usd=usd, output=output)
 
     # answering
 
@@ -237,6 +235,10 @@ def _rate_limit(wait_s: float) -> Refusal:
     return Refusal("rate_limited", f"Rate limit reached. Please try again in {wait_s:g}s.", wait_s)
 
 
-def _shared(a: list[Item], b: list[Item]) -> int:
-    """Number of leading items that two requests share."""
-    return next((n for n, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
+def _as_before(known: list[Item], items: list[Item]) -> list[Item]:
+    """Return items, of which those at the beginning that equal known ones are these."""
+    same = next(
+        (n for n, (one, other) in enumerate(zip(known, items, strict=False)) if one != other),
+        min(len(known), len(items)),
+    )
+    return [*known[:same], *items[same:]]

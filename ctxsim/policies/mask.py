@@ -2,11 +2,18 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 PREFIX = "Old environment output: "
+
+
+@lru_cache(maxsize=1 << 10)
+def placeholder(text: str) -> str:
+    """Return the line that stands for a result."""
+    return f"{PREFIX}({len(text.splitlines())} lines omitted)"
 
 
 @dataclass
@@ -30,7 +37,7 @@ class Mask(Policy):
         # What was old before is masked already: only the others are looked at.
         start = bisect_right(results, self._masked, key=lambda item: item.place)
         old = {
-            item.place: f"{PREFIX}({len(item.text.splitlines())} lines omitted)"
+            item.place: placeholder(item.text)
             for item in results[start : max(start, len(results) - self.keep)]
             if not item.text.startswith(PREFIX)
         }

@@ -12,11 +12,10 @@ from itertools import pairwise
 
 import msgspec
 
-from ctxsim.results.columns import CallRow
+from ctxsim.simulator.ledger.cache import open_cache
 from ctxsim.simulator.measure import Basis
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.cache import Split, open_cache
-from ctxsim.simulator.provider.prices import Prices, cost_of
+from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Transcript
 
@@ -45,8 +44,10 @@ def pinged(basis: Basis) -> Pinged | None:
     if not every_s or prices is None or prices.hours or len(times) < len(calls):
         return None
     pings, usd, cut_s, moved = 0, 0.0, 0.0, times[:1]
-    for (before, after), row in zip(pairwise(times), basis.keep_all.calls, strict=False):
-        price, most = _worth(row, provider, prices, basis)
+    of = basis.keep_all.calls
+    billed = map(Split, of["tokens_cache_read"], of["tokens_cache_write"], of["tokens_uncached"])
+    for (before, after), split in zip(pairwise(times), billed, strict=False):
+        price, most = _worth(split, provider, prices, basis)
         count = max(0, min(most, math.ceil((after - before) / every_s) - 1))
         pings, usd, cut_s = pings + count, usd + count * price, cut_s + count * every_s
         moved.append(after - cut_s)
@@ -56,12 +57,11 @@ def pinged(basis: Basis) -> Pinged | None:
     return Pinged(msgspec.structs.replace(basis.transcript, calls=shorter), pings, usd)
 
 
-def _worth(row: CallRow, provider: Provider, prices: Prices, basis: Basis) -> tuple[float, int]:
+def _worth(split: Split, provider: Provider, prices: Prices, basis: Basis) -> tuple[float, int]:
     """Dollars of one ping after a call, and how many of them cost no more than they can save."""
     rule = load_vendor(provider.cache).cache
     lifetime_s = rule.lifetime(provider.model, provider.long_cache)
-    cache = open_cache(rule, provider.model, provider.breakpoints, lifetime_s, basis.counter.shared)
-    split = Split(row.tokens_cache_read, row.tokens_cache_write, row.tokens_uncached)
+    cache = open_cache(rule, provider.model, provider.breakpoints, lifetime_s, basis.ledger.frames.shared)
     total = split.read + split.write + split.uncached
     held = cache.holds(split, total)
     held -= held % cache.step

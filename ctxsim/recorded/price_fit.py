@@ -10,9 +10,8 @@ import numpy as np
 
 from ctxsim.recorded.least_squares import non_negative
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.cache import Split
 from ctxsim.simulator.provider.models import Entry, candidates
-from ctxsim.simulator.provider.prices import Prices, cost_of
+from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.transcript import Transcript, Usage
 
 CLOSE = 0.02

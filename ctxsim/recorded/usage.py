@@ -21,9 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.ledger.frames import Frames
+from ctxsim.simulator.ledger.request import HEAD
+from ctxsim.simulator.ledger.request import Request as Sent
 from ctxsim.simulator.measure.totals import nearest_rank
-from ctxsim.simulator.provider import MockLLM, Provider
-from ctxsim.simulator.provider.rendering import HEAD_POSITIONS
+from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Resend
 from ctxsim.transcript import Call, Head, Item, Transcript
 from ctxsim.view import Sizes
@@ -95,16 +97,16 @@ def requests(transcript: Transcript, provider: Provider, known: Counter | None =
     counter = plain.counter(known)
     counter.learn_transcript(transcript)
     text_of = Sizes(lambda item: sum(map(counter.text, item.texts)))
-    llm = MockLLM(plain, counter, transcript.head)
+    request = Sent(Frames(plain, counter), transcript.head)
     found = []
     for history, head, calls in _histories(transcript, plain.reasoning):
-        llm.begin(0.0, head)
-        llm.ask(history, 0)
+        request.with_head(head)
+        request.become(history)
         texts = list(accumulate(map(text_of, history), initial=counter.head(head) - transcript.head.hidden))
         places = [item.place for item in history]
         for number, call, recorded in calls:
             sent = bisect_left(places, call.start)
-            tokens = llm.rendering.tokens[HEAD_POSITIONS - 1 + sent]
+            tokens = request.tokens_to(HEAD - 1 + sent)
             found.append(Request(number, texts[sent], tokens - texts[sent] - transcript.head.hidden, recorded))
     return found
 

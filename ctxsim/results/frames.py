@@ -32,13 +32,29 @@ def arrow_schema(row: type[msgspec.Struct]) -> Any:
     return pyarrow.schema(fields)
 
 
+def columns_of(row: type[msgspec.Struct], rows: Sequence[msgspec.Struct]) -> dict[str, list[Any]]:
+    """Return rows of one type as columns."""
+    cells = list(chain.from_iterable(map(msgspec.structs.astuple, rows)))
+    names = row.__struct_fields__
+    return {name: cells[at :: len(names)] for at, name in enumerate(names)}
+
+
 def arrow_batch(row: type[msgspec.Struct], rows: Sequence[msgspec.Struct]) -> Any:
     """Return rows of one type as an Arrow record batch of their schema."""
+    return arrow_batch_of(row, [columns_of(row, rows)])
+
+
+def arrow_batch_of(row: type[msgspec.Struct], groups: Sequence[Mapping[str, Sequence[Any]]]) -> Any:
+    """Return groups of columns, one below the other, as a record batch; a column that all share is packed once."""
     import pyarrow
 
-    cells = list(chain.from_iterable(map(msgspec.structs.astuple, rows)))
-    kinds = _kinds(row)
-    columns = [packed(cells[at :: len(kinds)], *kind) for at, kind in enumerate(kinds)]
+    columns = []
+    for name, kind in zip(row.__struct_fields__, _kinds(row), strict=True):
+        pieces = [group[name] for group in groups]
+        if pieces and all(piece is pieces[0] for piece in pieces):
+            columns.append(pyarrow.concat_arrays([packed(pieces[0], *kind)] * len(pieces)))
+        else:
+            columns.append(packed(list(chain.from_iterable(pieces)), *kind))
     return pyarrow.RecordBatch.from_arrays(columns, schema=arrow_schema(row))
 
 
@@ -47,9 +63,16 @@ def _kinds(row: type[msgspec.Struct]) -> list[tuple[Any, str]]:
     return [(field.type, code_of(field.type)) for field in arrow_schema(row)]
 
 
-def tables_of(rows: Mapping[str, Sequence[msgspec.Struct]]) -> Tables:
-    """Return one transcript's rows by table as its tables; one that isn't named is empty."""
-    return Tables(**{name: arrow_batch(TABLES[name][0], rows.get(name, ())) for name in Tables.__struct_fields__})
+def tables_of(
+    rows: Mapping[str, Sequence[msgspec.Struct]], calls: Sequence[Mapping[str, Sequence[Any]]] | None = None
+) -> Tables:
+    """Return one transcript's rows by table as its tables; one that isn't named is empty.
+
+    `calls`: its calls as columns, policy by policy, in the place of their rows.
+    """
+    given = {} if calls is None else {"calls": arrow_batch_of(TABLES["calls"][0], calls)}
+    others = [name for name in Tables.__struct_fields__ if name not in given]
+    return Tables(**given, **{name: arrow_batch(TABLES[name][0], rows.get(name, ())) for name in others})
 
 
 def mapped(batch: Any, **functions: Callable[[str], str]) -> Any:

@@ -14,8 +14,8 @@ import msgspec
 from ctxsim.results import InputInfo, Tables
 from ctxsim.results.frames import mapped
 from ctxsim.runs.rows import Rows
+from ctxsim.simulator.ledger.kernel import CAUSES
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.mock import CAUSES
 from ctxsim.simulator.provider.models import all_models
 
 _replace = msgspec.structs.replace

@@ -20,7 +20,7 @@ from ctxsim.results import InputInfo, RunInfo, Tables
 from ctxsim.results.columns import CallRow, Event, NeedRow, SummaryRow
 from ctxsim.results.files import replacing
 from ctxsim.results.folder import RunFolder
-from ctxsim.results.frames import tables_of
+from ctxsim.results.frames import columns_of, tables_of
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.conduct import LONG_LABEL
 from ctxsim.runs.shares import tables_together
@@ -100,11 +100,15 @@ def _measured(
     spec = observation.spec()
     basis = Basis(observation.transcript, provider, provider.counter(), _needs(played, observation.transcript))
     measured = measure(basis, spec)
-    calls = [_as_observed(row, measured.events, observation) for row in measured.calls]
-    measured = msgspec.structs.replace(measured, calls=calls)
+    seen = [_as_observed(row, measured.events, observation) for row in measured.rows]
+    measured = msgspec.structs.replace(measured, calls=columns_of(CallRow, seen))
     rows = rows_under(spec.label, measured, [NeedRow(**need) for need in needs.to_pylist()])
     # The summaries that it got are part of what was observed: others can't be put in their place.
-    return tables_of(rows), {**summarize(basis, measured), "survival_low": None, "survival_high": None}
+    return tables_of(rows, [measured.calls]), {
+        **summarize(basis, measured),
+        "survival_low": None,
+        "survival_high": None,
+    }
 
 
 def _needs(played: Transcript, own: Transcript) -> Any:

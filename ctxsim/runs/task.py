@@ -26,7 +26,7 @@ from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.shares import Share
 from ctxsim.runs.shipped import Shipped, unpack
 from ctxsim.safety.redaction import Secrets
-from ctxsim.simulator.measure import Measured, frontier_rows, measure, summarize
+from ctxsim.simulator.measure import Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.simulator.provider.models import Entry
 from ctxsim.simulator.provider.resolve import resolve
@@ -157,6 +157,7 @@ def rows_of(
     gathered["needs"] += needs
     gathered["items"] += item_rows(transcript, basis.references, basis.counter)
     gathered["frontier"] += frontier_rows(basis)
+    by_call: list[Columns] = []
     summaries = []
     calls = len(transcript.calls)
     for number, spec in enumerate(specs):
@@ -167,16 +168,17 @@ def rows_of(
             with basis.telling(lambda done: tell(before + done, len(specs) * calls)):  # noqa: B023
                 measured = measure(basis, spec)
             summary = summarize(basis, measured)
+            by_call.append(measured.calls)
             for table, rows in rows_under(spec.label, measured, needs).items():
                 gathered[table] += rows
             summaries.append(summary)
-    return Rows(transcript.name, transcript.parent, provider, basis.references.words, tables_of(gathered), summaries)
+    tables = tables_of(gathered, by_call)
+    return Rows(transcript.name, transcript.parent, provider, basis.references.words, tables, summaries)
 
 
 def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:
-    """Return one transcript's rows under one policy by table, given what its calls needed."""
+    """Return one transcript's rows under one policy, its calls apart, by table, given what those needed."""
     return {
-        "calls": measured.calls,
         "events": measured.events,
         "losses": loss_rows(policy, measured.losses.lost, needs),
         "needles": measured.losses.needles,

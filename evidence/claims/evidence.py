@@ -13,12 +13,13 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.results.columns import CallRow, SummaryRow
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.measure import Basis, Measured, measure, summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.references import References, prepare
-from ctxsim.simulator.replay import replay
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay import Replay
+from ctxsim.simulator.replay.sent import Sent
 from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.synthesis.tool_output import TOOLS, output
 from ctxsim.synthesis.words import prose
@@ -60,7 +61,7 @@ class Evidence:
 
     def calls(self, scenario: str, label: str, window: int | None = None) -> list[CallRow]:
         """Return the call rows of a scenario under a policy."""
-        return self.measured(scenario, label, window).calls
+        return self.measured(scenario, label, window).rows
 
     def summary(self, scenario: str, label: str, window: int | None = None) -> SummaryRow:
         """Return the summary row of a scenario under a policy, against keep-all."""
@@ -70,7 +71,7 @@ class Evidence:
         """Return every request of a scenario under a policy."""
         transcript, provider, counter = self.opened(scenario)
         changed = msgspec.structs.replace(provider, window=window or provider.window)
-        return list(replay(transcript, open_policy(label), changed, counter, self.references(scenario)))
+        return list(Replay(Ledger(transcript, changed, counter), open_policy(label), self.references(scenario)))
 
     def turn(self, scenario: str, call: int) -> int:
         """Return the user turn, from 1, that a call belongs to."""

@@ -10,7 +10,7 @@ from driven import FOLDER, load, observation
 
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 
 RUNS = sorted(file.stem for file in FOLDER.glob("*.json"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from samples import conversation, run
 
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 
 LONG = "word " * 200  # 1,000 characters, about 200 tokens
 

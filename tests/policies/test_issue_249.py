@@ -10,7 +10,7 @@ from ctxsim.counting.estimators import open_estimator
 from ctxsim.policies import open_policy
 from ctxsim.policies.char_budget import cut
 from ctxsim.policies.json_aware import MARK, truncate
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 from evidence.claims import Evidence
 
 

@@ -12,7 +12,7 @@ from ctxsim.policies.mask import PREFIX
 from ctxsim.policies.token_budget import MARKER
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider import RateLimit
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Media
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from samples import RESULT, conversation, run
 
 from ctxsim.policies.three_layer import ThreeLayer
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 
 
 class TestThreeLayers:

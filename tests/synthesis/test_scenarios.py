@@ -16,7 +16,7 @@ from ctxsim.results.columns import SummaryRow
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.replay import replay
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 from ctxsim.synthesis import Scenario, load_scenario, scenario_names, synthesize
 from ctxsim.transcript import Transcript, problems
 

@@ -60,15 +60,15 @@ def otherwise(basis: Basis, over: int) -> Otherwise:
     then = {}
     for tool in large_tools(basis.transcript, over):
         spec = without(tool, over)
-        rows = measure(basis, spec).calls
-        then[spec.label] = Outcome(total(row.cost_usd for row in rows), mean_survival(rows, "strict"))
-    rows = basis.keep_all.calls
-    now = Outcome(total(row.cost_usd for row in rows), mean_survival(rows, "strict"))
+        of = measure(basis, spec).calls
+        then[spec.label] = Outcome(total(of["cost_usd"]), mean_survival(of, "strict"))
+    of = basis.keep_all.calls
+    now = Outcome(total(of["cost_usd"]), mean_survival(of, "strict"))
     for name, transcript, provider in _other_caches(basis.transcript, basis.provider):
-        sent = replay(transcript, KEEP_ALL, provider, basis.counter, basis.references)
+        sent = replay(transcript, KEEP_ALL, provider, basis.counter)
         then[name] = Outcome(total(one.cost_usd for one in sent), now.kept)
     if (warm := pinged(basis)) is not None:
-        sent = replay(warm.transcript, KEEP_ALL, basis.provider, basis.counter, basis.references)
+        sent = replay(warm.transcript, KEEP_ALL, basis.provider, basis.counter)
         billed = total(one.cost_usd for one in sent)
         then[PINGS] = Outcome(None if billed is None else billed + warm.usd, now.kept)
     return Otherwise(now, then)

@@ -12,8 +12,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.simulator.measure import Basis
-from ctxsim.simulator.provider import Bill, MockLLM
+from ctxsim.simulator.ledger.request import Request
+from ctxsim.simulator.measure import KEEP_ALL, Basis
+from ctxsim.simulator.provider.prices import Cost, Split
+from ctxsim.simulator.replay import Replay
 from ctxsim.transcript import UNLOGGED, Item, Transcript
 
 Array = npt.NDArray[np.float64]
@@ -95,8 +97,8 @@ class Filled(msgspec.Struct, frozen=True):
 
 def filled(basis: Basis) -> Filled:
     """Return what fills the requests that keep-all sends of a transcript."""
-    transcript, sent = basis.transcript, basis.keep_all.sent
-    rendering = MockLLM(basis.provider, basis.counter, transcript.head).render(())
+    transcript, sent = basis.transcript, list(Replay(basis.ledger, KEEP_ALL))
+    request = Request(basis.ledger.frames, transcript.head)
     own, beside = _places(transcript)
     parts = sorted({*own, *(part for found in beside for part, _ in found), FIT, TOOL, SYS, OUT})
     number = {part: n for n, part in enumerate(parts)}
@@ -108,12 +110,12 @@ def filled(basis: Basis) -> Filled:
     growth = np.zeros((len(sent), len(parts)))
     seen = np.zeros(len(rows), dtype=bool)
     for n, one in enumerate(sent):
-        rendering.with_head(one.recorded.head or transcript.head)
-        rendering.follow(one.view, one.changed_from)
-        hidden = min(rendering.head.hidden, rendering.tokens[0])
-        edges = np.array([0, hidden, *rendering.tokens], dtype=float)
-        at = np.array([0, 1, 2, *(item.place + 3 for item in rendering.items)])
-        size, dollars = np.diff(edges), np.diff(_dollars(one.bill, edges))
+        request.with_head(one.recorded.head or transcript.head)
+        request.become(one.view)
+        upto, cost = request.upto(), one.cost
+        edges = np.array([0, min(request.head.hidden, upto[0]), *upto], dtype=float)
+        at = np.array([0, 1, 2, *(item.place + 3 for item in request.items)])
+        size, dollars = np.diff(edges), np.diff(_dollars(one.bill.split, cost, edges))
         sizes, paid = np.zeros(len(rows)), np.zeros(len(rows))
         sizes[at], paid[at] = size, dollars
         new = ~seen & (sizes > 0)
@@ -126,7 +128,7 @@ def filled(basis: Basis) -> Filled:
                     total[rows[position]] -= share
                     total[part] += share
         tokens += growth[n]
-        usd[number[OUT]] += one.bill.cost.output if one.bill.cost else 0.0
+        usd[number[OUT]] += cost.output if cost else 0.0
         once[number[OUT]] += one.tokens_output
     tokens[number[OUT]] = once[number[OUT]]
     counts = np.bincount(rows[seen], minlength=len(parts))
@@ -144,9 +146,8 @@ def filled(basis: Basis) -> Filled:
 FIT, TOOL, SYS, OUT = map(Part, (FITTED, TOOLS, SYSTEM, OUTPUT))
 
 
-def _dollars(bill: Bill, edges: Array) -> Array:
+def _dollars(split: Split, cost: Cost | None, edges: Array) -> Array:
     """Return what the first so many tokens of a request cost."""
-    split, cost = bill.split, bill.cost
     if cost is None:
         return np.zeros(len(edges))
     ends = np.cumsum([0, split.read, split.write, split.uncached])

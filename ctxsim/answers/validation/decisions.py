@@ -84,7 +84,7 @@ class _Driven:
         """New items enter the view, the agent's and the one that the policy has compacted already."""
         items = list(items)
         self.joined += len(items)
-        self._moments.add(items)
+        self._moments.join(items)
         if self._early is not None:
             self._early = self._early.grow(items)
         if call is not None and call.time_s is not None:
@@ -104,7 +104,8 @@ class _Driven:
         yield _decision(number, moment, asked, fired, before, made)
         if refused:
             moments.view = before
-            answered = next(iter(moments.on_overflow(before, Overflow("too large", self._sees.window))), None)
+            answers = moments.on_overflow(before, Overflow("too large", self._sees.window))
+            answered = next((view for view, _ in answers), None)
             after = compaction if asked is None else None
             yield _decision(number, "refused", after, answered is not None, before, answered or before)
         moments.view = before if compaction is None else compacted(before, compaction).settled()
@@ -114,7 +115,7 @@ class _Driven:
     def answer(self, call: Call) -> None:
         """The response joins, and its usage is told as the agent was told it."""
         response = self._transcript.items[call.start : call.end]
-        self._moments.add(response)
+        self._moments.join(response)
         self.joined += len(response)
         if call.usage is None:
             return
@@ -130,7 +131,7 @@ class _Driven:
 
 def _left(moments: Moments) -> bool:
     """Whether the policy has just taken items out of the view."""
-    return any(edit.action == "dropped" for _, edit, _ in moments.settle().edits)
+    return any(made.edit.action == "dropped" for made in moments.settle().edits)
 
 
 def _decision(

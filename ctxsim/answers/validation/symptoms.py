@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item, Transcript
 
 Found = Sequence[Sent]

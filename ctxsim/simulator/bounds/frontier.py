@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Literal
 
-from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.bounds.lossless import cache_prices, leaving
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Point, Programme, cheapest_alone
 from ctxsim.simulator.bounds.schedule import best_times
 from ctxsim.simulator.bounds.walk import Walk
-from ctxsim.simulator.provider import MockLLM, Provider
+from ctxsim.simulator.ledger import Ledger
+from ctxsim.simulator.ledger.request import Request
+from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices, Rate
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.references import References, first_sent
-from ctxsim.transcript import Transcript
 
 Family = Literal["results", "any"]
 
@@ -52,14 +52,10 @@ class Frontier:
 
 
 def frontiers(
-    transcript: Transcript,
-    references: References,
-    provider: Provider,
-    counter: Counter,
-    tokens_full: Sequence[int],
-    output_usd: float | None,
+    ledger: Ledger, references: References, tokens_full: Sequence[int], output_usd: float | None
 ) -> dict[Family, Frontier]:
     """Return both frontiers. `tokens_full` are the uncompacted requests, `output_usd` what all responses cost."""
+    transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
     sent = first_sent(transcript)
     items = transcript.items
     size = {item.place: counter.item(item) for item in items if item.kind == "tool_result"}
@@ -73,7 +69,7 @@ def frontiers(
         results += arrived[number]
         dialogue.append(tokens - results)
     answers = load_vendor(provider.cache).cache.keeps_responses(provider.model)
-    alone = cache(lambda head: MockLLM(provider, counter, head).rendering.total)
+    alone = cache(lambda head: Request(ledger.frames, head).total)
     heads = [alone(call.head or transcript.head) for call in transcript.calls]
 
     def base(requests: Sequence[int]) -> tuple[float, float | None]:
@@ -142,9 +138,10 @@ def _rates(rate: Rate) -> list[float]:
 class Scheduled:
     """Schedules near one transcript's `results` frontier: results are sent once, edits come at the best times."""
 
-    def __init__(self, transcript: Transcript, provider: Provider, counter: Counter, walk: Walk) -> None:
+    def __init__(self, ledger: Ledger) -> None:
+        transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
         known = provider.prices is not None and provider.cache != "none"
-        self._prices = cache_prices(transcript, provider, counter, walk.kept) if known else None
+        self._prices = cache_prices(transcript, provider, counter, Walk(ledger).kept) if known else None
         self._token_usd = _cheapest(provider)
         sent = first_sent(transcript)
         results = (item for item in transcript.items if item.kind == "tool_result")

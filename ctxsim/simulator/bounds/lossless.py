@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.simulator.bounds.requests import Step
 from ctxsim.simulator.bounds.schedule import Dead, KeepOrBreak, best_times
 from ctxsim.simulator.bounds.search import Search
-from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.bounds.walk import Step, Walk
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.references import References, first_sent
@@ -31,15 +31,7 @@ TRIED_REQUESTS = 500
 """Requests walked in search of a better schedule elsewhere."""
 
 
-def plan(
-    transcript: Transcript,
-    references: References,
-    provider: Provider,
-    counter: Counter,
-    aim: Aim,
-    stub: str,
-    walk: Walk | None = None,
-) -> dict[int, int]:
+def plan(ledger: Ledger, references: References, aim: Aim, stub: str) -> dict[int, int]:
     """Return the first call, from 1, that is sent a stub instead of the result of each place.
 
     For tokens, that is the call after a result's last reader. For dollars, the cheapest of that, of no clearing at all
@@ -47,13 +39,14 @@ def plan(
     cheapest of all schedules where they are few, and nothing above `MANY_CALLS`. Without cache or prices both aims are
     one. Other policies of a chain are not foreseen.
     """
+    transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
     dead = leaving(transcript, counter, counter.text(stub))(references.last_needed())
     at_once = {item.position: item.dies for item in dead}
     if aim == "tokens" or provider.prices is None or provider.cache == "none" or not dead:
         return at_once
-    walk = walk or Walk(transcript, provider, counter)
+    walk = Walk(ledger)
     kept = walk.kept
-    search = Search(walk, dead, provider, stub, _limit(dead, len(kept)))
+    search = Search(walk, dead, stub, _limit(dead, len(kept)))
     search.offer(at_once)
     search.offer(best_times(dead, cache_prices(transcript, provider, counter, kept)).times)
     search.run()

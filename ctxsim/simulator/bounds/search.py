@@ -9,12 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, combinations
 
-from ctxsim.simulator.bounds.requests import Step
 from ctxsim.simulator.bounds.schedule import Dead
-from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.bounds.walk import Step, Walk
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.cache import Split
-from ctxsim.simulator.provider.prices import Prices, cost_of
+from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.simulator.provider.vendor import load_vendor
 
 Times = dict[int, int]
@@ -30,7 +28,7 @@ class Search:
     `limit` is how many requests may be walked beside those offered. `usd` is what `best` costs.
     """
 
-    def __init__(self, walk: Walk, dead: Sequence[Dead], provider: Provider, stub: str, limit: int) -> None:
+    def __init__(self, walk: Walk, dead: Sequence[Dead], stub: str, limit: int) -> None:
         self._walk = walk
         self._stub = stub
         kept = walk.kept
@@ -39,7 +37,7 @@ class Search:
         self.best: Times = {}
         self.usd = sum(step.usd for step in kept)
         self._left = limit
-        self._provider = provider
+        self._provider = walk.ledger.provider
         self._kept = kept
         self._paid_keeping = [0.0, *accumulate(step.usd for step in kept)]
 

@@ -1,44 +1,42 @@
-"""What a schedule of clearings really costs: its requests before the provider, without policies and tables."""
+"""What a schedule of clearings really costs: its requests through the kernel, without policies and tables."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.simulator.bounds.requests import Requests, Step
-from ctxsim.simulator.provider import MockLLM, Provider
-from ctxsim.simulator.provider.course import course
-from ctxsim.simulator.provider.rendering import HEAD_POSITIONS, Rendered, Rendering
-from ctxsim.simulator.provider.vendor import load_vendor
-from ctxsim.transcript import Item, Transcript
+import msgspec
+
+from ctxsim.simulator.ledger import Bill, Ledger
+from ctxsim.simulator.provider.prices import Split
+from ctxsim.view import Edit
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One request: its dollars, its tokens by class, the output's, and the first place that it couldn't read whole."""
+
+    usd: float
+    split: Split
+    output: int
+    unread: int
+
+    @property
+    def total(self) -> int:
+        """Input tokens of all classes."""
+        return self.split.read + self.split.write + self.split.uncached
 
 
 class Walk:
-    """A transcript before a provider. Costs are those that replay finds; a test holds them equal."""
+    """A transcript before a provider. Costs are those that replay finds."""
 
-    def __init__(
-        self, transcript: Transcript, provider: Provider, counter: Counter, rendered: Rendered | None = None
-    ) -> None:
-        """`rendered`: what is known of the transcript's items as this provider renders them."""
-        self._rendered = rendered
-        self._transcript = transcript
-        self._provider = provider
-        self._counter = counter
-
-    @cached_property
-    def _requests(self) -> Requests | None:
-        """The short way: where no wait moves the clock, and the head is the transcript's."""
-        heads = {call.head or self._transcript.head for call in self._transcript.calls}
-        if self._provider.rate_limit is not None or heads != {self._transcript.head}:
-            return None
-        return Requests(self._transcript, self._provider, self._counter, self._rendered)
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
 
     @cached_property
     def kept(self) -> list[Step]:
         """The requests of no clearing at all."""
-        return list(self._requests.kept() if self._requests else self.asked({}, ""))
+        known = zip(self.ledger.legs, self.ledger.kept, strict=True)
+        return [self._step(leg.tokens_output, kept.bill, kept.unread) for leg, kept in known]
 
     def usd(self, clear_at: Mapping[int, int], stub: str) -> Iterator[float]:
         """Yield what each request costs where each place of `clear_at` is sent a stub from that call, from 1, on."""
@@ -47,48 +45,23 @@ class Walk:
             due.setdefault(number, []).append(place)
         # Up to its first clearing a schedule sends what no clearing at all sends.
         first = min([*due, len(self.kept) + 1])
-        if self._requests:
-            yield from (step.usd for step in self.kept[: first - 1])
-            yield from self._requests.usd(first, due, stub)
-        else:
-            yield from (step.usd for step in self.asked(due, stub))
+        yield from (step.usd for step in self.kept[: first - 1])
+        if first <= len(self.kept):
+            yield from self._from_first(due, stub, first)
 
-    def asked(self, due: Mapping[int, list[int]], stub: str) -> Iterator[Step]:
-        """Yield the same requests as the provider itself renders and bills them. `due`: by call, what is cleared."""
-        items: list[Item] = []
-        llm = MockLLM(self._provider, self._counter, self._transcript.head)
-        for leg in course(self._transcript, self._provider, self._counter):
-            changed_from = len(llm.rendering.items)
-            for at, item in enumerate(leg.joining):
-                if at == leg.turn:
-                    changed_from = min(changed_from, _leave_out_reasoning(items))
-                items.append(item)
-            for place in due.get(leg.number, ()):
-                at = bisect_left(items, place, key=lambda item: item.place)
-                if items[at].text != stub:
-                    items[at] = items[at].with_text(stub)
-                    changed_from = min(changed_from, at)
-            llm.begin(leg.scheduled_s, leg.head, leg.call.cold)
-            tokens = llm.ask(items, changed_from)
+    def _from_first(self, due: Mapping[int, Sequence[int]], stub: str, first: int) -> Iterator[float]:
+        ledger = self.ledger
+        kernel, items = ledger.kernel_at(first), ledger.transcript.items
+        for leg in ledger.legs[first - 1 :]:
+            ledger.enter(kernel.request, leg)
+            cleared = [items[place] for place in due.get(leg.number, ()) if items[place].text != stub]
+            kernel.request.edit([Edit(item, item.with_text(stub), item.place, "") for item in cleared])
+            kernel.begin(leg.scheduled_s, leg.head, leg.call.cold)
             # A rate limit moves the clock, which a cache's lifetime goes by; what is refused is billed all the same.
-            if self._provider.rate_limit is not None:
-                llm.judge(items, tokens, changed_from)
-            split, cost = llm.charge(leg.tokens_output)
-            # Rounded as in a row, so that sums agree.
-            usd = round(cost.total, 10) if cost else 0.0
-            yield Step(usd, split, leg.tokens_output, self._unread(llm.rendering, split.read))
-            items += leg.answered
+            if ledger.provider.rate_limit is not None:
+                kernel.judge()
+            yield self._step(leg.tokens_output, kernel.bill(leg.tokens_output, leg.new_from)).usd
 
-    def _unread(self, rendering: Rendering, read: int) -> int:
-        # What is read is rounded down to steps.
-        step = load_vendor(self._provider.cache).cache.step
-        whole = bisect_right(rendering.tokens, read + step - 1) - HEAD_POSITIONS if read else 0
-        left = rendering.items[max(0, whole) :][:1]
-        return left[0].place if left else len(self._transcript.items)
-
-
-def _leave_out_reasoning(items: list[Item]) -> int:
-    """The vendor leaves out the reasoning of finished turns; return from where on that makes a difference."""
-    first = next((at for at, item in enumerate(items) if item.kind == "reasoning"), len(items))
-    items[first:] = [item for item in items[first:] if item.kind != "reasoning"]
-    return first
+    def _step(self, output: int, bill: Bill, unread: int = 0) -> Step:
+        # Rounded as in a row, so that sums agree.
+        return Step(round(bill.cost.total, 10) if bill.cost else 0.0, bill.split, output, unread)

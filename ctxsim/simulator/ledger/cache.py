@@ -1,12 +1,13 @@
 """The prompt cache: what of a request is read, what is written, under a vendor's rules and a simulated clock.
 
-Each kind has `split`, which matches a request, and `remember`. What it has noted of the request matched last is `noted`;
+Each kind has `split`, which matches a request, and `remember`. `noted` is what it has noted of the last request, and
 `recall` notes that again, so that a replay whose first edit comes late begins with what the cache held by then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_right, insort
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ctxsim.simulator.ledger.request import HEAD, Request, alike
@@ -58,14 +59,17 @@ class BreakpointCache:
         self._minimum = minimum
         self._strategy = strategy
         self._lifetime_s = lifetime_s
-        self._entries: dict[int, dict[int, float]] = {}
-        """By position and identity of a prefix, until when it is alive: a position without any is soon passed."""
+        self._entries: dict[int, dict[int, dict[int, float]]] = {}
+        """By position, tokens and identity of a prefix, until when it is alive: few have as many tokens."""
+        self._positions: list[int] = []
+        """Those with any, in order."""
         self._found: list[int] = []
         """The positions that the request matched last marks, and the one that it was read up to."""
 
     def forget(self) -> None:
         """Lose every entry: providers do, now and then."""
         self._entries.clear()
+        self._positions.clear()
 
     def holds(self, split: Split, total: int) -> int:
         """Tokens that a request with the same beginning could read: up to the last mark."""
@@ -91,41 +95,54 @@ class BreakpointCache:
         """Make entries of the request that was matched last."""
         self.recall(self.noted(request), now_s)
 
-    def noted(self, request: Request) -> list[tuple[int, int]]:
-        """Return position and identity of each entry that was made."""
-        return [(position, request.identity(position)) for position in self._found]
+    def noted(self, request: Request) -> list[tuple[int, int, int]]:
+        """Return position, tokens and identity of each entry that was made."""
+        return [(position, request.tokens_to(position), request.identity(position)) for position in self._found]
 
-    def recall(self, noted: list[tuple[int, int]], now_s: float) -> None:
+    def recall(self, noted: list[tuple[int, int, int]], now_s: float) -> None:
         """Make these entries."""
-        entries, expires = self._entries, now_s + self._lifetime_s
-        for position, identity in noted:
-            if position in entries:
-                entries[position][identity] = expires
-            else:
-                entries[position] = {identity: expires}
+        for position, tokens, identity in noted:
+            if position not in self._entries:
+                insort(self._positions, position)
+            here = self._entries.setdefault(position, {})
+            here.setdefault(tokens, {})[identity] = now_s + self._lifetime_s
 
     def _look_back(self, request: Request, mark: int, now_s: float) -> int:
         """Return the newest position within reach of a mark that is a live entry, or -1."""
-        items, entries, lookback = request.items, self._entries, self._rule.lookback
-        steps = known = 0
-        for position in range(mark, -1, -1):
-            if position in entries:
-                expires = entries[position].get(request.identity(position))
-                if expires is not None:
-                    if expires >= now_s:
-                        return position
-                    known += 1
-            # The item here, if it isn't the first, and the one behind it: both calls, or both results, are one step.
-            here = position - 1 - HEAD
-            same_run = 0 < here < len(items) - 1 and items[here].kind == items[here + 1].kind in RUNS
-            steps += not same_run
-            if steps >= lookback or known >= self._rule.readable:
-                break
+        positions, known, reached, steps = self._positions, 0, mark, 0
+        for number in range(bisect_right(positions, mark) - 1, -1, -1):
+            position = positions[number]
+            # Only what is farther than that many positions may be farther than as many steps.
+            if mark - position >= self._rule.lookback:
+                steps += steps_between(request.items, position - HEAD, reached - HEAD)
+                reached = position
+                if steps >= self._rule.lookback:
+                    break
+            alike = self._entries[position].get(request.tokens_to(position))
+            expires = alike.get(request.identity(position)) if alike else None
+            if expires is not None:
+                if expires >= now_s:
+                    return position
+                known += 1
+                if known >= self._rule.readable:
+                    break
         return -1
 
 
 RUNS = ("tool_call", "tool_result")
 """Of these, neighbours of one kind are one position to who looks back."""
+
+
+def steps_between(items: Sequence[Item], first: int, last: int) -> int:
+    """Return how many positions a look back passes from one item to an earlier one; a run is one."""
+    # The first item is no part of a run.
+    steps, kind = last - first, ""
+    for item in items[max(1, first) : max(1, last + 1)]:
+        if item.kind == kind in RUNS:
+            steps -= 1
+        kind = item.kind
+    return steps
+
 
 ASKING = frozenset({"user", "tool_result", "summary", "note"})
 """Kinds of the messages that a client sends."""

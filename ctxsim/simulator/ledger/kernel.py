@@ -12,9 +12,9 @@ from ctxsim.simulator.ledger.cache import open_cache
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider.pairs import PairCheck
-from ctxsim.simulator.provider.prices import Cost, Split, cost_of
+from ctxsim.simulator.provider.prices import Cost, Split, Tariff
 from ctxsim.simulator.provider.rate_limit import Bucket
-from ctxsim.simulator.provider.rules import Provider
+from ctxsim.simulator.provider.rules import Provider, SummaryMode
 from ctxsim.simulator.provider.summaries import MODES, PROMPT
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Head, Item
@@ -46,16 +46,16 @@ OK = Verdict("ok")
 
 
 class Bill(msgspec.Struct, frozen=True, gc=False):
-    """One request's tokens by class, and when it was billed, in simulated seconds.
+    """One request's tokens by class and its dollars, if prices are known.
 
     `tokens_rewritten` could have been read if no edit, other head or lifetime had come between; what an edit put in the
-    place of something else counts too. `cause` says which it was, if it wasn't an edit.
+    place of something else counts too. `cause` says which it was: of an edit its reason.
     """
 
     split: Split
+    cost: Cost | None
     tokens_rewritten: int
     cause: str
-    at_s: float
 
 
 class SummaryCall(msgspec.Struct, frozen=True, gc=False):
@@ -78,6 +78,7 @@ class Kernel:
         """Simulated second, without any waiting, and tokens of what a rate limit was asked for."""
         self.now_s = 0.0
         self._counter = counter
+        self._tariff = Tariff(provider.prices, provider.long_cache) if provider.prices else None
         self._pairs = PairCheck()
         limit = provider.rate_limit
         self._tokens = Bucket(limit.tokens_per_minute) if limit else None
@@ -97,25 +98,14 @@ class Kernel:
             self.cache.forget()
         self.request.with_head(head)
 
-    def ask(self, items: Sequence[Item], changed_from: int, texts_at: Iterable[int] | None = None) -> int:
-        """Take a request and return its tokens. Items before `changed_from` are those of the request before; so are all
-        others up to its end, but for texts at the positions `texts_at`, if they are known.
-        """
-        return self.request.follow(items, changed_from, texts_at)
-
-    def judge(self, items: Sequence[Item], reshaped_from: int) -> Verdict:
-        """Return the verdict on the request asked last: pairs first, then the window, then the rate limit.
-
-        Items before position `reshaped_from` are those of the request judged before; their texts may be others.
-        """
-        errors = self._pairs.errors(items, reshaped_from)
+    def judge(self) -> Verdict:
+        """Return the verdict on the request: pairs first, then the window, then the rate limit."""
+        request = self.request
+        errors = self._pairs.errors(request.items, request.reshaped_from)
+        request.reshaped_from = len(request.items)
         if errors:
             return Verdict("invalid_pairs", "; ".join(errors[:3]) + (" ..." if len(errors) > 3 else ""))
         return self._admit(self.request, self.provider.reserved_output)
-
-    def pass_by(self, reshaped_from: int) -> None:
-        """A request that was asked but not judged: the next one is checked from there on, or whole."""
-        self._pairs.passed_by(reshaped_from)
 
     def _admit(self, request: Request, output: int) -> Verdict:
         provider, tokens = self.provider, request.total
@@ -143,8 +133,9 @@ class Kernel:
             self._requests.take(1, self.now_s)
         return Verdict("ok", "", int(wait_s > 0), wait_s)
 
-    def bill(self, new_from: int) -> Bill:
-        """Match the request asked last with the cache, let the cache remember it, and return what it comes to.
+    def bill(self, output_tokens: int, new_from: int) -> Bill:
+        """Match the request with the cache, let the cache remember it, and return what it comes to with so much
+        output.
 
         Items before place `new_from` are those that the request before could have had.
         """
@@ -154,15 +145,18 @@ class Kernel:
         if split.read < self._held:
             readable = min(self._held, request.tokens_before(new_from))
             rewritten = max(0, readable - readable % cache.step - split.read)
-            cause = self._cause()
+            cause = (self._cause() or request.cause) if rewritten else ""
         cache.remember(request, now_s)
         request.remember()
         self._held, self._billed_s = cache.holds(split, request.total), now_s
         self._note_demand(split)
-        return Bill(split, rewritten, cause if rewritten else "", now_s)
+        return Bill(split, self._cost(split, output_tokens), rewritten, cause)
+
+    def _cost(self, split: Split, output_tokens: int) -> Cost | None:
+        return self._tariff.cost(split, output_tokens, self.now_s) if self._tariff else None
 
     def _cause(self) -> str:
-        """Why a request that could have been read wasn't, told by what the last one had; '' for an edit."""
+        """Why a request that could have been read wasn't, told by what the last one had; '' where an edit is why."""
         if self._cold:
             return MISSED
         shared, before = self.request.shared(), self.request.remembered
@@ -181,23 +175,26 @@ class Kernel:
         demand = limit.demand(split) if limit else split.read + split.write + split.uncached
         self.demands.append((self.now_s - self._delay_s, demand))
 
-    def summarize(self, items: Iterable[Item], max_tokens: int, wanted: Sequence[str] = ()) -> SummaryCall:
-        """Ask for a summary: a request of its own with head, these items and a prompt, judged like any other.
+    def summarize(
+        self, items: Iterable[Item], max_tokens: int, wanted: Sequence[str], mode: SummaryMode
+    ) -> SummaryCall:
+        """Ask for a summary, answered as `mode` says: a request of its own with head, these items and a prompt.
 
-        It reads what the cache holds of its prefix, and writes nothing: a prompt that won't come again isn't marked.
+        It is judged like any other, reads what the cache holds of its prefix, and writes nothing: a prompt that won't
+        come again isn't marked.
         """
         chosen = list(items)
         request = self.request.forked()
-        request.follow([*chosen, Item("user", PROMPT_PLACE, PROMPT_PLACE, PROMPT)], 0)
+        request.become([*chosen, Item("user", PROMPT_PLACE, PROMPT_PLACE, PROMPT)])
         verdict = self._admit(request, max_tokens)
         if verdict.status != "ok":
             return SummaryCall(None, request.total, 0, None, verdict)
         found = self.cache.split(request, self.now_s)
         self._note_demand(found)
-        text = MODES[self.provider.summaries](chosen, max_tokens, self._counter.text, wanted)
+        text = MODES[mode](chosen, max_tokens, self._counter.text, wanted)
         split = Split(found.read, 0, found.write + found.uncached)
         output = self._counter.text(text)
-        return SummaryCall(text, request.total, output, price(self.provider, split, output, self.now_s), verdict)
+        return SummaryCall(text, request.total, output, self._cost(split, output), verdict)
 
     # a beginning that somebody else went through
 
@@ -212,9 +209,3 @@ class Kernel:
         self.now_s, self._delay_s, self._held, self._billed_s, levels = state
         for bucket, level in zip((one for one in (self._tokens, self._requests) if one), levels, strict=True):
             bucket.set_level(level)
-
-
-def price(provider: Provider, split: Split, output_tokens: int, at_s: float) -> Cost | None:
-    """Return what a request costs that was billed at a simulated second; None without prices."""
-    prices = provider.prices
-    return None if prices is None else cost_of(prices.at(at_s), split, output_tokens, provider.long_cache)

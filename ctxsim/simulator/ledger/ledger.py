@@ -13,9 +13,13 @@ from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, Verdict
+from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider.rules import Provider
 from ctxsim.transcript import Call, Head, Item, Transcript
-from ctxsim.view import Sizes, View
+from ctxsim.view import Edit, Sizes, View
+
+FINISHED = "reasoning of a finished turn"
+"""Why a vendor leaves items out."""
 
 
 class Leg(msgspec.Struct, frozen=True, gc=False):
@@ -31,8 +35,8 @@ class Leg(msgspec.Struct, frozen=True, gc=False):
     """When it began in the recording, in seconds since the first one; else by the provider's pace."""
     joining: tuple[Item, ...]
     """What joins before it."""
-    turn: int | None
-    """Which of these begins a turn, so that the vendor leaves out the reasoning of those before."""
+    begins_turn: bool
+    """Whether the vendor leaves out the reasoning of the turns before, which end here."""
     response: tuple[Item, ...]
     """As recorded, reasoning too."""
     answered: tuple[Item, ...]
@@ -88,22 +92,18 @@ class Ledger:
         """Return a kernel before its first call."""
         return Kernel(self.provider, self.counter, self.transcript.head, self.frames)
 
-    def unedited(self) -> Iterator[tuple[Leg, list[Item], int]]:
-        """Yield each call with the items of its request, and the position from which on they aren't the last one's.
+    def enter(self, request: Request, leg: Leg) -> None:
+        """The request of the call before becomes that of this one, without what the vendor leaves out."""
+        self.finish(request, leg)
+        request.join(leg.joining)
 
-        The list is the same one, and grows.
-        """
-        items: list[Item] = []
-        end = 0
-        for leg in self.legs:
-            changed = end
-            for at, item in enumerate(leg.joining):
-                if at == leg.turn:
-                    changed = min(changed, forget_reasoning(items))
-                items.append(item)
-            end = len(items)
-            yield leg, items, changed
-            items += leg.answered
+    def finish(self, request: Request, leg: Leg) -> None:
+        """The last response joins; where a call begins a turn, the vendor leaves out the reasoning of those before."""
+        if leg.number > 1:
+            request.join(self.legs[leg.number - 2].answered)
+        if leg.begins_turn:
+            items = enumerate(request.items)
+            request.edit([Edit(item, None, at, FINISHED) for at, item in items if item.kind == "reasoning"])
 
     @cached_property
     def kept(self) -> list[Kept]:
@@ -112,18 +112,20 @@ class Ledger:
 
     def _kept(self) -> Iterator[Kept]:
         kernel = self._last = self.kernel()
-        step = kernel.cache.step
-        for leg, items, changed in self.unedited():
+        request, step = kernel.request, kernel.cache.step
+        for leg in self.legs:
             kernel.begin(leg.scheduled_s, leg.head, leg.call.cold)
             began_s = kernel.now_s
-            tokens = kernel.ask(items, changed)
-            verdict = kernel.judge(items, changed)
-            bill = kernel.bill(leg.new_from)
+            self.enter(request, leg)
+            changed = request.changed_from
+            verdict = kernel.judge()
+            bill = kernel.bill(leg.tokens_output, leg.new_from)
+            size = len(request.items)
             # What is read is rounded down to steps.
-            whole = kernel.request.items_within(bill.split.read + step - 1) if bill.split.read else 0
-            unread = items[whole].place if whole < len(items) else len(self.transcript.items)
-            noted, state = kernel.cache.noted(kernel.request), kernel.state()
-            yield Kept(len(items), changed, tokens, verdict, bill, (began_s, kernel.now_s), noted, state, unread)
+            whole = request.items_within(bill.split.read + step - 1) if bill.split.read else 0
+            unread = request.items[whole].place if whole < size else len(self.transcript.items)
+            noted, state = kernel.cache.noted(request), kernel.state()
+            yield Kept(size, changed, request.total, verdict, bill, (began_s, kernel.now_s), noted, state, unread)
 
     @cached_property
     def demands(self) -> list[tuple[float, int]]:
@@ -138,14 +140,14 @@ class Ledger:
         if self._only_grows:
             kernel.request = self._last.request.first(before[-1].size)
         else:
-            for (leg, items, changed), _ in zip(self.unedited(), before, strict=False):
+            for leg in self.legs[: number - 1]:
                 kernel.request.with_head(leg.head)
-                kernel.request.follow(items, changed)
+                self.enter(kernel.request, leg)
                 kernel.request.remember()
         for leg, known in zip(self.legs, before, strict=False):
             if leg.call.cold:
                 kernel.cache.forget()
-            kernel.cache.recall(known.noted, known.bill.at_s)
+            kernel.cache.recall(known.noted, known.clock[1])
         kernel.resume(before[-1].state, self.demands[: number - 1])
         return kernel
 
@@ -156,27 +158,21 @@ class Ledger:
         return grown and all(leg.head == self.transcript.head for leg in self.legs)
 
 
-def forget_reasoning(items: list[Item]) -> int:
-    """Leave out the reasoning of finished turns, as a vendor does; return from where on that makes a difference."""
-    first = next((at for at, item in enumerate(items) if item.kind == "reasoning"), len(items))
-    items[first:] = [item for item in items[first:] if item.kind != "reasoning"]
-    return first
-
-
 def legs_of(transcript: Transcript, provider: Provider, counter: Counter) -> list[Leg]:
     """Return the calls of a transcript in order."""
     legs, joined, before, items = [], 0, 0, transcript.items
     for number, call in enumerate(transcript.calls, 1):
         joining, response = items[joined : call.start], items[call.start : call.end]
-        answered, turn = response, None
+        answered, begins_turn = response, False
         if provider.reasoning == "never":
             joining, answered = _spoken(joining), _spoken(response)
         elif provider.reasoning == "current_turn":
-            turn = max((at for at, item in enumerate(joining) if item.kind == "user"), default=None)
+            turn = max((at for at, item in enumerate(joining, 1) if item.kind == "user"), default=0)
+            joining, begins_turn = (*_spoken(joining[:turn]), *joining[turn:]), turn > 0
         head = call.head or transcript.head
         scheduled_s = _scheduled_s(transcript, number, provider.pace_s)
         output = _output(call, response, counter)
-        legs.append(Leg(number, call, head, scheduled_s, joining, turn, response, answered, output, before))
+        legs.append(Leg(number, call, head, scheduled_s, joining, begins_turn, response, answered, output, before))
         joined, before = call.end, call.start
     return legs
 

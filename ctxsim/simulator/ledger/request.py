@@ -7,32 +7,40 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from copy import copy
-from itertools import accumulate, compress
-from operator import attrgetter, eq, is_, is_not
-from typing import NamedTuple
+from itertools import accumulate
+from operator import eq, is_
 
-from ctxsim.simulator.ledger.frames import Frames, same_shape
+from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.transcript import Head, Item
+from ctxsim.view import Edit
 
 HEAD = 2
 """Positions before the first item: tools, then the system prompt, the order in which providers render them."""
 
+FAR = 256
+"""Positions behind an edit, of which the tokens up to each are not worth adding up for one question."""
+
 BLOCK = 64
 """Positions whose hash is made at once, and kept: an edit makes again that of its own block, or of those behind it."""
 
-_order = attrgetter("order")
+
+def place_in(item: Item) -> tuple[int, bool, int]:
+    """Return by what items stand in order: recorded ones by place, what policies made before the recorded one that it
+    stands at, the older first.
+    """
+    return (item.place, True, 0) if item.place >= 0 else (item.at, False, -item.place)
 
 
 class Request:
-    """Items behind a head. `follow` keeps what didn't change and renders the rest.
+    """Items behind a head, in the order of `place_in`. It grows, and edits change it.
 
     Of the request billed last is known: positions before `_same` are its own but for a few `_other`, and behind them it
     had `_gone`.
     """
 
     __slots__ = (
-        "_blocks", "_frames", "_gone", "_identities", "_other", "_own", "_same", "_tokens", "_upto", "head", "items",
-        "total",
+        "_blocks", "_frames", "_gone", "_identities", "_other", "_own", "_same", "_tokens", "_upto", "cause",
+        "changed_from", "head", "items", "reshaped_from", "total",
     )  # fmt: skip
 
     def __init__(self, frames: Frames, head: Head) -> None:
@@ -53,6 +61,12 @@ class Request:
         self._same = 0
         self._other: dict[int, tuple[int, Item]] = {}
         self._gone: list[tuple[int, Item | None]] = []
+        self.changed_from = 0
+        """The first item that isn't that of the request billed last; growth alone is no change."""
+        self.cause = ""
+        """Why it isn't, as the edit says."""
+        self.reshaped_from = 0
+        """The first item behind which, since the request was judged last, other items stand, not only other texts."""
 
     def forked(self) -> Request:
         """Return the same request with the same memory, to go its own way."""
@@ -64,10 +78,7 @@ class Request:
     def first(self, size: int) -> Request:
         """Return a request of the first `size` items, as the one billed last."""
         made = self.forked()
-        del made.items[size:], made._tokens[size:], made._own[HEAD + size :], made._upto[HEAD + size :]
-        del made._blocks[(HEAD + size) // BLOCK :]
-        made.total = made.upto()[-1]
-        made._identities.clear()
+        made._cut(size)
         made.remember()
         return made
 
@@ -76,7 +87,7 @@ class Request:
         """How many positions there are."""
         return HEAD + len(self.items)
 
-    # following
+    # changing
 
     def with_head(self, head: Head) -> None:
         """Send another head from now on: everything after it has another prefix."""
@@ -89,21 +100,15 @@ class Request:
         self._upto = list(accumulate(tokens))
         self.total = self._upto[-1] + sum(self._tokens)
 
-    def follow(self, items: Sequence[Item], changed_from: int, texts_at: Iterable[int] | None = None) -> int:
-        """Become the request of these items, of which those before `changed_from` are the same; return its tokens.
-
-        Behind an edit only items that differ, by identity, or stand behind others are rendered again. `texts_at`: the
-        only positions at which they may differ, and in their text alone, if that is known; more may stand at the end.
-        """
-        if changed_from >= len(self.items):
-            self._grow(items[len(self.items) :])
-        elif texts_at is not None:
-            self._edit_texts(items, texts_at)
-        else:
-            self._edit(items, changed_from)
+    def become(self, items: Sequence[Item]) -> int:
+        """Hold these items and no others; return the tokens. Those at the beginning that it has already are kept."""
+        same = list(map(is_, self.items, items))
+        self._cut(same.index(False) if False in same else len(same))
+        self.join(items[len(self.items) :])
         return self.total
 
-    def _grow(self, new: Sequence[Item]) -> None:
+    def join(self, new: Iterable[Item]) -> None:
+        """More items stand at the end."""
         items, render = self.items, self._frames.item
         for item in new:
             tokens, own = render(item, items[-1] if items else None, items[-2] if len(items) > 1 else None)
@@ -112,64 +117,119 @@ class Request:
             self._tokens.append(tokens)
             self._own.append(own)
 
-    def _edit_texts(self, items: Sequence[Item], positions: Iterable[int]) -> None:
-        mine, known = self.items, self._same - HEAD
-        for at in positions:
-            if at >= len(mine) or (item := items[at]) is mine[at]:
-                continue
-            tokens, own = self._frames.item(item, mine[at - 1] if at else None, mine[at - 2] if at > 1 else None)
-            if at < known:
-                self._other.setdefault(HEAD + at, (self._own[HEAD + at], mine[at]))
-            self.total += tokens - self._tokens[at]
-            mine[at], self._tokens[at], self._own[HEAD + at] = item, tokens, own
-            del self._upto[HEAD + at :]
-            if HEAD + at < len(self._blocks) * BLOCK:
-                self._blocks[(HEAD + at) // BLOCK] = None
-        self._identities.clear()
-        self._grow(items[len(mine) :])
+    def edit(self, edits: Sequence[Edit]) -> None:
+        """Make edits of its items, in order."""
+        made, shift = 0, 0
+        while made < len(edits):
+            edit = edits[made]
+            at = self._where(edit.before or edit.after, edit.position + shift)
+            if at < self.changed_from:
+                self.changed_from, self.cause = at, edit.reason
+            many = 1
+            if edit.after is None:
+                # Neighbours leave together.
+                while self._leaves_too(edits, made, many, at):
+                    many += 1
+                self._remove(at, many)
+                shift -= many
+            elif edit.before is None:
+                self._insert(at, edit.after)
+                shift += 1
+            else:
+                self._replace(at, edit.after)
+            made += many
 
-    def _edit(self, items: Sequence[Item], changed_from: int) -> None:
-        there = difference(self.items, items, min(changed_from, len(items)))
-        start, grown = there.start, there.after + len(self.items) - there.before
-        others = there.others(self.items, items)
-        # Two items behind one of another shape, or where more or fewer stand, stand behind others than before.
-        behind = {there.after, there.after + 1} if there.before != there.after else set[int]()
-        for at in others:
-            if there.before != there.after or not same_shape(self.items[at], items[at]):
-                behind |= {at + 1, at + 2}
-        self._changes_from(HEAD + start)
-        self.items[start:] = items[start:grown]
-        mine, own = self.items, self._own
-        if there.before != there.after:
-            new = [0] * (there.after - start)
-            self._tokens[start : there.before] = new
-            own[HEAD + start : HEAD + there.before] = new
-        for at in {*others, *(at for at in behind if at < grown)}:
-            self._tokens[at], own[HEAD + at] = self._frames.item(
-                mine[at], mine[at - 1] if at else None, mine[at - 2] if at > 1 else None
-            )
-        del self._upto[HEAD + start :]
-        self.total = self._upto[-1] + sum(self._tokens[len(self._upto) - HEAD :])
-        self._grow(items[grown:])
+    def undo(self, edits: Sequence[Edit]) -> None:
+        """Unmake edits that were made last."""
+        self.edit([Edit(edit.after, edit.before, edit.position, "") for edit in reversed(edits)])
+
+    def _where(self, item: Item | None, near: int) -> int:
+        """Where an item stands, or would; it is looked for at a position first."""
+        assert item is not None  # an edit has at least one side
+        items = self.items
+        found = 0 <= near < len(items) and items[near] is item
+        return near if found else bisect_left(items, place_in(item), key=place_in)
+
+    def _leaves_too(self, edits: Sequence[Edit], made: int, many: int, at: int) -> bool:
+        if made + many >= len(edits) or at + many >= len(self.items):
+            return False
+        edit = edits[made + many]
+        return edit.after is None and edit.before is self.items[at + many]
+
+    def _remove(self, at: int, many: int) -> None:
+        self._reshapes(at)
+        self.total -= sum(self._tokens[at : at + many])
+        del self.items[at : at + many], self._tokens[at : at + many], self._own[HEAD + at : HEAD + at + many]
+        self._render_behind(at)
+
+    def _insert(self, at: int, item: Item) -> None:
+        self._reshapes(at)
+        self.items.insert(at, item)
+        self._tokens.insert(at, 0)
+        self._own.insert(HEAD + at, 0)
+        self._render(at)
+        self._render_behind(at + 1)
+
+    def _reshapes(self, at: int) -> None:
+        """From a position on other items are going to stand."""
+        self.reshaped_from = min(self.reshaped_from, at)
+        self._changes_from(HEAD + at)
+        del self._upto[HEAD + at :]
+
+    def _render_behind(self, at: int) -> None:
+        """What is rendered of an item goes by the two before it."""
+        for behind in (at, at + 1):
+            if behind < len(self.items):
+                self._render(behind)
+
+    def _replace(self, at: int, item: Item) -> None:
+        """The same item with another text."""
+        if HEAD + at < self._same:
+            self._other.setdefault(HEAD + at, (self._own[HEAD + at], self.items[at]))
+        self.items[at] = item
+        self._render(at)
+        del self._upto[HEAD + at :]
+        if HEAD + at < len(self._blocks) * BLOCK:
+            self._blocks[(HEAD + at) // BLOCK] = None
+        self._identities.clear()
+
+    def _render(self, at: int) -> None:
+        items, known = self.items, self._tokens[at]
+        self._tokens[at], self._own[HEAD + at] = self._frames.item(
+            items[at], items[at - 1] if at else None, items[at - 2] if at > 1 else None
+        )
+        self.total += self._tokens[at] - known
+
+    def _cut(self, size: int) -> None:
+        """Hold no more than the first `size` items."""
+        if size < len(self.items):
+            self.total -= sum(self._tokens[size:])
+            self._changes_from(HEAD + size)
+            del self.items[size:], self._tokens[size:], self._own[HEAD + size :], self._upto[HEAD + size :]
+            self.changed_from, self.reshaped_from = min(self.changed_from, size), min(self.reshaped_from, size)
 
     # tokens
 
     def tokens_to(self, position: int) -> int:
-        """Return the tokens up to a position, that one included; added up from the nearer side."""
+        """Return the tokens up to a position, that one included."""
         upto = self._upto
-        if position >= len(upto):
-            if len(self.items) + HEAD - position < position - len(upto):
-                return self.total - sum(self._tokens[position + 1 - HEAD :])
-            upto += accumulate(self._tokens[len(upto) - HEAD : position + 1 - HEAD], initial=upto.pop())
+        known = len(upto)
+        if position < known:
+            return upto[position]
+        if self.length - known > FAR:
+            return self.total - sum(self._tokens[position + 1 - HEAD :])
+        upto += accumulate(self._tokens[known - HEAD :], initial=upto.pop())
         return upto[position]
 
     def tokens_before(self, order: int) -> int:
         """Return the tokens of the head and of all items whose place in the recording is before `order`."""
-        return self.tokens_to(HEAD - 1 + bisect_left(self.items, order, key=_order))
+        items, count = self.items, len(self.items)
+        while count and (item := items[count - 1]) and (item.place if item.place >= 0 else item.at) >= order:
+            count -= 1
+        return self.tokens_to(HEAD - 1 + count)
 
     def upto(self) -> list[int]:
         """Return the tokens up to each position."""
-        self.tokens_to(self.length - 1)
         if len(self._upto) < self.length:
             self._upto += accumulate(self._tokens[len(self._upto) - HEAD :], initial=self._upto.pop())
         return self._upto
@@ -206,6 +266,7 @@ class Request:
     def remember(self) -> None:
         """This request is billed: the next is compared with it."""
         self._same, self._other, self._gone = len(self._own), {}, []
+        self.changed_from, self.cause = len(self.items), ""
 
     @property
     def remembered(self) -> int:
@@ -257,49 +318,4 @@ class Request:
 def alike(left: Sequence[int], right: Sequence[int]) -> int:
     """Return how many numbers at the beginning of two lists are equal."""
     same = list(map(eq, left, right))
-    return same.index(False) if False in same else len(same)
-
-
-class Difference(NamedTuple):
-    """Where two lists of items differ: from `start` on, up to `before` in the first and `after` in the second.
-
-    What stands behind is the same again, to the end of the first; the second may have more.
-    """
-
-    start: int
-    before: int
-    after: int
-
-    def others(self, before: Sequence[Item], after: Sequence[Item]) -> Sequence[int]:
-        """Return the positions in the second list of what differs; of as many, only where one stands for another."""
-        if self.before != self.after:
-            return range(self.start, self.after)
-        here = slice(self.start, self.after)
-        return list(compress(range(self.start, self.after), map(is_not, before[here], after[here])))
-
-
-NEAR = 64
-"""An end that is farther from the end isn't looked for: that is slower, not wrong."""
-
-
-def difference(before: Sequence[Item], after: Sequence[Item], start: int = 0) -> Difference:
-    """Return where two lists of items differ, by identity; up to `start` they are known to be the same."""
-    old, new = before[start:], after[start:]
-    front = _identical(old, new)
-    if front == len(old):
-        return Difference(start + front, start + front, start + front)
-    # The end of the first, looked for among the last of the second: lists grow by little.
-    last = old[-1]
-    end = next((at for at in range(len(new), max(front, len(new) - NEAR), -1) if new[at - 1] is last), None)
-    if end is None:
-        # Where it stood another text of the same item may stand now: then all positions are what they were.
-        same_places = len(new) >= len(old) and new[len(old) - 1].place == last.place
-        return Difference(start + front, len(before), len(before) if same_places else len(after))
-    back = _identical(old[front:][::-1], new[front:end][::-1])
-    return Difference(start + front, len(before) - back, start + end - back)
-
-
-def _identical(left: Sequence[Item], right: Sequence[Item]) -> int:
-    """How many items at the beginning of two lists are the same."""
-    same = list(map(is_, left, right))
     return same.index(False) if False in same else len(same)

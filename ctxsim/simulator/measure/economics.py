@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
 
-from ctxsim.results.columns import CallRow
+from ctxsim.simulator.measure.columns import Columns
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.misses import expected_loss
 from ctxsim.simulator.provider.prices import rate_at
 from ctxsim.transcript import Transcript
 
 
-def payback_calls(rows: Sequence[CallRow], provider: Provider) -> float | None:
+def payback_calls(of: Columns, provider: Provider) -> float | None:
     """Return the median, over a replay's compactions, of one-time cost / saving per later call.
 
     One-time: the summary, and what the next request writes again instead of reading it. Saving: the removed tokens at
@@ -22,17 +22,18 @@ def payback_calls(rows: Sequence[CallRow], provider: Provider) -> float | None:
     if prices is None:
         return None
     found = []
-    for row, following in zip(rows, [*rows[1:], None], strict=True):
-        if not row.compactions or row.tokens_removed <= 0:
+    rewritten_at = (*of["tokens_rewritten"], 0)
+    for at, (compactions, removed) in enumerate(zip(of["compactions"], of["tokens_removed"], strict=True)):
+        if not compactions or removed <= 0:
             continue
-        read, write = provider.read_and_write_usd(row.tokens_sent)
-        rewritten = row.tokens_rewritten or (following.tokens_rewritten if following else 0)
-        once = (row.cost_summary_usd or 0.0) + rewritten * (write - read)
-        found.append(once / (row.tokens_removed * read))
+        read, write = provider.read_and_write_usd(of["tokens_sent"][at])
+        rewritten = rewritten_at[at] or rewritten_at[at + 1]
+        once = (of["cost_summary_usd"][at] or 0.0) + rewritten * (write - read)
+        found.append(once / (removed * read))
     return round(median(found), 3) if found else None
 
 
-def cost_interval(rows: Sequence[CallRow], transcript: Transcript, provider: Provider) -> tuple[float, float] | None:
+def cost_interval(of: Columns, transcript: Transcript, provider: Provider) -> tuple[float, float] | None:
     """Return the lowest and highest dollars of a replay if the vendor's cache misses as often as on recordings.
 
     None without prices, or where no rate of misses was measured. Where the recording says what was read, its misses are
@@ -40,21 +41,21 @@ def cost_interval(rows: Sequence[CallRow], transcript: Transcript, provider: Pro
     """
     if provider.prices is None:
         return None
-    paid = sum(row.cost_usd or 0.0 for row in rows)
+    paid = sum(usd or 0.0 for usd in of["cost_usd"])
     if any(call.usage and call.usage.cache_read_tokens is not None for call in transcript.calls):
         return round(paid, 10), round(paid, 10)
     low = high = paid
     measured = False
-    for row, last, this in zip(rows[1:], transcript.calls, transcript.calls[1:], strict=False):
+    for number, (last, this) in enumerate(pairwise(transcript.calls), 1):
         timed = this.time_s is not None and last.time_s is not None
         gap_s = (this.time_s or 0.0) - (last.time_s or 0.0) if timed else provider.pace_s
         loss = expected_loss(provider.cache, max(0.0, gap_s))
         if loss is None:
             continue
         measured = True
-        read, write = provider.read_and_write_usd(row.tokens_sent)
-        low += row.tokens_cache_read * loss.low * (write - read)
-        high += row.tokens_cache_read * loss.high * (write - read)
+        read, write = provider.read_and_write_usd(of["tokens_sent"][number])
+        low += of["tokens_cache_read"][number] * loss.low * (write - read)
+        high += of["tokens_cache_read"][number] * loss.high * (write - read)
     return (round(low, 10), round(high, 10)) if measured or provider.cache == "none" else None
 
 

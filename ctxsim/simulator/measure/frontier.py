@@ -12,8 +12,8 @@ from ctxsim.simulator.measure.measured import Basis
 
 def frontier_rows(basis: Basis) -> list[FrontierRow]:
     """Return both frontiers of a transcript, level by level; only their beginning where nothing aged is needed."""
-    scheduled = Scheduled(basis.transcript, basis.provider, basis.counter, basis.walk)
-    levels = LEVELS if any(row.refs_needed_strict for row in basis.keep_all.calls) else LEVELS[:1]
+    scheduled = Scheduled(basis.ledger)
+    levels = LEVELS if any(basis.keep_all.calls["refs_needed_strict"]) else LEVELS[:1]
     return [
         FrontierRow(
             transcript=basis.transcript.name,

@@ -8,13 +8,13 @@ import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.columns import ItemRow, LossRow, NeedleRow, NeedRow
+from ctxsim.simulator.measure.columns import shown
 from ctxsim.simulator.measure.economics import refetch_usd
-from ctxsim.simulator.measure.rows import shown
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.references import Counts, Need, Needles, References, Survival, first_sent
+from ctxsim.simulator.references import Counts, Need, Needles, References, Survival, all_kept, first_sent
 from ctxsim.simulator.references.canonical import content, fold
 from ctxsim.simulator.references.depth import depth_in
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
 
 SHARED_CHARS = 20
@@ -121,7 +121,8 @@ class Losses:
         self._policy = policy
         self._provider = provider
         self._counter = counter
-        self._survival = Survival(references, kept)
+        self._kept = all_kept(references) if kept is None else kept
+        self._survival = Survival(references, self._kept)
         self._references = references
         self._number = 0
         self._told: dict[int, set[int]] = {}
@@ -139,7 +140,8 @@ class Losses:
 
     def after(self, sent: Sent) -> Counts:
         """Return the reference counts of a call, and write down what it lost."""
-        for _, edit, _ in sent.tally.edits:
+        for made in sent.tally.edits:
+            edit = made.edit
             if edit.before is None and edit.after is not None:
                 self._told[edit.after.place] = self._stands_for(edit.after.sources)
             elif edit.before is not None and edit.before.kind == "tool_result":
@@ -183,10 +185,11 @@ class Losses:
                 )
             )
 
-    def pass_by(self, sent: Sent) -> None:
-        """Go over a call whose view nobody has edited: nothing is lost."""
+    def pass_by(self, sent: Sent) -> Counts:
+        """Return the counts of a call whose view nobody has edited: nothing is lost."""
         self._number += len(self._references.needs(sent.call))
         self._look_for_needles(sent)
+        return self._kept[sent.call - 1]
 
     def _form(self, place: int) -> str:
         """How a recorded item went: `truncated`, `summarised` or `dropped` (also: replaced by a placeholder)."""

@@ -1,10 +1,11 @@
-"""One transcript under one policy: one replay, each call made into a row, and what the policy lost."""
+"""One transcript under one policy: one replay, its calls as columns, and what the policy lost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -13,17 +14,26 @@ from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Spec, open_policy
 from ctxsim.results.columns import CallRow, Event
-from ctxsim.simulator.bounds import Family, Frontier, Walk, frontiers
+from ctxsim.simulator.bounds import Family, Frontier, frontiers
+from ctxsim.simulator.ledger import Ledger
+from ctxsim.simulator.measure.columns import (
+    OWN,
+    Columns,
+    Outcome,
+    call_rows,
+    event_rows,
+    of_all_policies,
+    outcome,
+    trigger_of,
+)
 from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.measure.recorded import against_recorded
-from ctxsim.simulator.measure.rows import call_row, event_rows, row_like
 from ctxsim.simulator.measure.totals import total
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.rate_limit import smallest_quota
 from ctxsim.simulator.provider.rules import SummaryMode
 from ctxsim.simulator.references import Counts, References, Survival, all_kept, prepare
-from ctxsim.simulator.replay import Common, KeptAll, replay
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay import Replay
 from ctxsim.transcript import Transcript
 
 KEEP_ALL = open_policy("keep-all")
@@ -40,13 +50,17 @@ class Measured(msgspec.Struct, frozen=True):
     """What one replay gives. `demands` are the seconds and tokens that a rate limit was asked for."""
 
     spec: Spec
-    calls: list[CallRow]
+    calls: Columns
+    outcomes: list[Outcome]
     events: list[Event]
     losses: Losses
     demands: list[tuple[float, int]]
     threshold: float | None
-    sent: list[Sent]
-    """The requests themselves, of keep-all alone: what other policies are compared with."""
+
+    @property
+    def rows(self) -> list[CallRow]:
+        """A row for each call, made of the columns."""
+        return call_rows(self.calls)
 
 
 class Basis:
@@ -72,17 +86,14 @@ class Basis:
             self.tell = _nobody
 
     @cached_property
-    def keep_all(self) -> Measured:
-        """Keep-all: a replay."""
-        measured = _measure(self, KEEP_ALL, None)
-        self.common.kept_all = KeptAll(measured.sent, measured.demands)
-        self.common.walk = self.walk
-        return measured
+    def ledger(self) -> Ledger:
+        """What its replays share."""
+        return Ledger(self.transcript, self.provider, self.counter)
 
     @cached_property
-    def common(self) -> Common:
-        """What its replays share."""
-        return Common(self.transcript, self.provider, self.counter)
+    def keep_all(self) -> Measured:
+        """Keep-all: a replay."""
+        return _measure(self, KEEP_ALL, None)
 
     def believed(self, estimator: Estimator) -> Measured:
         """Keep-all as another estimator sees it: a replay for each estimator."""
@@ -93,11 +104,6 @@ class Basis:
         return self._by_estimator[estimator]
 
     @cached_property
-    def walk(self) -> Walk:
-        """Schedules of clearings before this provider."""
-        return Walk(self.transcript, self.provider, self.counter, self.common.rendered)
-
-    @cached_property
     def kept(self) -> list[Counts]:
         """By call, the reference counts of a view that nobody edited."""
         return all_kept(self.references)
@@ -105,7 +111,7 @@ class Basis:
     @cached_property
     def cost_usd(self) -> float | None:
         """What keep-all costs; None if prices are unknown."""
-        return total(row.cost_usd for row in self.keep_all.calls)
+        return total(self.keep_all.calls["cost_usd"])
 
     @cached_property
     def against_recorded(self) -> dict[str, Any]:
@@ -121,13 +127,12 @@ class Basis:
     def frontiers(self) -> dict[Family, Frontier]:
         """The frontiers that all policies on this transcript are measured by."""
         calls = self.keep_all.calls
-        output = total(row.cost_output_usd for row in calls)
-        full = [row.tokens_full for row in calls]
-        return frontiers(self.transcript, self.references, self.provider, self.counter, full, output)
+        output = total(calls["cost_output_usd"])
+        return frontiers(self.ledger, self.references, calls["tokens_full"], output)
 
 
 def measure(basis: Basis, spec: Spec) -> Measured:
-    """Replay a policy once and return its rows."""
+    """Replay a policy once and return what it comes to."""
     return basis.keep_all if spec == KEEP_ALL else _measure(basis, spec, basis.keep_all)
 
 
@@ -135,36 +140,36 @@ def counts_if(basis: Basis, spec: Spec, summaries: SummaryMode) -> Iterator[Coun
     """Replay a policy whose summary calls answer otherwise than the provider says; yield each call's reference counts,
     and make no rows.
     """
-    provider = msgspec.structs.replace(basis.provider, summaries=summaries)
     survival = Survival(basis.references, basis.kept)
-    for sent in replay(basis.transcript, spec, provider, basis.counter, basis.references, basis.common):
+    for sent in Replay(basis.ledger, spec, basis.references, summaries):
         yield survival.call(sent.call, sent.tally.edits)
 
 
 def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
     transcript, provider, counter = basis.transcript, basis.provider, basis.counter
-    replayed = replay(transcript, spec, provider, counter, basis.references, basis.common)
+    replayed = Replay(basis.ledger, spec, basis.references)
     losses = Losses(transcript, basis.references, spec.label, provider, counter, basis.kept)
-    calls: list[CallRow] = []
+    outcomes: list[Outcome] = []
+    estimated: list[int] = []
+    triggers: list[str] = []
     events: list[Event] = []
-    requests: list[Sent] = []
     for number, sent in enumerate(replayed):
         if number % TOLD_CALLS == TOLD_CALLS - 1:
             basis.tell(number + 1)
-        beside = keep_all.calls[number] if keep_all else None
-        if sent.untouched:
-            losses.pass_by(sent)
-            counts = basis.kept[number]
-        else:
-            counts = losses.after(sent)
-        if beside and sent.untouched and sent.status == beside.status:
-            row = row_like(beside, sent, spec.label, counter)
-        else:
-            full = beside.tokens_full if beside else None
-            row = call_row(sent, transcript.name, spec.label, full, counts, counter)
-        calls.append(row)
+        counts = losses.pass_by(sent) if sent.untouched else losses.after(sent)
+        same = keep_all is not None and sent.untouched and sent.status == keep_all.calls["status"][number]
+        outcomes.append(keep_all.outcomes[number] if same and keep_all else outcome(sent, counts, counter))
+        estimated.append(sent.tokens_estimated)
+        triggers.append(trigger_of(sent, counter))
         if sent.tally.edits:
             events.extend(event_rows(sent, transcript.name, spec.label, counter))
-        if keep_all is None:
-            requests.append(sent)
-    return Measured(spec, calls, events, losses, replayed.demands, replayed.threshold, requests)
+    own = dict(zip(OWN, zip(*outcomes, strict=True) if outcomes else repeat(()), strict=False))
+    shared = keep_all.calls if keep_all else of_all_policies(basis.ledger, own["tokens_sent"], basis.kept)
+    calls = {
+        **shared,
+        **own,
+        "policy": [spec.label] * len(outcomes),
+        "tokens_estimated": estimated,
+        "trigger": triggers,
+    }
+    return Measured(spec, calls, outcomes, events, losses, replayed.demands, replayed.threshold)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter as Frequencies
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from msgspec.structs import astuple
-
-from ctxsim.results.columns import CallRow, SummaryRow
+from ctxsim.results.columns import SummaryRow
+from ctxsim.simulator.measure.columns import Columns
 from ctxsim.simulator.measure.economics import break_even_refetch, cost_interval, payback_calls
 from ctxsim.simulator.measure.frontier import amount
 from ctxsim.simulator.measure.losses import Losses
@@ -34,18 +33,18 @@ def summarize(basis: Basis, measured: Measured) -> dict[str, Any]:
     Replays again: twice where the policy asked for summaries (what if they kept nothing, or all), and once per
     estimator for the displacement of its threshold. There is at least one call.
     """
-    of = columns(measured.calls)
-    survival = _survival(of, "strict")
+    of = measured.calls
+    survival = mean_survival(of, "strict")
     return {
         "policy": measured.spec.label,
-        "calls": len(measured.calls),
+        "calls": len(of["call"]),
         **_tokens(of),
         **_dollars(of, basis, measured),
         **_limits(of, basis, measured),
         **_edits(of),
         "calls_with_aged_needs": sum(map(bool, of["refs_needed_strict"])),
         "survival": survival,
-        **{f"survival_{kind}": _survival(of, kind) for kind in ("values", "loose", "fresh", "carried")},
+        **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried")},
         **_if_summaries_differed(of, basis, measured),
         **_lost(measured.losses, priced=basis.provider.prices is not None),
         # Without any aged need nothing has to be kept.
@@ -54,14 +53,6 @@ def summarize(basis: Basis, measured: Measured) -> dict[str, Any]:
         **_estimates(of),
         **basis.against_recorded,
     }
-
-
-Columns = dict[str, tuple[Any, ...]]
-
-
-def columns(rows: Sequence[CallRow]) -> Columns:
-    """Return rows by the names of their fields; there is at least one."""
-    return dict(zip(CallRow.__struct_fields__, zip(*map(astuple, rows), strict=True), strict=True))
 
 
 def _tokens(of: Columns) -> dict[str, Any]:
@@ -76,12 +67,11 @@ def _tokens(of: Columns) -> dict[str, Any]:
 
 
 def _dollars(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
-    rows = measured.calls
     cost, base = total(of["cost_usd"]), basis.cost_usd
     sent, read = sum(of["tokens_sent"]), sum(of["tokens_cache_read"])
     refetch_all = sum((one.cost_usd or 0.0 for one in measured.losses.edited.values()), 0.0)
     compared = cost is not None and base is not None
-    low, high = cost_interval(rows, basis.transcript, basis.provider) or (None, None)
+    low, high = cost_interval(of, basis.transcript, basis.provider) or (None, None)
     return {
         "cost_usd": cost,
         "cost_read_usd": total(of["cost_read_usd"]),
@@ -93,7 +83,7 @@ def _dollars(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
         "cache_hit_ratio": round(read / sent, 6) if sent and basis.provider.cache != "none" else None,
         "cache_breaks": sum(map(bool, of["tokens_rewritten"])),
         "tokens_rewritten": sum(of["tokens_rewritten"]),
-        "payback_calls": payback_calls(rows, basis.provider),
+        "payback_calls": payback_calls(of, basis.provider),
         "cost_low_usd": low,
         "cost_high_usd": high,
         "break_even_refetch": break_even_refetch((base or 0) - (cost or 0), refetch_all) if compared else None,
@@ -191,9 +181,9 @@ def _displacement(basis: Basis, measured: Measured) -> tuple[int, int] | None:
     limit = measured.threshold
     if limit is None:
         return None
-    rows = basis.believed(measured.spec.estimator).calls
-    sent = [row.tokens_sent for row in rows]
-    fired = first_over((row.tokens_estimated for row in rows), limit)
+    of = basis.believed(measured.spec.estimator).calls
+    sent = of["tokens_sent"]
+    fired = first_over(of["tokens_estimated"], limit)
     return displacement(fired, first_over(sent, limit), sent)
 
 
@@ -211,12 +201,8 @@ def _estimates(of: Columns) -> dict[str, float | None]:
     }
 
 
-def mean_survival(rows: Sequence[CallRow], kind: str) -> float | None:
+def mean_survival(of: Columns, kind: str) -> float | None:
     """Return the share of needs that the view still held, mean over the calls that have any; None if no call has."""
-    return _survival(columns(rows), kind) if rows else None
-
-
-def _survival(of: Columns, kind: str) -> float | None:
     return _mean_share(zip(of[f"refs_kept_{kind}"], of[f"refs_needed_{kind}"], strict=True))
 
 

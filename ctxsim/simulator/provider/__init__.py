@@ -1,7 +1,6 @@
-"""The provider: a mock LLM that enforces what a real one enforces and answers with the recorded response."""
+"""The provider's rules as values: models and prices, framing, cache, rate limits, pairs, summaries."""
 
-from ctxsim.simulator.provider.mock import Bill, MockLLM, Status, SummaryCall, Verdict
 from ctxsim.simulator.provider.rate_limit import RateLimit
-from ctxsim.simulator.provider.rules import Provider
+from ctxsim.simulator.provider.rules import Provider, SummaryMode
 
-__all__ = ["Bill", "MockLLM", "Provider", "RateLimit", "Status", "SummaryCall", "Verdict"]
+__all__ = ["Provider", "RateLimit", "SummaryMode"]

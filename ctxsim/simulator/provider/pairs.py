@@ -40,11 +40,6 @@ class PairCheck:
             self._checked, self._open = 0, {}
         return found + self._unanswered(open_calls)
 
-    def passed_by(self, changed_from: int) -> None:
-        """Take note of a view that nobody asks about."""
-        if changed_from < self._checked:
-            self._checked, self._open = 0, {}
-
     @staticmethod
     def _start_of_message(view: Sequence[Item], position: int) -> int:
         """The beginning of the message at a position, or of the one whose calls it answers: nothing is open there."""

@@ -98,15 +98,40 @@ def rate_at(rate: Rate, input_tokens: int) -> float:
     return chosen
 
 
+class Tariff:
+    """What requests cost under some prices and one lifetime of what the cache writes."""
+
+    def __init__(self, prices: Prices, long_lifetime: bool) -> None:
+        self._prices, self._long = prices, long_lifetime
+        rates = _rates(prices, long_lifetime)
+        plain = [rate for rate in rates if not isinstance(rate, tuple)]
+        self._flat = plain if len(plain) == len(rates) and not prices.hours else None
+
+    def cost(self, split: Split, output_tokens: int, at_s: float) -> Cost:
+        """Return what a request costs that is billed at a simulated second."""
+        if self._flat is None:
+            return cost_of(self._prices.at(at_s), split, output_tokens, self._long)
+        read, write, uncached, output = self._flat
+        return Cost(
+            split.read * read / 1e6,
+            split.write * write / 1e6,
+            split.uncached * uncached / 1e6,
+            output_tokens * output / 1e6,
+        )
+
+
 def cost_of(prices: Prices, split: Split, output_tokens: int, long_lifetime: bool = False) -> Cost:
     """Return what a request costs. Steps go by all input tokens of the request, cached ones too."""
     total = split.read + split.write + split.uncached
+    amounts = (split.read, split.write, split.uncached, output_tokens)
+    rates = _rates(prices, long_lifetime)
+    return Cost(*(tokens * rate_at(rate, total) / 1e6 for tokens, rate in zip(amounts, rates, strict=True)))
+
+
+def _rates(prices: Prices, long_lifetime: bool) -> tuple[Rate, Rate, Rate, Rate]:
+    """The prices of tokens read, written and uncached, and of output."""
     plain, listed = prices.input, prices.cache_write
     if long_lifetime and prices.cache_write_long is not None:
         listed = prices.cache_write_long
-    return Cost(
-        split.read * rate_at(plain if prices.cache_read is None else prices.cache_read, total) / 1e6,
-        split.write * rate_at(plain if listed is None else listed, total) / 1e6,
-        split.uncached * rate_at(plain, total) / 1e6,
-        output_tokens * rate_at(prices.output, total) / 1e6,
-    )
+    read, write = (plain if rate is None else rate for rate in (prices.cache_read, listed))
+    return read, write, plain, prices.output

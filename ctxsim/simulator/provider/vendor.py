@@ -194,13 +194,18 @@ def load_vendor(name: str) -> Vendor:
     Raises UnknownName, with close ones, and InputError for a file that is none, naming the field that doesn't fit.
     """
     if name in _built_in():
-        return _parsed(name, files("ctxsim.simulator.provider").joinpath("vendors", f"{name}.toml").read_bytes())
+        return _shipped(name)
     if name.endswith(".toml"):
         return _parsed(name, user_file("vendor", name))
     if name in _own_names():
         file = own_folder() / f"{name}.toml"
         return _parsed(str(file), file.read_bytes())
     raise unknown("vendor", name, vendor_names())
+
+
+@cache
+def _shipped(name: str) -> Vendor:
+    return _parsed(name, files("ctxsim.simulator.provider").joinpath("vendors", f"{name}.toml").read_bytes())
 
 
 @cache

@@ -103,6 +103,8 @@ class References(msgspec.Struct, frozen=True):
 
     needs_by_call: tuple[tuple[Need, ...], ...]
     carried_by_call: tuple[tuple[Carried, ...], ...]
+    newest_by_call: tuple[frozenset[int], ...]
+    """Places of the newest source of each: while these are as recorded, nothing is lost."""
     holders: dict[str, tuple[int, ...]]
     texts: tuple[str, ...]
     words: bytes
@@ -250,12 +252,17 @@ class _Preparation:
         return References(
             tuple(needs),
             tuple(carried),
+            tuple(frozenset(self._newest(*both)) for both in zip(needs, carried, strict=True)),
             {atom: tuple(self._holders[atom]) for atom in held},
             tuple(item.text for item in transcript.items),
             self._words,
             Vocabulary({need.key for need in chain.from_iterable(needs)} | {("strict", atom) for atom in held}),
             asked_again(transcript, self._contents),
         )
+
+    def _newest(self, needs: Iterable[Need], carried: Iterable[Carried]) -> Iterator[int]:
+        yield from (need.sources[-1] for need in needs)
+        yield from (self._holders[one.atom][one.stop - 1] for one in carried)
 
     def _bar(self, head: Head, place: int) -> None:
         new = set(head.texts) - self._heads

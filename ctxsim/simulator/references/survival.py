@@ -110,12 +110,10 @@ class Survival:
 
     def counts(self, number: int) -> Counts:
         """Return the counts of a call, counted from 1, whose request is as it is now."""
-        gone, holders = self.gone, self._references.holders
-        needs, carried = self._references.needs_by_call[number - 1], self._references.carried_by_call[number - 1]
-        if not any(need.sources[-1] in gone for need in needs) and not any(
-            holders[one.atom][one.stop - 1] in gone for one in carried
-        ):
+        if self._references.newest_by_call[number - 1].isdisjoint(self.gone):
             return self._kept[number - 1]
+        needs, carried = self._references.needs_by_call[number - 1], self._references.carried_by_call[number - 1]
+        holders = self._references.holders
         alive = [self._alive(need.key, need.sources, len(need.sources)) for need in needs]
         carried_alive = [self._alive(("strict", one.atom), holders[one.atom], one.stop) for one in carried]
         return counted(needs, alive, carried_alive)

@@ -1,6 +1,6 @@
-"""Replay: a transcript, a policy and a provider in, call rows and an audit trail out."""
+"""Replay: a transcript, a policy and a provider in, what was sent at each call out."""
 
-from ctxsim.simulator.replay.loop import Common, KeptAll, Replay, replay
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.loop import Replay, replay
+from ctxsim.simulator.replay.sent import Sent
 
-__all__ = ["Common", "KeptAll", "Replay", "Sent", "replay"]
+__all__ = ["Replay", "Sent", "replay"]

@@ -14,9 +14,11 @@ from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import ContractError
 from ctxsim.policies import Policy, Spec
-from ctxsim.simulator.provider import MockLLM, Provider
+from ctxsim.simulator.ledger.frames import Frames
+from ctxsim.simulator.ledger.request import Request
+from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay.loop import replay
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item, Transcript, Usage
 from ctxsim.view import View
 
@@ -104,7 +106,7 @@ def _replayed(
         for problem in _problems(list(sent.view), transcript, start, touched):
             yield f"{where}: {problem}"
         head = transcript.calls[sent.call - 1].head or transcript.head
-        tokens = MockLLM(provider, counter, head).render(sent.view).total
+        tokens = Request(Frames(provider, counter), head).become(sent.view)
         if tokens != sent.tokens_sent:
             yield f"{where}: tokens_sent is {sent.tokens_sent}, its items add up to {tokens}"
         if sent.view.size != sum(map(spec.estimator.item, sent.view)):

@@ -8,18 +8,30 @@ from typing import Any, NamedTuple
 from ctxsim.counting.estimators import Reported
 from ctxsim.errors import ContractError
 from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
+from ctxsim.simulator.ledger.ledger import FINISHED
 from ctxsim.simulator.replay.guard import guarded
-from ctxsim.simulator.replay.tally import Tally
+from ctxsim.simulator.replay.sent import Tally
 from ctxsim.transcript import Item, Usage
-from ctxsim.view import Edit, Made, View
+from ctxsim.view import Edit, Made, Sizes, View
+
+RETRIES = 10
+"""Requests sent again after an overflow where no policy states its own number."""
 
 
-class Request(NamedTuple):
+class Asked(NamedTuple):
     """What policies want to send: the view, whether their edits outlast the request, and a policy's stop."""
 
     view: View
     lasting: bool
     stop: Stop | None
+
+
+Edited = Callable[[View, Sequence[Edit], bool], object]
+"""Told of a view and the edits that are made of it, and whether a policy makes them, not the vendor."""
+
+
+def _nobody(view: View, edits: Sequence[Edit], by_policy: bool) -> None:
+    return None
 
 
 class Moments:
@@ -29,11 +41,12 @@ class Moments:
         self,
         spec: Spec,
         sees: Surroundings,
-        sizes: Callable[[Item], int] | None = None,
+        sizes: Sizes | None = None,
         views: list[View] | None = None,
+        edited: Edited = _nobody,
     ) -> None:
         """`sizes`: what the policy's estimator says of items, if somebody remembers it; `views`: those that nobody has
-        edited, as `add` makes them one after the other.
+        edited, as `join` makes them one after the other; `edited` is told of each edit when it is made.
         """
         self.sees = sees
         # What edits only the request, as a server does, comes after what edits the view.
@@ -43,32 +56,28 @@ class Moments:
             guarded(link, "start")
         sees.say = self._say
         self._limiting = [link for link in self.links if _has(link, "on_tool_result")]
-        self._deciding = [_has(link, "threshold") for link in self.links]
+        self._deciding = [
+            (link, _has(link, "threshold"))
+            for link in self.links
+            if _has(link, "before_call") or _has(link, "threshold") or link.ephemeral
+        ]
+        self._shrinking = [link for link in self.links if _has(link, "on_overflow")]
         self._following = [link for link in self.links if _has(link, "after_call")]
-        self.view = View(sizes or spec.estimator.item)
+        stated = [link.retries for link in self.links if link.retries is not None]
+        self.retries = max(stated, default=RETRIES)
+        """How often a refused request is sent again."""
+        self.view = View(sizes or Sizes(spec.estimator.item))
         self._views = views
-        self._added = 0
+        self._edited = edited
+        self._joined = 0
         self.tally = Tally()
         self._lasting = True
         """Whether the request that was asked for holds only edits that outlast it."""
         self.touched = False
         """Whether any policy has edited anything: until then every request is keep-all's."""
-        self.changed_from = 0
-        """From which position on the next request differs from the last one."""
-        self.texts_at: set[int] | None = set()
-        """The positions up to the last request's end at which it has other texts, if it has no other items."""
-        self.reshaped_from = 0
-        """From which on it has other items, not only other texts."""
-        self.cause = ""
-        """Why it does."""
 
     def _say(self, text: str) -> None:
         self.tally.said.append(text)
-
-    @property
-    def retries(self) -> int | None:
-        """How often a refused request is sent again, if a policy of the chain says so."""
-        return max((link.retries for link in self.links if link.retries is not None), default=None)
 
     @property
     def threshold(self) -> float | None:
@@ -77,8 +86,15 @@ class Moments:
 
     # the view grows
 
-    def add(self, items: Sequence[Item]) -> None:
-        """New items enter the view; a result first passes the ingestion limits."""
+    def join(self, items: Sequence[Item], begins_turn: bool = False) -> None:
+        """New items enter the view; a result first passes the ingestion limits. At the beginning of a turn the vendor,
+        not the policy, leaves out the reasoning of those before.
+        """
+        old = [item.place for item in self.view if item.kind == "reasoning"] if begins_turn else []
+        if old:
+            spoken = self.view.drop(old, FINISHED)
+            self._edited(self.view, spoken.edits, False)
+            self.view = spoken.settled()
         if self._limiting:
             start = len(self.view)
             items = [
@@ -87,10 +103,10 @@ class Moments:
         if self._views is None or self.touched:
             self.view = self.view.grow(items)
             return
-        if self._added == len(self._views):
+        if self._joined == len(self._views):
             self._views.append(self.view.grow(items))
-        self.view = self._views[self._added]
-        self._added += 1
+        self.view = self._views[self._joined]
+        self._joined += 1
 
     def _ingest(self, item: Item, position: int) -> Item:
         for link in self._limiting:
@@ -111,48 +127,39 @@ class Moments:
                 item = limited
         return item
 
-    def forget_reasoning(self) -> None:
-        """The vendor, not the policy, leaves out the reasoning of finished turns."""
-        old = [item.place for item in self.view if item.kind == "reasoning"]
-        if old:
-            edited = self.view.drop(old, "reasoning of a finished turn")
-            self._changed(edited.edits)
-            self.view = edited.settled()
-
     # policies act
 
-    def before_call(self) -> Request:
+    def before_call(self) -> Asked:
         """Return what the chain wants to send."""
         request, lasting = self.view, True
-        for link, decides in zip(self.links, self._deciding, strict=True):
+        for link, decides in self._deciding:
             if decides and (limit := _threshold(link)) is not None and self.tally.believed is None:
                 self.tally.believed = (self.sees.estimate(request), limit)
-            acted = self._act(link, "before_call", request, lasting and not link.ephemeral)
+            lasting = lasting and not link.ephemeral
+            acted = self._act(link, "before_call", request, lasting)
             if isinstance(acted, Stop):
-                return Request(request, lasting, acted)
+                return Asked(request, lasting, acted)
             if acted is None:
                 raise ContractError(f"{link.label}: before_call must return a view or Stop")
-            lasting = lasting and not link.ephemeral
             request = acted
             if lasting:
                 self.view = request
         self._lasting = lasting
-        return Request(request, lasting, None)
+        return Asked(request, lasting, None)
 
-    def on_overflow(self, view: View, error: Overflow) -> Iterable[View]:
-        """Yield each policy's answer to a refusal, as long as the last one was not taken: it is then as if not made."""
-        for link in self.links:
-            edits, known = len(self.tally.edits), (self.changed_from, self.reshaped_from, self.cause)
-            texts_at = None if self.texts_at is None else self.texts_at.copy()
+    def on_overflow(self, view: View, error: Overflow) -> Iterable[tuple[View, Sequence[Edit]]]:
+        """Yield each policy's answer to a refusal and its edits. If the next is asked for, the last was not taken: its
+        edits are as if never made.
+        """
+        for link in self._shrinking:
+            known = len(self.tally.edits)
             acted = self._act(link, "on_overflow", view, self._lasting, error)
             if isinstance(acted, Stop):
                 raise ContractError(f"{link.label}: on_overflow returns a view or None; only before_call may stop")
             if acted is None or acted is view:
                 continue
-            yield acted
-            self.changed_from, self.reshaped_from, self.cause = known
-            self.texts_at = texts_at
-            del self.tally.edits[edits:]
+            yield acted, [made.edit for made in self.tally.edits[known:]]
+            del self.tally.edits[known:]
             self.tally.compactions -= 1
 
     def after_call(self, usage: Usage, response: Sequence[Item]) -> None:
@@ -169,17 +176,6 @@ class Moments:
                 raise ContractError(f"{link.label}: after_call must return a view")
             self.view = acted
 
-    def sent(self, request: View) -> tuple[int, str]:
-        """Return from where on the request differs from the one before, and why; the next is compared with this one."""
-        changed, self.cause = (self.changed_from, self.cause), ""
-        # An ephemeral edit makes the next request differ where this one was edited.
-        whole = len(request)
-        stays = request is self.view
-        self.changed_from = whole if stays else min(self.changed_from, whole)
-        self.reshaped_from = whole if stays else min(self.reshaped_from, whole)
-        self.texts_at = set() if stays else self.texts_at
-        return changed
-
     def close(self) -> None:
         """The last call is over."""
         for link in self.links:
@@ -195,9 +191,12 @@ class Moments:
         """Let one policy act on one view, hold it to the contract, and write its edits down."""
         returned: Any
         returned = guarded(link, moment, view, *seen)
-        if isinstance(returned, Stop) and not isinstance(returned.reason, str):
-            raise ContractError(f"{link.label}: {moment} must give Stop a reason, not {type(returned.reason).__name__}")
-        if returned is view or isinstance(returned, Stop) or (returned is None and moment == "on_overflow"):
+        if returned is view or (returned is None and moment == "on_overflow"):
+            return returned
+        if isinstance(returned, Stop):
+            if not isinstance(returned.reason, str):
+                what = type(returned.reason).__name__
+                raise ContractError(f"{link.label}: {moment} must give Stop a reason, not {what}")
             return returned
         if not isinstance(returned, View) or returned.lineage is not view.lineage:
             raise ContractError(
@@ -210,20 +209,8 @@ class Moments:
         self.touched = True
         self.tally.edits += [Made(moment, edit, lasting) for edit in returned.edits]
         self.tally.compactions += 1
-        self._changed(returned.edits)
+        self._edited(view, returned.edits, True)
         return returned.settled()
-
-    def _changed(self, edits: Sequence[Edit]) -> None:
-        reshaped = [edit.position for edit in edits if edit.before is None or edit.after is None]
-        self.reshaped_from = min(self.reshaped_from, *reshaped) if reshaped else self.reshaped_from
-        if reshaped:
-            self.texts_at = None
-        elif self.texts_at is not None:
-            self.texts_at.update(edit.position for edit in edits)
-        first = min(edits, key=lambda edit: edit.position)
-        if first.position < self.changed_from:
-            self.changed_from = first.position
-            self.cause = first.reason
 
 
 def _has(link: Policy, moment: str) -> bool:

@@ -68,7 +68,7 @@ def test_pings_cost_a_read_each_and_spare_the_writing() -> None:
     made = conversation(BIG, BIG, BIG)
     # Ten minutes: pings after 4.5 and 9, and one minute later the next request finds everything.
     found = otherwise(basis_of(timed(made, 0, 600, 1200, 1800), PRICED), 1 << 30)
-    rows = basis_of(made, PRICED).keep_all.calls
+    rows = basis_of(made, PRICED).keep_all.rows
     reads = sum(2 * (0.3 * row.tokens_sent + 15) / 1e6 for row in rows[:3] if row.tokens_sent >= 1024)
     assert found.then[PINGS].usd == pytest.approx((found.then[IDLE].usd or 0.0) + reads)
     assert (found.then[PINGS].usd or 0.0) < (found.now.usd or 0.0)

@@ -38,7 +38,7 @@ def test_parts_add_up_to_what_was_sent_and_billed(results: list[str], head: int,
     calls[-1] = msgspec.structs.replace(calls[-1], head=Head("Other.", hidden=new_head))
     made = msgspec.structs.replace(made, items=tuple(items), calls=tuple(calls))
     basis = basis_of(made, PRICED)
-    found, sent = filled(basis), basis.keep_all.sent
+    found, sent = filled(basis), basis.keep_all.rows
     assert found.tokens == pytest.approx(sum(one.tokens_sent for one in sent))
     assert found.usd == pytest.approx(sum(one.cost_usd or 0.0 for one in sent))
     for number, one in enumerate(sent):

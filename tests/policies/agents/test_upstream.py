@@ -116,7 +116,7 @@ def compared(trace: str, label: str) -> tuple[int, int]:
         for call in calls:
             there = conversation["calls"][call["call"] - 1]["n"]
             for item in (item for message in messages[joins:there] for item in message):
-                moments.add([item])
+                moments.join([item])
             joins = there
             sent = joined(rows(conversation["system"], moments.before_call().view))
             upstream = [tuple(row) for row in call["out"]]

@@ -7,6 +7,7 @@ import shutil
 import sys
 
 import corpus
+import msgspec
 import pytest
 from acting import PROVIDERS, eventful
 from hypothesis import assume, example, given, settings
@@ -49,7 +50,8 @@ def rows(transcript: Transcript, label: str, provider: Provider) -> list[object]
     counter = Counter(open_tokenizer(provider.tokenizer))
     return [
         (
-            sent.tokens_sent, sent.tokens_estimated, sent.verdict, sent.attempts, sent.bill, sent.changed_from,
+            sent.tokens_sent, sent.tokens_estimated, sent.verdict, sent.attempts, sent.changed_from,
+            msgspec.structs.replace(sent.bill, cause=""),
             list(sent.view),
             [(moment, edit.before, edit.after, edit.position) for moment, edit in sent.edits],
             sent.tally.summaries, sent.tally.compactions,

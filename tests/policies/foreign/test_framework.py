@@ -22,7 +22,7 @@ from ctxsim.policies.foreign.framework import MOST_SUMMARIES, Call, Framework, S
 from ctxsim.policies.foreign.shortener import Session
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 
 
 class Reducer:

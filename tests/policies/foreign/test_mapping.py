@@ -13,7 +13,7 @@ from ctxsim.errors import ContractError
 from ctxsim.policies.foreign import mapping
 from ctxsim.policies.foreign.conversation import Conversation, Message
 from ctxsim.transcript import Head, Item
-from ctxsim.view import View
+from ctxsim.view import Sizes, View
 
 HEAD = Head("You help.")
 PARALLEL = chat(
@@ -24,7 +24,7 @@ PARALLEL = chat(
 
 
 def viewed(*items: Item) -> View:
-    view = View(lambda item: len(item.text))
+    view = View(Sizes(lambda item: len(item.text)))
     for item in items or PARALLEL.items:
         view = view.grow([item])
     return view
@@ -181,7 +181,7 @@ def test_ids_stay_while_the_view_grows_and_whatever_leaves_it() -> None:
 
 def test_grown_views_are_read_on_as_if_read_anew() -> None:
     conversation = Conversation()
-    view = View(lambda item: 1)
+    view = View(Sizes(lambda item: 1))
     for item in PARALLEL.items:
         view = view.grow([item])
         assert conversation.groups(view) == Conversation().groups(view)

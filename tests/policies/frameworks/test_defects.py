@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from samples import conversation, run, turns
 
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 
 LONG = "word " * 400  # 2,000 characters, 500 tokens by length / 4
 

@@ -23,6 +23,7 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.bounds import plan
 from ctxsim.simulator.bounds.lossless import leaving
 from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.resolve import resolve
@@ -106,7 +107,7 @@ def test_a_walk_costs_what_a_replay_costs(transcript: Transcript, provider: Prov
     calls = len(transcript.calls)
     dead = leaving(transcript, counter, counter.text(STUB))(prepare(transcript).last_needed())
     times = {item.position: data.draw(st.integers(item.dies, calls + 1)) for item in dead}
-    paid = Walk(transcript, provider, counter).usd(times, STUB)
+    paid = Walk(Ledger(transcript, provider, counter)).usd(times, STUB)
     assert round(sum(paid), 10) == replayed(transcript, provider, counter, times)
 
 
@@ -134,10 +135,10 @@ def test_it_keeps_what_the_minimum_of_the_cache_needs() -> None:
     counter, references = Counter(open_tokenizer()), prepare(transcript)
     provider = Provider(cache="anthropic", prices=FLAT)
     place = next(item.place for item in transcript.items if item.kind == "tool_result")
-    assert plan(transcript, references, provider, counter, "tokens", STUB)[place] == 3
-    assert place not in plan(transcript, references, provider, counter, "dollars", STUB)
+    assert plan(Ledger(transcript, provider, counter), references, "tokens", STUB)[place] == 3
+    assert place not in plan(Ledger(transcript, provider, counter), references, "dollars", STUB)
     small = msgspec.structs.replace(provider, model="claude-opus-5")
-    assert plan(transcript, references, small, counter, "dollars", STUB)[place] == 3
+    assert plan(Ledger(transcript, small, counter), references, "dollars", STUB)[place] == 3
 
 
 @corpus.here

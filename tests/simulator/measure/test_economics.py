@@ -31,7 +31,7 @@ class TestClosedForms:
     def test_one_write_and_nine_reads_cost_2_15(self) -> None:
         sent = sent_of(repeated(10))
         tokens = sent[0].tokens_sent
-        cost = sum((one.bill.cost.write or 0) + (one.bill.cost.read or 0) for one in sent)
+        cost = sum((one.cost.write or 0) + (one.cost.read or 0) for one in sent)
         # 1.25 + 9 * 0.1 = 2.15 times one uncached request, instead of 10.
         assert cost == pytest.approx(2.15 * tokens / 1e6, rel=1e-9)
         assert [one.bill.split.read for one in sent] == [0] + [tokens] * 9
@@ -91,7 +91,7 @@ class TestClosedForms:
         policy = open_policy("token-budget:budget=5000,retain=50")
         basis = basis_of(transcript, provider)
         measured = measure(basis, policy)
-        rows = measured.calls
+        rows = measured.rows
         assert [row.call for row in rows if row.compactions] == [4]
         expected = rows[4].tokens_rewritten * 1.15 / (rows[3].tokens_removed * 0.1)
         assert 5 < expected < 20
@@ -137,8 +137,9 @@ def test_payback_uses_the_long_write_price() -> None:
 def test_a_bill_has_an_interval_where_nobody_recorded_what_was_read() -> None:
     transcript = conversation(*[WORDY * 4] * 4, system=WORDY * 4)
     provider = Provider(cache="openai", prices=Prices(input=2.0, output=8.0, cache_read=0.5), pace_s=5)
-    rows = measure(basis_of(transcript, provider), open_policy("keep-all")).calls
-    found = cost_interval(rows, transcript, provider)
+    measured = measure(basis_of(transcript, provider), open_policy("keep-all"))
+    rows = measured.rows
+    found = cost_interval(measured.calls, transcript, provider)
     loss = expected_loss("openai", 5)
     assert found is not None and loss is not None
     paid, reads = sum(row.cost_usd or 0 for row in rows), sum(row.tokens_cache_read for row in rows)
@@ -146,6 +147,6 @@ def test_a_bill_has_an_interval_where_nobody_recorded_what_was_read() -> None:
     assert found == pytest.approx((paid + reads * loss.low * 1.5e-6, paid + reads * loss.high * 1.5e-6))
     assert found[0] < found[1]
     told = tuple(msgspec.structs.replace(call, usage=Usage(9, 9, 0)) for call in transcript.calls)
-    known = cost_interval(rows, msgspec.structs.replace(transcript, calls=told), provider)
+    known = cost_interval(measured.calls, msgspec.structs.replace(transcript, calls=told), provider)
     assert known == pytest.approx((paid, paid)), "recorded misses are in the bill"
     assert cost_interval(rows, transcript, msgspec.structs.replace(provider, prices=None)) is None

@@ -10,6 +10,7 @@ from samples import basis_of, conversation
 
 from ctxsim.policies import open_policy
 from ctxsim.results.columns import CallRow
+from ctxsim.results.frames import columns_of
 from ctxsim.simulator.measure import measure, summarize
 from ctxsim.simulator.measure.summary import mean_survival
 from ctxsim.simulator.provider import Provider
@@ -42,8 +43,9 @@ def test_a_summary_says_what_its_rows_say(seed: int) -> None:
     prices = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
     basis = basis_of(conversation("a " * 30, "b " * 20, "c"), Provider(cache="anthropic", prices=prices))
     measured = measure(basis, open_policy("fifo:budget=50"))
-    rows = [any_row(row, rng) for row in measured.calls]
-    found = summarize(basis, msgspec.structs.replace(measured, calls=rows))
+    rows = [any_row(row, rng) for row in measured.rows]
+    of = columns_of(CallRow, rows)
+    found = summarize(basis, msgspec.structs.replace(measured, calls=of))
     for name in SUMS:
         column = f"{name}_sum" if name == "tokens_output" else name
         assert found[column] == sum(getattr(row, name) for row in rows), name
@@ -64,5 +66,5 @@ def test_a_summary_says_what_its_rows_say(seed: int) -> None:
     assert found["false_safe_calls"] == sum(row.trigger == "false-safe" for row in rows)
     assert found["calls_with_aged_needs"] == sum(row.refs_needed_strict > 0 for row in rows)
     shares = [row.refs_kept_strict / row.refs_needed_strict for row in rows if row.refs_needed_strict]
-    assert found["survival"] == mean_survival(rows, "strict")
+    assert found["survival"] == mean_survival(of, "strict")
     assert found["survival"] == (round(sum(shares) / len(shares), 6) if shares else None)

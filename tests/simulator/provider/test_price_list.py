@@ -10,9 +10,8 @@ from samples import call_rows
 
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.simulator.provider.cache import Split
 from ctxsim.simulator.provider.models import candidates, find_model
-from ctxsim.simulator.provider.prices import Hours, Prices, cost_of
+from ctxsim.simulator.provider.prices import Hours, Prices, Split, cost_of
 from ctxsim.simulator.provider.resolve import resolve
 
 NIGHT = Prices(1.0, 1.0)

@@ -10,9 +10,8 @@ from cached_replay import sent_of
 from samples import conversation
 
 from ctxsim.errors import InputError, UnknownName
-from ctxsim.simulator.provider.cache import Split
 from ctxsim.simulator.provider.models import all_models, find_model, read_overrides
-from ctxsim.simulator.provider.prices import cost_of, rate_at
+from ctxsim.simulator.provider.prices import Split, cost_of, rate_at
 from ctxsim.simulator.provider.resolve import resolve
 
 

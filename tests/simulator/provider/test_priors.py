@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ctxsim.answers.validation.validation import Compared
-from ctxsim.simulator.provider.cache import Split
 from ctxsim.simulator.provider.misses import Loss, cost_range, expected_loss, load_losses
-from ctxsim.simulator.provider.prices import Prices, cost_of
+from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.simulator.provider.priors import head_prior, load_priors, tokens_per_counted
 from evidence.priors import Measured, factors, family, heads, losses, public
 

@@ -99,7 +99,7 @@ def test_smallest_quota_counts_summaries_and_is_enough() -> None:
     quota = summarized(transcript, label, provider).smallest_quota
     for tokens, waits in ((quota, False), (quota - 1, True)):
         limited = Provider(window=20_000, pace_s=10, rate_limit=RateLimit(tokens_per_minute=tokens))
-        rows = measure(basis_of(transcript, limited), open_policy(label)).calls
+        rows = measure(basis_of(transcript, limited), open_policy(label)).rows
         assert (sum(row.http_429 for row in rows) > 0) == waits, tokens
 
 

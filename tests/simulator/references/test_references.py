@@ -19,12 +19,12 @@ from strategies import QUOTE, conversations, planted, transcripts
 from ctxsim.simulator.references import Counts, Need, Survival, identifiers, prepare, quotations, reissues
 from ctxsim.simulator.references.canonical import canonical, fold, resolve, values
 from ctxsim.transcript import Call, Head, Transcript
-from ctxsim.view import Made, View
+from ctxsim.view import Made, Sizes, View
 
 
 def sent(transcript: Transcript, number: int) -> View:
     """All that was recorded before a call."""
-    view = View(lambda item: len(item.text))
+    view = View(Sizes(lambda item: len(item.text)))
     for item in transcript.items[: transcript.calls[number - 1].start]:
         view = view.grow([item])
     return view
@@ -290,7 +290,7 @@ def edited(view: View, joined: int, data: st.DataObject) -> View:
 @given(st.one_of(conversations(), conversations(), transcripts()), st.data())
 def test_fast_equals_slow_under_any_edits(transcript: Transcript, data: st.DataObject) -> None:
     survival = Survival(prepare(transcript))
-    view, joined = View(lambda item: 0), 0
+    view, joined = View(Sizes(lambda item: 0)), 0
     for number, call in enumerate(transcript.calls, 1):
         for item in transcript.items[joined : call.start]:
             view = view.grow([item])
@@ -336,7 +336,7 @@ def test_real_recordings_lose_nothing_and_fast_equals_slow() -> None:
     chosen, needs = 0, 0
     for transcript in recorded(every=3):
         survival = Survival(prepare(transcript))
-        view, joined = View(lambda item: len(item.text)), 0
+        view, joined = View(Sizes(lambda item: len(item.text))), 0
         for number, call in enumerate(transcript.calls, 1):
             for item in transcript.items[joined : call.start]:
                 view = view.grow([item])

@@ -28,7 +28,7 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.contract import violations
 from ctxsim.transcript import Head, Item, Transcript, Usage, problems
-from ctxsim.view import Edit, View
+from ctxsim.view import Edit, Sizes, View
 
 CONVERSATIONS = [msgspec.structs.replace(eventful(random.Random(seed)), name=f"eventful {seed}") for seed in range(12)]
 """Always the same ones, for what is counted."""
@@ -236,7 +236,7 @@ def test_a_policy_that_returns_another_view() -> None:
     @dataclass
     class Swapper(Policy):
         def before_call(self, view: View) -> View:
-            return View(lambda item: 0)
+            return View(Sizes(lambda item: 0))
 
     assert "edit of it, not View" in said_of(Swapper)
 

@@ -17,7 +17,7 @@ from ctxsim.policies import Policy
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.vendor import vendor_names
-from ctxsim.simulator.replay.tally import Sent
+from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Call, Head, Item, Transcript
 from ctxsim.view import View
 
@@ -158,7 +158,7 @@ class TestCacheRules:
     )
     def test_every_token_is_billed_once(self, transcript: Transcript, vendor: str, label: str) -> None:
         for one in sent_of(transcript, label, cache=vendor, framing=vendor):
-            split, cost = one.bill.split, one.bill.cost
+            split, cost = one.bill.split, one.cost
             assert split.read + split.write + split.uncached == one.tokens_sent
             assert min(split.read, split.write, split.uncached) >= 0
             assert cost is not None

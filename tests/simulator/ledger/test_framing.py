@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from statistics import median
 
 import corpus
@@ -12,8 +13,9 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.simulator.provider.rendering import Rendering, decoded
-from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.simulator.ledger.frames import Frames, decoded
+from ctxsim.simulator.ledger.request import Request
+from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Transcript
 
 
@@ -27,12 +29,16 @@ def exchange() -> Transcript:
 
 def tokens(vendor: str, model: str) -> list[int]:
     """Tokens of each item of the exchange, framing included."""
-    counter = Counter(open_tokenizer("o200k_base"))
-    transcript = exchange()
-    framing = load_vendor(vendor).framing
-    rendering = Rendering(transcript.head, model, framing, counter.item, counter.text)
-    rendering.follow(transcript.items, 0)
-    return [after - before for before, after in zip(rendering.tokens[1:], rendering.tokens[2:], strict=False)]
+    upto = list(request_of(exchange(), vendor, model).upto())
+    return [after - before for before, after in pairwise(upto[1:])]
+
+
+def request_of(transcript: Transcript, vendor: str, model: str) -> Request:
+    """A request that holds all of a transcript."""
+    provider = Provider(framing=vendor, model=model)
+    request = Request(Frames(provider, provider.counter()), transcript.head)
+    request.join(transcript.items)
+    return request
 
 
 def test_a_call_is_addressed_and_its_result_named() -> None:
@@ -91,16 +97,10 @@ def test_harmony_packs_calls_and_sets_a_text_before_them_apart() -> None:
     for n in "123":
         assembly.result("ok", f"c{n}")
     transcript = assembly.transcript()
-    rendering = Rendering(transcript.head, "gpt-5.5", load_vendor("openai").framing, counter.item, counter.text)
-    rendering.follow(transcript.items, 0)
     plain = sum(map(counter.item, transcript.items)) + 3 * counter.text("look")
     # 3 for the request; 5 for each wire message (user, response, three results); 3 around the reasoning, 7 for the text
     # apart, 9 for each call, 16 because they are several.
-    assert rendering.total - plain == 3 + 5 * 5 + 3 + 7 + 9 * 3 + 16
-    grown = Rendering(transcript.head, "gpt-5.5", load_vendor("openai").framing, counter.item, counter.text)
-    for length in range(len(transcript.items)):
-        grown.follow(transcript.items[: length + 1], length)
-    assert grown.tokens == rendering.tokens
+    assert request_of(transcript, "openai", "gpt-5.5").total - plain == 3 + 5 * 5 + 3 + 7 + 9 * 3 + 16
 
 
 @corpus.here

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ctxsim.simulator.provider import Bill, SummaryCall, Verdict
+from ctxsim.simulator.ledger import Bill, SummaryCall, Verdict
+from ctxsim.simulator.provider.prices import Cost
 from ctxsim.transcript import Call
 from ctxsim.view import Edit, Made, View
 
@@ -38,8 +39,6 @@ class Sent(msgspec.Struct, frozen=True):
     tokens_estimated: int
     tokens_output: int
     tally: Tally
-    cause: str
-    """Why the request differs from the one before, if it does."""
     clock: tuple[float, float]
     """Simulated seconds before the policy acted and after the response."""
     untouched: bool
@@ -96,7 +95,12 @@ class Sent(msgspec.Struct, frozen=True):
     @property
     def cache_break(self) -> str:
         """Why tokens had to be written again that could have been read; '' if none had to."""
-        return self.bill.cause or self.cause if self.bill.tokens_rewritten else ""
+        return self.bill.cause
+
+    @property
+    def cost(self) -> Cost | None:
+        """Dollars of the call by class, without its summaries; None without prices."""
+        return self.bill.cost
 
     @property
     def cost_summary_usd(self) -> float | None:
@@ -109,4 +113,5 @@ class Sent(msgspec.Struct, frozen=True):
     @property
     def cost_usd(self) -> float | None:
         """Dollars of the call and of its summaries; None without prices."""
-        return self.bill.cost.total + (self.cost_summary_usd or 0.0) if self.bill.cost else None
+        cost = self.cost
+        return cost.total + (self.cost_summary_usd or 0.0) if cost else None

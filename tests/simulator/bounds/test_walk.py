@@ -1,21 +1,26 @@
-"""Requests as numbers against the mock provider, which renders, hashes and bills the same ones."""
+"""What a schedule of clearings costs, against a replay that clears at the same calls."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
 
 import msgspec
 import pytest
 
+from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.policies import Policy, Spec
 from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.cache import Breakpoints
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.simulator.provider.vendor import CacheRule, Resend, Vendor, load_vendor
+from ctxsim.simulator.provider.vendor import Breakpoints, CacheRule, Resend, Vendor, load_vendor
 from ctxsim.simulator.references import first_sent
+from ctxsim.simulator.replay import Replay
 from ctxsim.transcript import Call, Head, Item, Kind, Media, Transcript
+from ctxsim.view import View
 
 STUB = "gone"
 PRICES = Prices(input=((0, 3.0), (200, 6.0)), output=15.0, cache_read=0.3, cache_write=4.0)
@@ -85,7 +90,7 @@ def provider_of(rng: Random, patched: pytest.MonkeyPatch) -> Provider:
         readable=rng.choice([1, 2, 1_000]),
     )
     own = Vendor("own", framing=load_vendor(rng.choice(["none", "anthropic", "openai"])).framing, cache=rule)
-    for user in ("provider.mock", "bounds.asked", "bounds.requests", "bounds.walk"):
+    for user in ("ledger.kernel", "ledger.frames"):
         patched.setattr(f"ctxsim.simulator.{user}.load_vendor", lambda name: own)
     breakpoints: list[Breakpoints] = ["last-two-user", "system-tools-last", "automatic", "none"]
     reasoning: list[Resend] = ["never", "current_turn", "current_turn", "all"]
@@ -97,21 +102,37 @@ def provider_of(rng: Random, patched: pytest.MonkeyPatch) -> Provider:
     )
 
 
+@dataclass
+class Clearing(Policy):
+    """Sends a stub in the place of each result from a given call on."""
+
+    def start(self) -> None:
+        self.call = 0
+
+    def before_call(self, view: View) -> View:
+        self.call += 1
+        due = [place for place, call in times.items() if call == self.call]
+        return view.rewrite(dict.fromkeys(due, STUB), "cleared")
+
+
+times: dict[int, int] = {}
+
+
 @pytest.mark.parametrize("seed", range(8))
-def test_requests_as_numbers_equal_those_that_the_provider_bills(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_costs_what_a_policy_pays_that_clears_by_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = Random(seed)
     for _ in range(40):
         transcript, provider = conversation_of(rng), provider_of(rng, monkeypatch)
-        walk = Walk(transcript, provider, Counter(Letters()))
-        assert walk.kept == list(walk.asked({}, STUB))
-        sent, calls = first_sent(transcript), len(transcript.calls)
+        ledger = Ledger(transcript, provider, Counter(Letters()))
+        walk, sent, calls = Walk(ledger), first_sent(transcript), len(transcript.calls)
         results = [item.place for item in transcript.items if item.kind == "tool_result"]
+        assert list(walk.usd({}, STUB)) == [step.usd for step in walk.kept]
         for _ in range(3):
-            times = {place: rng.randint(sent[place] + 1, calls + 2) for place in results if rng.random() < 0.7}
-            due: dict[int, list[int]] = {}
-            for place, call in times.items():
-                due.setdefault(call, []).append(place)
-            assert list(walk.usd(times, STUB)) == [step.usd for step in walk.asked(due, STUB)]
+            times.clear()
+            times.update({place: rng.randint(sent[place] + 1, calls + 2) for place in results if rng.random() < 0.7})
+            spec = Spec("clearing", ((Clearing, "clearing", {}),), open_estimator())
+            paid = [round(one.cost.total, 10) if one.cost else 0.0 for one in Replay(ledger, spec)]
+            assert list(walk.usd(times, STUB)) == paid
 
 
 def test_a_head_that_every_call_names_is_the_one_that_is_sent() -> None:
@@ -122,4 +143,4 @@ def test_a_head_that_every_call_names_is_the_one_that_is_sent() -> None:
     made = msgspec.structs.replace(made, calls=named)
     provider = Provider(prices=PRICES)
     paid = [one.cost_usd for one in run(made, "keep-all", prices=PRICES)]
-    assert list(Walk(made, provider, provider.counter()).usd({}, STUB)) == paid
+    assert list(Walk(Ledger(made, provider, provider.counter())).usd({}, STUB)) == paid

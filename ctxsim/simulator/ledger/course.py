@@ -1,0 +1,116 @@
+"""A provider's answers to one replay: up to its first edit what the ledger keeps, then those of a kernel of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
+from ctxsim.simulator.ledger.ledger import Ledger, Leg
+from ctxsim.simulator.provider.rules import SummaryMode
+from ctxsim.transcript import Item
+from ctxsim.view import Edit
+
+
+class Course:
+    """Goes along with the calls of one replay."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._kernel: Kernel | None = None
+        self._leg: Leg | None = None
+        self._billed = False
+        self._items: Sequence[Item] = ()
+        """What the request asked last holds."""
+        self._unlike: tuple[int, str, int] = (0, "", 0)
+        """How the request differed from earlier ones before it was edited last."""
+
+    @property
+    def demands(self) -> list[tuple[float, int]]:
+        """Simulated second and tokens that count towards a rate limit, per request so far."""
+        if self._kernel:
+            return self._kernel.demands
+        return self._ledger.demands[: self._leg.number if self._leg else 0]
+
+    @property
+    def now_s(self) -> float:
+        """Simulated seconds since the first call."""
+        if self._kernel:
+            return self._kernel.now_s
+        return self._ledger.kept[self._leg.number - 1].clock[self._billed] if self._leg else 0.0
+
+    @property
+    def changed_from(self) -> int:
+        """The first item of the request that isn't that of the one before; growth alone is no change."""
+        return (
+            self._kernel.request.changed_from if self._kernel else self._ledger.kept[self._now.number - 1].changed_from
+        )
+
+    def begin(self, leg: Leg) -> None:
+        """A call begins."""
+        self._leg, self._billed, self._items = leg, False, ()
+        if self._kernel:
+            self._begin(self._kernel)
+
+    def edit(self, items: Sequence[Item], edits: Sequence[Edit], by_policy: bool = True) -> None:
+        """Items that had joined the request are edited. What a vendor edits is in what the ledger keeps."""
+        if self._kernel or by_policy:
+            request = self._own().request
+            request.join(items[len(request.items) :])
+            self._unlike = (request.changed_from, request.cause, request.reshaped_from)
+            request.edit(edits)
+
+    def undo(self, edits: Sequence[Edit]) -> None:
+        """The next request is without edits of this one."""
+        if edits:
+            self._own().request.undo(edits)
+
+    def reject(self, edits: Sequence[Edit]) -> None:
+        """The edits made last are as if they had never been."""
+        request = self._own().request
+        request.undo(edits)
+        request.changed_from, request.cause, request.reshaped_from = self._unlike
+
+    def ask(self, items: Sequence[Item], edited: bool) -> int:
+        """Return the tokens of a request, of which only what has joined since the last edit isn't known yet."""
+        self._items = items
+        if not edited and self._kernel is None:
+            return self._ledger.kept[self._now.number - 1].tokens
+        request = self._own().request
+        request.join(items[len(request.items) :])
+        return request.total
+
+    def judge(self) -> Verdict:
+        """Return the verdict on the request asked last."""
+        return self._kernel.judge() if self._kernel else self._ledger.kept[self._now.number - 1].verdict
+
+    def bill(self) -> Bill:
+        """Return what the request asked last comes to."""
+        leg, self._billed = self._now, True
+        if self._kernel:
+            return self._kernel.bill(leg.tokens_output, leg.new_from)
+        return self._ledger.kept[leg.number - 1].bill
+
+    def summarize(
+        self, items: Iterable[Item], max_tokens: int, wanted: Sequence[str], mode: SummaryMode
+    ) -> SummaryCall:
+        """Ask for a summary, in the midst of a call or behind it."""
+        return self._own().summarize(items, max_tokens, wanted, mode)
+
+    @property
+    def _now(self) -> Leg:
+        assert self._leg is not None  # a call has begun
+        return self._leg
+
+    def _own(self) -> Kernel:
+        """The kernel, in the midst of a call or behind it: from now on nobody else's."""
+        if self._kernel is None:
+            self._kernel = self._ledger.kernel_at(self._now.number + self._billed)
+            if not self._billed:
+                self._begin(self._kernel)
+                request = self._kernel.request
+                self._ledger.finish(request, self._now)
+                request.join(self._items[len(request.items) :])
+        return self._kernel
+
+    def _begin(self, kernel: Kernel) -> None:
+        kernel.begin(self._now.scheduled_s, self._now.head, self._now.call.cold)

@@ -1,0 +1,139 @@
+"""What is said of a replay's calls, column by column: from what went out, and what of it the policy kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.results.columns import CallRow, Event
+from ctxsim.simulator.ledger import Ledger
+from ctxsim.simulator.measure.trigger import misled
+from ctxsim.simulator.references import Counts
+from ctxsim.simulator.replay.sent import Sent
+from ctxsim.view import Edit, Made
+
+SHOWN_CHARS = 2_000
+
+OWN = (
+    "status", "reason", "attempts", "tokens_sent",
+    "tokens_cache_read", "tokens_cache_write", "tokens_uncached", "tokens_rewritten", "cache_break",
+    "cost_usd", "cost_read_usd", "cost_write_usd", "cost_uncached_usd", "cost_output_usd", "cost_summary_usd",
+    "http_429", "wait_s", "summary_calls", "tokens_summary_in", "tokens_summary_out",
+    "compactions", "items_edited", "items_dropped", "tokens_removed",
+    "refs_kept_strict", "refs_kept_values", "refs_kept_loose", "refs_kept_fresh", "refs_kept_carried",
+)  # fmt: skip
+"""What a call comes to under one policy: `outcome` returns these, in this order."""
+
+Outcome = tuple[Any, ...]
+
+
+Columns = Mapping[str, Sequence[Any]]
+"""The columns of a replay's calls by name; those that replays share are one object."""
+
+
+def call_rows(columns: Columns) -> list[CallRow]:
+    """Return a row for each call."""
+    return [CallRow(*cells) for cells in zip(*(columns[name] for name in CallRow.__struct_fields__), strict=True)]
+
+
+def of_all_policies(ledger: Ledger, tokens_full: Sequence[int], kept: Sequence[Counts]) -> Columns:
+    """Return the columns that are the same under every policy, given what keep-all sends and its reference counts."""
+    calls = ledger.transcript.calls
+    recorded = [call.usage.input_tokens if call.usage and call.comparable else None for call in calls]
+    return {
+        "transcript": [ledger.transcript.name] * len(calls),
+        "call": range(1, len(calls) + 1),
+        "tokens_full": tokens_full,
+        "tokens_recorded": recorded,
+        "tokens_output": [leg.tokens_output for leg in ledger.legs],
+        "cost_recorded_usd": [call.usage.cost_usd if call.usage else None for call in calls],
+        "refs_needed_strict": [one.refs_needed_strict for one in kept],
+        "refs_needed_values": [one.refs_needed_values for one in kept],
+        "refs_needed_loose": [one.refs_needed_loose for one in kept],
+        "refs_needed_fresh": [one.refs_needed_fresh for one in kept],
+        "refs_needed_carried": [one.refs_needed_carried for one in kept],
+    }
+
+
+def outcome(sent: Sent, counts: Counts, counter: Counter) -> Outcome:
+    """Return what a call comes to, in the order of OWN."""
+    bill, verdict, tally = sent.bill, sent.verdict, sent.tally
+    split, cost = bill.split, bill.cost
+    edited, dropped, removed = edits_of(tally.edits, counter)
+    usd: tuple[float | None, ...] = (None,) * 6
+    if cost:
+        summaries = sent.cost_summary_usd or 0
+        usd = (cost.total + summaries, cost.read, cost.write, cost.uncached, cost.output, summaries)
+        # To a hundred-millionth of a cent, so that sums in another order print the same.
+        usd = tuple([round(one, 10) if one else one for one in usd])
+    summed = _summed(sent) if tally.summaries else (verdict.http_429, round(verdict.wait_s, 6), 0, 0, 0)
+    return (
+        verdict.status, verdict.reason, sent.attempts, sent.tokens_sent,
+        split.read, split.write, split.uncached, bill.tokens_rewritten, bill.cause, *usd, *summed,
+        tally.compactions, edited, dropped, removed,
+        counts.refs_kept_strict, counts.refs_kept_values, counts.refs_kept_loose, counts.refs_kept_fresh,
+        counts.refs_kept_carried,
+    )  # fmt: skip
+
+
+def _summed(sent: Sent) -> tuple[int, float, int, int, int]:
+    """What a call with summaries was refused and waited, with them, and their number and tokens."""
+    asked = sent.tally.summaries
+    tokens_in, tokens_out = sum(one.tokens_in for one in asked), sum(one.tokens_out for one in asked)
+    return sent.http_429, round(sent.wait_s, 6), len(asked), tokens_in, tokens_out
+
+
+def event_rows(sent: Sent, transcript: str, policy: str, counter: Counter) -> Iterator[Event]:
+    """Return the audit trail of one call: every edit with its tokens before and after."""
+    for made in sent.tally.edits:
+        edit = made.edit
+        item = edit.after or edit.before
+        assert item is not None  # an edit has at least one side
+        yield Event(
+            transcript=transcript,
+            policy=policy,
+            call=sent.call,
+            moment=made.moment,
+            item=item.place,
+            action=edit.action,
+            tokens_before=counter.item(edit.before) if edit.before else 0,
+            tokens_after=counter.item(edit.after) if edit.after else 0,
+            reason=edit.reason,
+            sources=" ".join(map(str, edit.after.sources)) if edit.after and edit.before is None else "",
+            text=shown(edit.after.text) if edit.after else "",
+        )
+
+
+def edits_of(made: Sequence[Made], counter: Counter) -> tuple[int, int, int]:
+    """Return how many items edits changed and dropped, and the true tokens that they removed (negative: added)."""
+    edited = dropped = joined = 0
+    for one in made:
+        edit = one.edit
+        joined += added(edit, counter)
+        if edit.after is None:
+            dropped += 1
+        elif edit.before is not None:
+            edited += 1
+    return edited, dropped, -joined
+
+
+def added(edit: Edit, counter: Counter) -> int:
+    """True tokens that an edit added (negative: removed), without framing."""
+    after = counter.item(edit.after) if edit.after else 0
+    return after - (counter.item(edit.before) if edit.before else 0)
+
+
+def trigger_of(sent: Sent, counter: Counter) -> str:
+    """Return whether the estimate that the policy decided by lies on the wrong side of its threshold."""
+    if sent.tally.believed is None:
+        return ""
+    estimate, limit = sent.tally.believed
+    edits = (made.edit for made in sent.tally.edits if made.moment != "on_tool_result")
+    return misled(estimate, sent.tokens_sent - sum(added(edit, counter) for edit in edits), limit)
+
+
+def shown(text: str) -> str:
+    """The beginning of a text, for people to look at, and how much is left out; half a surrogate pair replaced."""
+    cut = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}… ({len(text) - SHOWN_CHARS:,} more characters)"
+    return cut.encode("utf-8", "replace").decode()
