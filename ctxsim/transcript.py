@@ -90,7 +90,8 @@ class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens as a provider reports them. `input_tokens` is the whole prompt: uncached + cache write + read.
 
-    `cost_usd` is what the log says this call cost, all of it, in dollars.
+    `cache_write_long_tokens` are those of `cache_write_tokens` that were written for the longer of a vendor's two cache
+    lifetimes. `cost_usd` is what the log says this call cost, all of it, in dollars.
     """
 
     input_tokens: int
@@ -99,6 +100,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost_usd: float | None = None
+    cache_write_long_tokens: int | None = None
 
     def reported(self, factor: float) -> Usage:
         """Return the same as an endpoint reports it that is off by a factor."""
@@ -126,8 +128,9 @@ class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What went with this request, where that differs from the transcript's head: a waste of any prompt cache."""
     window: int | None = None
     """The model's window in tokens, only where the log states it for this call."""
-    cold: bool = False
-    """True where recorded reads say that the provider's cache held nothing, though it should have: whoever sent it."""
+    held: int | None = None
+    """Tokens of a request that the provider's cache could read at most, whoever sent it, where recorded reads contradict
+    the vendor's rules: fewer, 0 for nothing, or some although they should have expired. None: by the rules."""
 
 
 class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):

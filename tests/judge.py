@@ -39,14 +39,8 @@ class Judge:
             link.attach(self.sees)
             link.start()
         self.view = View(Sizes(spec.estimator.item))
-        self.head, self.now_s, self.delay_s, self.held, self.billed_s, self.cold = (
-            transcript.head,
-            0.0,
-            0.0,
-            0,
-            0.0,
-            False,
-        )
+        self.head, self.now_s, self.delay_s, self.held, self.billed_s = transcript.head, 0.0, 0.0, 0, 0.0
+        self.missed, self.capped, self.first = 0, False, list[Item]()
         self.last: list[Position] = []
         self.edits: list[tuple[int, str]] = []
         """Position and reason of each edit since the last bill."""
@@ -71,7 +65,7 @@ class Judge:
             return "overflow", 0, 0.0
         if limit is None:
             return "ok", 0, 0.0
-        demand, ones = self.demand(self.cache.classes(request, self.now_s)), [1] * (len(self.buckets) - 1)
+        demand, ones = self.demand(self.matched(request)[0]), [1] * (len(self.buckets) - 1)
         waits = [bucket.wait_s(asked, self.now_s) for bucket, asked in zip(self.buckets, [demand, *ones], strict=True)]
         if waits[0] is None:
             return "rate_limited", 1, 0.0
@@ -102,21 +96,45 @@ class Judge:
 
     def bill(self, request: list[Position], new_from: int) -> tuple[tuple[int, int, int], int, str]:
         """Tokens by class, those that could have been read, and why they weren't."""
-        classes = self.cache.classes(request, self.now_s)
+        classes, self.missed = self.matched(request)
+        if self.readable == 0:
+            self.cache.forget()
         rewritten, cause = 0, ""
         if classes[0] < self.held:
             old = [one.tokens for one in request if one.item is None or one.item.order < new_from]
             readable = min(self.held, sum(old))
             rewritten = max(0, readable - readable % self.cache.rule.step - classes[0])
             cause = self.cause(request) if rewritten else ""
-        self.cache.remember(request, self.now_s)
+        self.cache.remember(request, self.now_s, self.capped)
         self.last, self.held, self.billed_s = request, self.cache.holds(classes), self.now_s
         return classes, rewritten, cause
+
+    def matched(self, request: list[Position]) -> tuple[tuple[int, int, int], int]:
+        """Tokens by class, and those that the cache lost: recorded reads tell better than the vendor's rules."""
+        by_rule, self.capped = self.cache.classes(request, self.now_s), False
+        if self.readable is None or self.cache.rule.kind == "none":
+            return by_rule, 0
+        if not self.last:
+            whole = zip(request[2:], self.first, strict=False)
+            alike = next((n for n, (one, item) in enumerate(whole) if one.item is not item), len(self.first))
+            read = min(self.readable, sum(one.tokens for one in request[: 2 + alike]))
+            return (read, max(0, by_rule[1] - read), sum(by_rule) - max(read, sum(by_rule[:2]))), 0
+        if by_rule[0] < self.readable and not self.revived:
+            self.cache.revive(self.now_s)
+            self.revived = True
+        alive = self.cache.classes(request, self.now_s)
+        read = min(alive[0], self.readable)
+        self.capped = read < alive[0]
+        lost = 0 if self.revived else alive[0] - read
+        if self.cache.rule.kind == "prefix":
+            paid = alive[1] > 0
+            return (read, sum(alive) - read, 0) if paid else (read, 0, sum(alive) - read), lost
+        return (read, alive[0] + alive[1] - read, alive[2]), lost
 
     def cause(self, request: list[Position]) -> str:
         """Why a request isn't read."""
         same = shared(request, self.last)
-        if self.cold:
+        if self.missed:
             return "the provider's cache missed, as recorded"
         if self.last and same < 2:
             return f"another {('tools', 'system prompt')[same]} than in the request before"
@@ -142,7 +160,7 @@ class Judge:
         if status != "ok":
             self.summaries.append((total, 0, 0.0, refused, waited))
             return None
-        read, written, rest = self.cache.classes(request, self.now_s)
+        (read, written, rest), _ = self.matched(request)
         text = MODES[self.provider.summaries](chosen, max_tokens, text_tokens, ())
         usd = sum(self.usd((read, 0, written + rest), text_tokens(text)))
         self.summaries.append((total, text_tokens(text), usd, refused, waited))
@@ -234,15 +252,14 @@ class Judge:
             left = self.view.drop(old, "reasoning of a finished turn")
             self.edits += [(edit.position, edit.reason) for edit in left.edits]
             self.view = left.settled()
+        self.first = self.first if number > 1 else joining
         self.join(joining)
         first_s, time_s = self.transcript.calls[0].time_s, call.time_s
         timed = first_s is not None and time_s is not None
         scheduled_s = max(0.0, time_s - first_s) if timed else (number - 1) * self.provider.pace_s  # type: ignore[operator]
         self.now_s = max(self.now_s, scheduled_s + self.delay_s)
-        self.head, self.cold = call.head or self.transcript.head, call.cold
+        self.head, self.readable, self.revived = call.head or self.transcript.head, call.held, False
         self.sees.head, self.sees.now_s = self.head, self.now_s
-        if call.cold:
-            self.cache.forget()
         view, lasting, stop = self.before(number)
         if stop:
             status, attempts, refused, waited = "stopped", 1, 0, 0.0
@@ -280,7 +297,7 @@ class Judge:
             "tokens_estimated": estimated,
             "tokens_recorded": call.usage.input_tokens if call.usage and call.comparable else None, "trigger": trigger,
             "tokens_cache_read": classes[0], "tokens_cache_write": classes[1], "tokens_uncached": classes[2],
-            "tokens_rewritten": rewritten, "cache_break": cause, "tokens_output": output,
+            "tokens_missed": self.missed, "tokens_rewritten": rewritten, "cache_break": cause, "tokens_output": output,
             "cost_read_usd": usd[0], "cost_write_usd": usd[1], "cost_uncached_usd": usd[2], "cost_output_usd": usd[3],
             "cost_summary_usd": sum(one[2] for one in asked), "cost_usd": sum(usd) + sum(one[2] for one in asked),
             "http_429": refused + sum(one[3] for one in asked), "wait_s": waited + sum(one[4] for one in asked),

@@ -211,13 +211,20 @@ class Cache:
                 break
         return found
 
-    def remember(self, request: list[Position], now_s: float) -> None:
-        """The request is billed."""
+    def remember(self, request: list[Position], now_s: float, capped: bool) -> None:
+        """The request is billed; `capped`: what it should have read was not all there."""
         if self.rule.kind == "breakpoints":
             marks, hit = self.marks(request, now_s)
-            for at in [*marks, *([hit] if hit >= 0 else [])]:
+            for at in [*marks, *([hit] if hit >= 0 and not capped else [])]:
                 self.marked[contents(request[: at + 1])] = now_s + self.lifetime_s
         self.requests.append((request, now_s))
+
+    def revive(self, now_s: float) -> None:
+        """Nothing has expired yet."""
+        self.marked = {one: max(until, now_s) for one, until in self.marked.items()}
+        # Those that had expired before the last request are gone.
+        last_s = self.requests[-1][1] if self.requests else now_s
+        self.requests = [(one, now_s) for one, at_s in self.requests if last_s - at_s <= self.lifetime_s]
 
     def forget(self) -> None:
         """Everything is lost; what was sent last is still known to whoever sent it."""

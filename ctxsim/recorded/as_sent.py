@@ -76,7 +76,7 @@ def as_sent(
             provider, tokens_factor=size.factor, size=size.how, origin=f"{provider.origin}{_told(size)}"
         )
         same = scaled.counter(counter)
-        yield AsSent(_with_misses(_sized(one, size), scaled, same), scaled, size, same)
+        yield AsSent(with_recorded_reads(_sized(one, size), scaled, same), scaled, size, same)
 
 
 def _elsewhere(size: Size, provider: Provider) -> Size:
@@ -179,31 +179,33 @@ def _sized(transcript: Transcript, size: Size) -> Transcript:
     return msgspec.structs.replace(transcript, head=hidden(transcript.head), items=tuple(items), calls=calls)
 
 
-MISSED, EXPECTED = 0.02, 0.5
-"""Reads below this share of a request where more than that share could be read: the provider's cache had nothing."""
+UNLIKE = 0.05
+"""Recorded reads that differ from those by the rules by more than this share of the request contradict the rules."""
+
+NOTHING = 0.02
+"""Recorded reads below this share of a request are none."""
 
 
-def _with_misses(transcript: Transcript, provider: Provider, counter: Counter) -> Transcript:
-    """Return the transcript with its cold calls: nobody's cache would have held anything then, whatever he sent."""
-    read = [call.usage.cache_read_tokens if call.usage else None for call in transcript.calls]
-    # The first call finds no cache, and behind the last one that read nothing there is nothing to look for.
-    missed = {
-        number
+def with_recorded_reads(transcript: Transcript, provider: Provider, counter: Counter) -> Transcript:
+    """Return the transcript with what the provider's cache held at each call where recorded reads contradict its rules.
+
+    That was so for everybody, whatever he sent.
+    """
+    recorded = {
+        number: read / tokens
         for number, tokens, _ in recorded_calls(transcript)
-        if number > 1 and (cached := read[number - 1]) is not None and cached < MISSED * tokens
+        if (usage := transcript.calls[number - 1].usage) and (read := usage.cache_read_tokens) is not None
     }
-    if provider.cache == "none" or not any(read) or not missed:
+    if provider.cache == "none" or not any(recorded.values()):
         return transcript
-    until = msgspec.structs.replace(transcript, calls=transcript.calls[: max(missed)])
-    cold = {
-        sent.call
-        for sent in replay(until, open_policy("keep-all"), provider, counter)
-        if sent.call in missed and sent.bill.split.read > EXPECTED * sent.tokens_sent
-    }
-    if not cold:
-        return transcript
-    calls = tuple(msgspec.structs.replace(call, cold=number in cold) for number, call in enumerate(transcript.calls, 1))
-    return msgspec.structs.replace(transcript, calls=calls)
+    calls = list(transcript.calls)
+    plain = msgspec.structs.replace(provider, rate_limit=None, window=1 << 60)
+    for sent in replay(transcript, open_policy("keep-all"), plain, counter):
+        share = recorded.get(sent.call)
+        if share is not None and abs(share * sent.tokens_sent - sent.bill.split.read) > UNLIKE * sent.tokens_sent:
+            held = round(share * sent.tokens_sent) if share > NOTHING else 0
+            calls[sent.call - 1] = msgspec.structs.replace(calls[sent.call - 1], held=held)
+    return msgspec.structs.replace(transcript, calls=tuple(calls))
 
 
 def _beside(transcript: Transcript, call: int) -> int:

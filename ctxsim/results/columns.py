@@ -94,6 +94,9 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     refs_kept_fresh: Annotated[int, Found, "of those, still in the view"] = 0
     refs_needed_carried: Annotated[int, Found, "aged ones used, those that the agent repeated too"] = 0
     refs_kept_carried: Annotated[int, Found, "of those, still in the view"] = 0
+    tokens_cache_write_5m: Annotated[int | None, ModelledTokens, "of tokens_cache_write, for five minutes"] = None
+    tokens_cache_write_1h: Annotated[int | None, ModelledTokens, "of tokens_cache_write, for an hour"] = None
+    tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read and didn't"] = None
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -272,3 +275,4 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     cost_full_recorded_usd: Annotated[float | None, Dollars, "what those cost under keep-all"]
     cost_low_usd: Annotated[float | None, Dollars, "the cost if caches miss as seldom as they may, by recordings"]
     cost_high_usd: Annotated[float | None, Dollars, "the cost if they miss as often as they may"]
+    tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read and didn't"] = None

@@ -209,7 +209,7 @@ def test_a_miss_that_was_recorded_is_nobodys_read() -> None:
         for call, read in zip(found.calls, reads, strict=True)
     )
     [one] = as_sent(msgspec.structs.replace(found, calls=calls))
-    assert [call.cold for call in one.transcript.calls] == [False, False, False, True, False, False]
+    assert [call.held for call in one.transcript.calls] == [None, None, None, 0, None, None]
     sent = keep_all(one)
     assert sent[3].bill.split.read == 0 and "as recorded" in sent[3].cache_break and sent[4].bill.split.read > 0
 

@@ -59,9 +59,9 @@ def compare(transcript: Transcript) -> list[Compared]:
     for one in as_sent(transcript):
         segment, provider = one.transcript, one.provider
         unlimited = msgspec.structs.replace(provider, window=1 << 60, rate_limit=None)
-        warm = tuple(msgspec.structs.replace(call, cold=False) for call in segment.calls)
+        warm = tuple(msgspec.structs.replace(call, held=None) for call in segment.calls)
         by_rules = _keep_all(msgspec.structs.replace(segment, calls=warm), unlimited)
-        billed = _keep_all(segment, unlimited) if any(call.cold for call in segment.calls) else by_rules
+        billed = _keep_all(segment, unlimited) if any(call.held is not None for call in segment.calls) else by_rules
         plain = {request.call: request for request in requests(segment, unlimited)}
         for number, (sent, paid) in enumerate(zip(by_rules, billed, strict=True), 1):
             request, usage = plain.get(number), sent.recorded.usage

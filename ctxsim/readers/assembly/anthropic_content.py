@@ -36,6 +36,13 @@ class Block(msgspec.Struct):
     content: Any = None
 
 
+class Lifetimes(msgspec.Struct):
+    """Tokens written to the cache, by how long they are kept."""
+
+    ephemeral_5m_input_tokens: int | None = None
+    ephemeral_1h_input_tokens: int | None = None
+
+
 class BilledUsage(msgspec.Struct):
     """Usage of the Messages API: three parts of the prompt that add up to the whole."""
 
@@ -43,11 +50,18 @@ class BilledUsage(msgspec.Struct):
     output_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
+    cache_creation: Lifetimes | None = None
 
     def whole(self) -> Usage:
         """The same as tokens of the whole prompt and its cached parts."""
         written, read = self.cache_creation_input_tokens, self.cache_read_input_tokens
-        return Usage((self.input_tokens or 0) + (written or 0) + (read or 0), self.output_tokens, read, written)
+        return Usage(
+            (self.input_tokens or 0) + (written or 0) + (read or 0),
+            self.output_tokens,
+            read,
+            written,
+            cache_write_long_tokens=self.cache_creation.ephemeral_1h_input_tokens if self.cache_creation else None,
+        )
 
 
 def response_parts(content: str | list[Any] | None, where: str) -> list[Part]:

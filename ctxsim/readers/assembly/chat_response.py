@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly.anthropic_content import Lifetimes
 from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
 from ctxsim.readers.assembly.chat_messages import Function, Message, ToolCall, add_message, response_parts
 from ctxsim.readers.source import convert, time_s
@@ -22,6 +23,7 @@ class Details(msgspec.Struct):
 
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cache_creation_token_details: Lifetimes | None = None
 
 
 class ChatUsage(msgspec.Struct):
@@ -44,7 +46,11 @@ class ChatUsage(msgspec.Struct):
         for other in (prompt.cached_tokens, self.prompt_cache_hit_tokens):
             read = other if read is None else read
         written, reasoning = self.cache_creation_input_tokens, completion.reasoning_tokens
-        return Usage(self.prompt_tokens, self.completion_tokens, read, written, reasoning)
+        kept = prompt.cache_creation_token_details
+        long = kept.ephemeral_1h_input_tokens if kept else None
+        return Usage(
+            self.prompt_tokens, self.completion_tokens, read, written, reasoning, cache_write_long_tokens=long
+        )
 
 
 class ThinkingBlock(msgspec.Struct):

@@ -19,7 +19,8 @@ MOST_USD = 1e9
 LATEST_S = 253_402_300_799.0
 """The end of the year 9999, after which there is no date. Microseconds taken for milliseconds are beyond it."""
 
-_OPTIONAL = ("output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+_OPTIONAL = ("output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_long_tokens",
+             "reasoning_tokens")  # fmt: skip
 
 Judge = Callable[[Any], bool]
 
@@ -80,7 +81,7 @@ def _usage(usage: Usage, found: Counter[str]) -> Usage | None:
         found["input_tokens"] += 1
         return None
     wrong = {name: None for name in _OPTIONAL if (value := getattr(usage, name)) is not None and not _tokens(value)}
-    for name in ("cache_read_tokens", "cache_write_tokens"):
+    for name in ("cache_read_tokens", "cache_write_tokens", "cache_write_long_tokens"):
         if name not in wrong and (getattr(usage, name) or 0) > usage.input_tokens:
             wrong[name] = None
     if usage.cost_usd is not None and not _usd(usage.cost_usd):

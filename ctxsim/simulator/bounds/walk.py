@@ -56,7 +56,7 @@ class Walk:
             ledger.enter(kernel.request, leg)
             cleared = [items[place] for place in due.get(leg.number, ()) if items[place].text != stub]
             kernel.request.edit([Edit(item, item.with_text(stub), item.place, "") for item in cleared])
-            kernel.begin(leg.scheduled_s, leg.head, leg.call.cold)
+            kernel.begin(leg.scheduled_s, leg.head, leg.call.held)
             # A rate limit moves the clock, which a cache's lifetime goes by; what is refused is billed all the same.
             if ledger.provider.rate_limit is not None:
                 kernel.judge()

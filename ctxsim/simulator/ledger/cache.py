@@ -24,11 +24,14 @@ class NoCache:
     def forget(self) -> None:
         """Nothing is remembered anyway."""
 
+    def revive(self, now_s: float) -> None:
+        """Nothing was ever remembered."""
+
     def holds(self, split: Split, total: int) -> int:
         """Nothing can be read again."""
         return 0
 
-    def split(self, request: Request, now_s: float) -> Split:
+    def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
         """Return all tokens as uncached."""
         return Split(0, 0, request.total)
 
@@ -71,12 +74,18 @@ class BreakpointCache:
         self._entries.clear()
         self._positions.clear()
 
+    def revive(self, now_s: float) -> None:
+        """Let no entry have expired by now: providers keep some for longer than they say."""
+        for by_tokens in self._entries.values():
+            for alike in by_tokens.values():
+                alike.update((identity, max(until_s, now_s)) for identity, until_s in alike.items())
+
     def holds(self, split: Split, total: int) -> int:
         """Tokens that a request with the same beginning could read: up to the last mark."""
         return split.read + split.write
 
-    def split(self, request: Request, now_s: float) -> Split:
-        """Return the request's tokens by class."""
+    def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
+        """Return the request's tokens by class; no more than `most` are read."""
         chosen = marked_positions(request, self._strategy)[-self._rule.max_breakpoints :]
         if self._rule.implicit:
             chosen = sorted({*chosen, request.length - 1})
@@ -87,6 +96,8 @@ class BreakpointCache:
                 longest = tokens
         hit = next((found for mark in reversed(marks) if (found := self._look_back(request, mark, now_s)) >= 0), -1)
         read = request.tokens_to(hit) if hit >= 0 else 0
+        if most is not None and most < read:
+            read, hit = most, -1
         cached = max(read, longest)
         self._found = [*marks, hit] if hit >= 0 else marks
         return Split(read, cached - read, request.total - cached)
@@ -204,12 +215,18 @@ class PrefixCache:
         """Lose every request: providers do, now and then."""
         self._last_s, self._branches = float("-inf"), {}
 
+    def revive(self, now_s: float) -> None:
+        """Let what was alive with the last request be alive: providers keep some for longer than they say."""
+        if self._last_s > float("-inf"):
+            self._last_s = now_s
+        self._branches = {at: _Branch(branch.own, now_s) for at, branch in self._branches.items()}
+
     def holds(self, split: Split, total: int) -> int:
         """Tokens that a request with the same beginning could read: all, if they reach the minimum."""
         return total if total >= self._minimum else 0
 
-    def split(self, request: Request, now_s: float) -> Split:
-        """Return the request's tokens by class."""
+    def split(self, request: Request, now_s: float, most: int | None = None) -> Split:
+        """Return the request's tokens by class; no more than `most` are read."""
         shared = request.shared() if self._alive(self._last_s, now_s) else 0
         common = self._common(request, shared, now_s)
         tokens = request.tokens_to(common - 1) if common else 0
@@ -217,6 +234,8 @@ class PrefixCache:
             tokens += self._inside(request, shared)
         read = tokens - tokens % self._rule.step
         read = read if read >= self._minimum else 0
+        if most is not None:
+            read = min(read, most)
         if self._rule.paid_writes and request.total >= self._minimum:
             return Split(read, request.total - read, 0)
         return Split(read, 0, request.total - read)

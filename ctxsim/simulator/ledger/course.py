@@ -113,4 +113,4 @@ class Course:
         return self._kernel
 
     def _begin(self, kernel: Kernel) -> None:
-        kernel.begin(self._now.scheduled_s, self._now.head, self._now.call.cold)
+        kernel.begin(self._now.scheduled_s, self._now.head, self._now.call.held)

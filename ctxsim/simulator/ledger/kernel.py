@@ -8,9 +8,9 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.simulator.ledger.cache import open_cache
+from ctxsim.simulator.ledger.cache import NoCache, open_cache
 from ctxsim.simulator.ledger.frames import Frames
-from ctxsim.simulator.ledger.request import Request
+from ctxsim.simulator.ledger.request import HEAD, Request
 from ctxsim.simulator.provider.pairs import PairCheck
 from ctxsim.simulator.provider.prices import Cost, Split, Tariff
 from ctxsim.simulator.provider.rate_limit import Bucket
@@ -48,12 +48,14 @@ OK = Verdict("ok")
 class Bill(msgspec.Struct, frozen=True, gc=False):
     """One request's tokens by class and its dollars, if prices are known.
 
-    `tokens_rewritten` could have been read if no edit, other head or lifetime had come between; what an edit put in the
+    `tokens_missed` were to be read by the vendor's rules, and weren't. `tokens_rewritten` could have been read if no
+    edit, other head or lifetime had come between; what an edit put in the
     place of something else counts too. `cause` says which it was: of an edit its reason.
     """
 
     split: Split
     cost: Cost | None
+    tokens_missed: int
     tokens_rewritten: int
     cause: str
 
@@ -88,14 +90,14 @@ class Kernel:
         self.cache = open_cache(rule, provider.model, provider.breakpoints, self._lifetime_s, frames.shared)
         self._held = 0
         self._billed_s = self._delay_s = 0.0
-        self._cold = False
+        self._readable: int | None = None
+        self.revived = False
+        """Whether recorded reads say that the cache held in this call what should have expired."""
 
-    def begin(self, scheduled_s: float, head: Head, cold: bool = False) -> None:
-        """A call begins: the clock moves to its scheduled start, later by all waiting; `cold`: the cache is lost."""
+    def begin(self, scheduled_s: float, head: Head, held: int | None = None) -> None:
+        """A call begins: the clock moves to its scheduled start, later by all waiting; `held`: as a `Call` says."""
         self.now_s = max(self.now_s, scheduled_s + self._delay_s)
-        self._cold = cold
-        if cold:
-            self.cache.forget()
+        self._readable, self.revived = held, False
         self.request.with_head(head)
 
     def judge(self) -> Verdict:
@@ -116,7 +118,7 @@ class Kernel:
         limit = provider.rate_limit
         if limit is None or self._tokens is None:
             return OK
-        demand = limit.demand(self.cache.split(request, self.now_s))
+        demand = limit.demand(self._matched(request)[0])
         wait_s = self._tokens.wait_s(demand, self.now_s)
         if wait_s is None:
             capacity = limit.tokens_per_minute
@@ -140,25 +142,41 @@ class Kernel:
         Items before place `new_from` are those that the request before could have had.
         """
         request, cache, now_s = self.request, self.cache, self.now_s
-        split = cache.split(request, now_s)
+        split, missed = self._matched(request)
+        if self._readable == 0:
+            cache.forget()
         rewritten, cause = 0, ""
         if split.read < self._held:
             readable = min(self._held, request.tokens_before(new_from))
             rewritten = max(0, readable - readable % cache.step - split.read)
-            cause = (self._cause() or request.cause) if rewritten else ""
+            cause = (MISSED if missed else self._cause() or request.cause) if rewritten else ""
         cache.remember(request, now_s)
         request.remember()
         self._held, self._billed_s = cache.holds(split, request.total), now_s
         self._note_demand(split)
-        return Bill(split, self._cost(split, output_tokens), rewritten, cause)
+        return Bill(split, self._cost(split, output_tokens), missed, rewritten, cause)
+
+    def _matched(self, request: Request) -> tuple[Split, int]:
+        """Return a request's tokens by class, and those that the rules let it read and recorded reads don't."""
+        cache, now_s, readable = self.cache, self.now_s, self._readable
+        split = cache.split(request, now_s)
+        if readable is None or isinstance(cache, NoCache):
+            return split, 0
+        if not request.remembered:
+            # Other conversations begin alike: what of the first request nobody has edited may be there.
+            read = min(readable, request.tokens_to(HEAD - 1 + min(request.changed_from, len(request.items))))
+            return Split(read, max(0, split.write - read), min(split.uncached, request.total - read)), 0
+        if split.read < readable and not self.revived:
+            cache.revive(now_s)
+            self.revived = True
+        capped = cache.split(request, now_s, readable)
+        return capped, 0 if self.revived else split.read - capped.read
 
     def _cost(self, split: Split, output_tokens: int) -> Cost | None:
         return self._tariff.cost(split, output_tokens, self.now_s) if self._tariff else None
 
     def _cause(self) -> str:
         """Why a request that could have been read wasn't, told by what the last one had; '' where an edit is why."""
-        if self._cold:
-            return MISSED
         shared, before = self.request.shared(), self.request.remembered
         if not before:
             return ""
@@ -189,7 +207,7 @@ class Kernel:
         verdict = self._admit(request, max_tokens)
         if verdict.status != "ok":
             return SummaryCall(None, request.total, 0, None, verdict)
-        found = self.cache.split(request, self.now_s)
+        found, _ = self._matched(request)
         self._note_demand(found)
         text = MODES[mode](chosen, max_tokens, self._counter.text, wanted)
         split = Split(found.read, 0, found.write + found.uncached)

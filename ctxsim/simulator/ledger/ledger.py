@@ -50,7 +50,7 @@ class Kept(NamedTuple):
     """One call that nobody has edited anything before: what it sends and comes to, as under keep-all.
 
     `size` is the number of its items, `clock` when it began and ended; `noted` is what the cache noted of it, `state`
-    the kernel's.
+    the kernel's; `revived` as its.
     """
 
     size: int
@@ -61,6 +61,7 @@ class Kept(NamedTuple):
     clock: tuple[float, float]
     noted: Any
     state: tuple[Any, ...]
+    revived: bool
     unread: int
     """Place of the first item that it couldn't read whole."""
 
@@ -114,7 +115,7 @@ class Ledger:
         kernel = self._last = self.kernel()
         request, step = kernel.request, kernel.cache.step
         for leg in self.legs:
-            kernel.begin(leg.scheduled_s, leg.head, leg.call.cold)
+            kernel.begin(leg.scheduled_s, leg.head, leg.call.held)
             began_s = kernel.now_s
             self.enter(request, leg)
             changed = request.changed_from
@@ -125,7 +126,7 @@ class Ledger:
             whole = request.items_within(bill.split.read + step - 1) if bill.split.read else 0
             unread = request.items[whole].place if whole < size else len(self.transcript.items)
             noted, state = kernel.cache.noted(request), kernel.state()
-            yield Kept(size, changed, request.total, verdict, bill, (began_s, kernel.now_s), noted, state, unread)
+            yield Kept(size, changed, request.total, verdict, bill, (began_s, kernel.now_s), noted, state, kernel.revived, unread)
 
     @cached_property
     def demands(self) -> list[tuple[float, int]]:
@@ -145,7 +146,9 @@ class Ledger:
                 self.enter(kernel.request, leg)
                 kernel.request.remember()
         for leg, known in zip(self.legs, before, strict=False):
-            if leg.call.cold:
+            if known.revived:
+                kernel.cache.revive(known.clock[1])
+            elif leg.call.held == 0:
                 kernel.cache.forget()
             kernel.cache.recall(known.noted, known.clock[1])
         kernel.resume(before[-1].state, self.demands[: number - 1])

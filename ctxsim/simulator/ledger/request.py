@@ -4,6 +4,7 @@ request billed last. An edit costs what it changes.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -61,8 +62,10 @@ class Request:
         self._same = 0
         self._other: dict[int, tuple[int, Item]] = {}
         self._gone: list[tuple[int, Item | None]] = []
-        self.changed_from = 0
-        """The first item that isn't that of the request billed last; growth alone is no change."""
+        self.changed_from = sys.maxsize
+        """The first item that isn't that of the request billed last, or before the first as it joined; growth alone is
+        no change.
+        """
         self.cause = ""
         """Why it isn't, as the edit says."""
         self.reshaped_from = 0

@@ -9,6 +9,8 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.columns import CallRow, Event
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.measure.trigger import misled
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.references import Counts
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.view import Edit, Made
@@ -17,7 +19,7 @@ SHOWN_CHARS = 2_000
 
 OWN = (
     "status", "reason", "attempts", "tokens_sent",
-    "tokens_cache_read", "tokens_cache_write", "tokens_uncached", "tokens_rewritten", "cache_break",
+    "tokens_cache_read", "tokens_cache_write", "tokens_uncached", "tokens_missed", "tokens_rewritten", "cache_break",
     "cost_usd", "cost_read_usd", "cost_write_usd", "cost_uncached_usd", "cost_output_usd", "cost_summary_usd",
     "http_429", "wait_s", "summary_calls", "tokens_summary_in", "tokens_summary_out",
     "compactions", "items_edited", "items_dropped", "tokens_removed",
@@ -56,6 +58,16 @@ def of_all_policies(ledger: Ledger, tokens_full: Sequence[int], kept: Sequence[C
     }
 
 
+def by_lifetime(provider: Provider, written: Sequence[int]) -> Columns:
+    """Return the columns of what a cache was written by how long it is kept; missing where a vendor has one lifetime."""
+    nothing = [None] * len(written)
+    if not load_vendor(provider.cache).cache.long_lifetime_s:
+        return {"tokens_cache_write_5m": nothing, "tokens_cache_write_1h": nothing}
+    zero = [0] * len(written)
+    short, long = (zero, written) if provider.long_cache else (written, zero)
+    return {"tokens_cache_write_5m": short, "tokens_cache_write_1h": long}
+
+
 def outcome(sent: Sent, counts: Counts, counter: Counter) -> Outcome:
     """Return what a call comes to, in the order of OWN."""
     bill, verdict, tally = sent.bill, sent.verdict, sent.tally
@@ -70,7 +82,7 @@ def outcome(sent: Sent, counts: Counts, counter: Counter) -> Outcome:
     summed = _summed(sent) if tally.summaries else (verdict.http_429, round(verdict.wait_s, 6), 0, 0, 0)
     return (
         verdict.status, verdict.reason, sent.attempts, sent.tokens_sent,
-        split.read, split.write, split.uncached, bill.tokens_rewritten, bill.cause, *usd, *summed,
+        split.read, split.write, split.uncached, bill.tokens_missed, bill.tokens_rewritten, bill.cause, *usd, *summed,
         tally.compactions, edited, dropped, removed,
         counts.refs_kept_strict, counts.refs_kept_values, counts.refs_kept_loose, counts.refs_kept_fresh,
         counts.refs_kept_carried,

@@ -22,6 +22,7 @@ from ctxsim.simulator.measure.columns import (
     Outcome,
     call_rows,
     event_rows,
+    by_lifetime,
     of_all_policies,
     outcome,
     trigger_of,
@@ -168,6 +169,7 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
     calls = {
         **shared,
         **own,
+        **by_lifetime(provider, own["tokens_cache_write"]),
         "policy": [spec.label] * len(outcomes),
         "tokens_estimated": estimated,
         "trigger": triggers,

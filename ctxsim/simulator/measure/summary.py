@@ -82,6 +82,7 @@ def _dollars(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
         "cost_vs_keep_all": round(cost / base, 6) if cost is not None and base else None,
         "cache_hit_ratio": round(read / sent, 6) if sent and basis.provider.cache != "none" else None,
         "cache_breaks": sum(map(bool, of["tokens_rewritten"])),
+        "tokens_missed": sum(of["tokens_missed"]),
         "tokens_rewritten": sum(of["tokens_rewritten"]),
         "payback_calls": payback_calls(of, basis.provider),
         "cost_low_usd": low,

@@ -87,16 +87,27 @@ def no_cache(transcript: Transcript) -> bool:
     return len(usages) >= enough and not any(usage.cache_read_tokens or usage.cache_write_tokens for usage in usages)
 
 
+def written_long(transcript: Transcript) -> float | None:
+    """Return the share of written tokens that the log says are kept for the longer lifetime; None where it doesn't."""
+    usages = [call.usage for call in transcript.calls if call.usage and call.usage.cache_write_long_tokens is not None]
+    written = sum(usage.cache_write_tokens or 0 for usage in usages)
+    return sum(usage.cache_write_long_tokens or 0 for usage in usages) / written if written else None
+
+
 SLACK_S = 30.0
 """Logs tell when a response began, not when it was asked for."""
 
 
 def long_cache(transcript: Transcript, vendor: str, model: str) -> bool:
-    """Return whether recorded reads show the longer of a vendor's two cache lifetimes.
+    """Return whether the longer of a vendor's two cache lifetimes holds: as the log states of most written tokens, else
+    as recorded reads show.
 
     A read after a pause longer than the short one is only possible under the long one; more such pauses must have been
     read across than not.
     """
+    stated = written_long(transcript)
+    if stated is not None:
+        return stated > 0.5
     rule = load_vendor(vendor).cache
     short_s, long_s = rule.lifetime(model, False), rule.lifetime(model, True)
     votes = 0
@@ -151,7 +162,9 @@ def resolve(
             origins.append("the log shows no cache")
         if long_cache(transcript, values.get("cache", "none"), values.get("model", "")):
             values["long_cache"] = True
-            origins.append("reads after longer pauses show the long cache lifetime")
+            stated = written_long(transcript) is not None
+            how = "the log states" if stated else "reads after longer pauses show"
+            origins.append(f"{how} the long cache lifetime")
         if told := recorded_window(transcript, values.get("window")):
             values["window"], how = told
             origins.append(how)

@@ -63,7 +63,7 @@ def conversation_of(rng: Random) -> Transcript:
             add("assistant", rng.choice(["rra", "a"]) * rng.randint(1, 10))
         for tool in range(tools):
             add("tool_call", "{}", tool="read", call_id=f"{start}.{tool}")
-        calls.append(Call(start, len(items), time_s=now, cold=rng.random() < 0.05))
+        calls.append(Call(start, len(items), time_s=now, held=0 if rng.random() < 0.05 else None))
         message += 1
         for tool in range(tools):
             text = rng.choice(["g", "go", "gone", "x"]) * rng.randint(1, 30)

@@ -65,8 +65,8 @@ def conversation(dice: random.Random) -> Transcript:
         now_s += dice.choice((1.0, 5.0, 20.0, 400.0, 4000.0))
         said = Usage(dice.randint(1, 9_000), dice.choice((None, dice.randint(0, 300)))) if dice.random() < 0.5 else None
         head = heads[1] if other and dice.random() < 0.3 else None
-        cold = number > 0 and dice.random() < 0.1
-        calls.append(Call(start, len(items), said, now_s if timed else None, head=head, cold=cold))
+        held = dice.choice((0, 0, 60, 150, 400, 900, 10_000)) if dice.random() < 0.15 else None
+        calls.append(Call(start, len(items), said, now_s if timed else None, head=head, held=held))
         message += 1
         for call in dice.sample(asked, len(asked)):
             add("tool_result", dice.choice(TEXTS), call.tool, call.place, (Media("image", 90),) * (dice.random() < 0.1))

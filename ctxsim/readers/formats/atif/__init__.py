@@ -245,7 +245,7 @@ def _completed(transcript: Transcript, reading: _Reading, trajectory: Trajectory
         head = None
         if held.system is not None:
             head = Head(held.system, held.tools or (), hidden=held.hidden)
-        calls[number] = msgspec.structs.replace(calls[number], cold=held.cold, head=head)
+        calls[number] = msgspec.structs.replace(calls[number], held=held.held, head=head)
     items = tuple(_with_id(item, reading.ids) for item in transcript.items)
     made = msgspec.structs.replace(transcript, items=items, calls=tuple(calls))
     if not ours(trajectory.extra):

@@ -216,7 +216,7 @@ def _agent_step(items: Sequence[Item], after: Sequence[Item], call: Call, model:
         time_s=call.time_s if time and time_s(time) != call.time_s else None,
         comparable=call.comparable,
         window=call.window,
-        cold=call.cold,
+        held=call.held,
         system=head.system if head else None,
         tools=head.tools if head else None,
         hidden=head.hidden if head else 0,

@@ -41,6 +41,8 @@ class Details(msgspec.Struct):
 
     cache_read: int | None = None
     cache_creation: int | None = None
+    ephemeral_5m_input_tokens: int | None = None
+    ephemeral_1h_input_tokens: int | None = None
     reasoning: int | None = None
 
 
@@ -57,7 +59,13 @@ class UsageMetadata(msgspec.Struct):
         if not self.input_tokens:
             return None
         given, made = self.input_token_details or Details(), self.output_token_details or Details()
-        return Usage(self.input_tokens, self.output_tokens, given.cache_read, given.cache_creation, made.reasoning)
+        long = given.ephemeral_1h_input_tokens
+        # LangChain leaves written tokens out of `cache_creation` where it tells their lifetimes.
+        written = given.cache_creation or (given.ephemeral_5m_input_tokens or 0) + (long or 0) or given.cache_creation
+        return Usage(
+            self.input_tokens, self.output_tokens, given.cache_read, written, made.reasoning,
+            cache_write_long_tokens=long,
+        )  # fmt: skip
 
 
 class Message(msgspec.Struct):
