@@ -129,8 +129,9 @@ class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     window: int | None = None
     """The model's window in tokens, only where the log states it for this call."""
     held: int | None = None
-    """Tokens of a request that the provider's cache could read at most, whoever sent it, where recorded reads contradict
-    the vendor's rules: fewer, 0 for nothing, or some although they should have expired. None: by the rules."""
+    """The most tokens of a request that the provider's cache could read, whoever sent it, where recorded reads
+    contradict the vendor's rules: fewer, 0 for nothing, or some although they should have expired. None: by the rules.
+    """
 
 
 class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -168,7 +169,8 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     `compactions` are the recorded agent's own, in order; the items are the whole history all the same. `cleared` are
     pairs (call, place): requests from that call on, from 1, went without the text of the tool result at that place.
     A segment after a compaction begins with `carried` items from before it: the summary, then what was kept.
-    `cost_usd` is a session's cost in dollars where the log states only the total.
+    `cost_usd` is a session's cost in dollars where the log states only the total. `project` is the folder that the
+    agent worked in and `version` the agent's own, both '' where the log doesn't say.
     """
 
     name: str
@@ -183,6 +185,8 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     cleared: tuple[tuple[int, int], ...] = ()
     carried: int = 0
     cost_usd: float | None = None
+    project: str = ""
+    version: str = ""
 
     @property
     def model(self) -> str:

@@ -15,6 +15,7 @@ from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
+from ctxsim.readers.accepted import accepted
 from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.simulator.provider.models import Entry, read_overrides
 from ctxsim.simulator.provider.resolve import resolve
@@ -56,9 +57,11 @@ class Inputs(msgspec.Struct, frozen=True):
             rules = resolve(self.overrides, (self.scenario.name, self.scenario.provider), None, self.models)
             yield AsSent(synthesize(self.scenario), rules)
             return
-        found = [self.transcript] if self.transcript else (one for path in self.paths for one in readers.read(path))
+        sources = [] if self.transcript else list(readers.sources(*self.paths))
+        beside = accepted(sources)
+        found = [self.transcript] if self.transcript else (one for each in sources for one in readers.read_source(each))
         for transcript in found:
-            yield from as_sent(transcript, self.overrides, self.models, self.head, self.across)
+            yield from as_sent(transcript, self.overrides, self.models, self.head, self.across, beside)
 
 
 def inputs_of(

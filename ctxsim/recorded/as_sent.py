@@ -11,6 +11,7 @@ import msgspec
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.policies import open_policy
+from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
 from ctxsim.recorded.price_fit import prices_that_held
 from ctxsim.recorded.usage import Request, Size, fit_size, head_is_whole, recorded_calls, requests
@@ -54,16 +55,18 @@ def as_sent(
     entries: tuple[Entry, ...] = (),
     head: HeadMode = "fitted",
     whole: bool = False,
+    accepted: Accepted | None = None,
 ) -> Iterator[AsSent]:
     """Yield a recorded transcript's segments, or with `whole` its history as if it had never been compacted.
 
-    Prices are those that reproduce the recorded cost, where calls have one and the list has several. Raises UnknownName
-    and InputError as `resolve` does.
+    `accepted`: what all sessions beside it show of windows (`ctxsim.readers.accepted`). Prices are those that reproduce
+    the recorded cost, where calls have one and the list has several. Raises UnknownName and InputError as `resolve`
+    does.
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    provider = resolve(given, None, transcript, entries)
+    provider = resolve(given, None, transcript, entries, accepted)
     other = given.keys() & {"model", "tokenizer"}
-    recorded = resolve({key: given[key] for key in given.keys() - other}, None, transcript, entries)
+    recorded = resolve({key: given[key] for key in given.keys() - other}, None, transcript, entries, accepted)
     if not given.keys() & {"model", "prices"}:
         provider = prices_that_held(transcript, provider, entries)
     counter = recorded.counter()

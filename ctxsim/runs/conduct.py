@@ -14,6 +14,7 @@ from ctxsim import __version__
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import ContractError, CtxsimError
 from ctxsim.readers import sources as sources_of
+from ctxsim.readers.accepted import Accepted, accepted
 from ctxsim.results import InputInfo, RunInfo
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
@@ -24,7 +25,7 @@ from ctxsim.runs.overwrite import question, refuse_another
 from ctxsim.runs.parts import MadeWith, Parts, fingerprint, read_part
 from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.shares import Share, shares, together
-from ctxsim.runs.shipped import Shipped, shipped
+from ctxsim.runs.shipped import shipped
 from ctxsim.runs.task import Setting, Tell, scenario_rows, scenario_sha256, source_content, source_rows, specs_of
 from ctxsim.runs.workers import Task, Workers, forget_policies
 from ctxsim.simulator.provider import Provider
@@ -74,7 +75,11 @@ def conduct(
         work = _work(setting, scenario, paths, cluster is not None)
         each = shares(jobs, len(work.names), len(specs)) if work.again else [Share(0, 1)]
         own = shipped(specs) if jobs > 1 or cluster else msgspec.UNSET
-        tasks = [_told(task, own, share if len(each) > 1 else msgspec.UNSET) for task in work.tasks for share in each]
+        tasks = [
+            _told(task, shipped=own, share=share if len(each) > 1 else msgspec.UNSET, accepted=work.accepted)
+            for task in work.tasks
+            for share in each
+        ]
         if setting.overrides.get("tokenizer"):
             open_tokenizer(setting.overrides["tokenizer"])
         asked = question(setting, work.names)
@@ -82,7 +87,7 @@ def conduct(
             refuse_another(out.absolute(), asked)
         made_with = MadeWith(
             own_code(),
-            fingerprint([msgspec.json.encode(setting).decode()]),
+            fingerprint([msgspec.json.encode(setting).decode(), *map(str, sorted(work.accepted.items()))]),
             others_code(specs),
             fingerprint(work.names),
             len(each),
@@ -146,12 +151,14 @@ class _Work(NamedTuple):
     tasks: list[Task]
     contents: list[Callable[[], str]]
     again: bool = True
+    accepted: Accepted = {}  # noqa: RUF012 - never changed
+    """What all sources show of windows."""
 
 
-def _told(task: Task, own: Shipped | msgspec.UnsetType, share: Share | msgspec.UnsetType) -> Task:
+def _told(task: Task, **known: Any) -> Task:
     """A task with what only whoever does it needs to know."""
     function, (what, setting) = task
-    return function, (what, msgspec.structs.replace(setting, shipped=own, share=share))
+    return function, (what, msgspec.structs.replace(setting, **known))
 
 
 def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], elsewhere: bool) -> _Work:
@@ -171,6 +178,7 @@ def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], els
         [(source_rows, (source, setting)) for source in found],
         [partial(source_content, source) for source in found],
         all(source.path is not None for source in found),
+        accepted(found),
     )
 
 

@@ -15,6 +15,7 @@ import msgspec
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
 from ctxsim.policies import Spec, open_policies
 from ctxsim.readers import SUFFIXES, read_source
+from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.source import Source, written_beside
 from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.results import InputInfo
@@ -57,6 +58,8 @@ class Setting(msgspec.Struct, frozen=True):
     """Of the policies, where several processes do one source."""
     shipped: Shipped | msgspec.UnsetType = msgspec.UNSET
     """The user's own code; in what is handed to workers alone."""
+    accepted: Accepted | msgspec.UnsetType = msgspec.UNSET
+    """What all sessions show of windows; for workers too."""
 
 
 def specs_of(setting: Setting) -> Sequence[Spec]:
@@ -210,7 +213,9 @@ def source_rows(source: Source, setting: Setting, tell: Tell = _nobody) -> Itera
     found = (
         one
         for transcript in _read_found(source, left_out)
-        for one in as_sent(transcript, setting.overrides, setting.models, setting.head, setting.across)
+        for one in as_sent(
+            transcript, setting.overrides, setting.models, setting.head, setting.across, setting.accepted or None
+        )
     )
     return _replay_all(found, setting, source.name, sha256, beside, tell, left_out)
 

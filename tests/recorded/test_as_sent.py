@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import corpus
 import msgspec
 import pytest
@@ -12,9 +15,11 @@ from strategies import transcripts
 from ctxsim.errors import InputError
 from ctxsim.policies import open_policy
 from ctxsim.readers import read_source, sources
+from ctxsim.readers.accepted import accepted
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.recorded.as_sent import AsSent, as_sent
-from ctxsim.simulator.provider.resolve import long_cache, no_cache, recorded_window
+from ctxsim.simulator.provider.resolve import long_cache, no_cache
+from ctxsim.simulator.provider.windows import recorded_window
 from ctxsim.simulator.replay import Sent, replay
 from ctxsim.transcript import UNLOGGED, Call, Compaction, Transcript, Usage, problems
 
@@ -174,17 +179,36 @@ def test_a_compaction_is_replayed_as_segments_or_across_with_what_was_recorded()
     assert not any(call.comparable for call in whole.transcript.calls[3:])
 
 
-def test_the_window_is_stated_or_inferred() -> None:
-    stated = Call(0, 0, window=258_400)
-    assert recorded_window(Transcript("a", compacted().head, (), (stated,)), 400_000) == (
-        258_400, "window 258,400 stated by the log",
-    )  # fmt: skip
-    # Compacted at 167,000 of a model with a million: nobody waits for a sixth of the window.
-    window = recorded_window(compacted(), 1_000_000)
-    assert window is not None and window[0] == 200_000 and "compacted automatically at 167,000" in window[1]
-    assert recorded_window(compacted(), 200_000) is None, "the model's own window explains it"
+def test_the_window_is_stated_or_that_of_the_project() -> None:
+    stated = Transcript("a", compacted().head, (), (Call(0, 0, window=258_400),))
+    assert recorded_window(stated, 400_000, "openai", None) == (258_400, "window 258,400 stated by the log")
+    # Anthropic offers models of a million tokens with 200,000 too: whoever was compacted at 167,000 and whoever wasn't
+    # has the window that holds what all sessions of the project had accepted.
+    plain = msgspec.structs.replace(compacted(), compactions=(), project="/p")
+    for session in (msgspec.structs.replace(compacted(), project="/p"), plain):
+        key = ("/p", session.model)
+        few, many = ({key: (tokens, 7)} for tokens in (167_000, 201_000))
+        found = recorded_window(session, 1_000_000, "anthropic", few)
+        assert found is not None and found[0] == 200_000 and "7 sessions of this project" in found[1]
+        assert recorded_window(session, 1_000_000, "anthropic", many) is None, "the model's own"
+        assert recorded_window(session, 1_000_000, "google", few) is None, "offered with one window"
+        assert recorded_window(session, 200_000, "anthropic", few) is None, "the model's own explains it"
     large = with_usage(conversation(), [Usage(112_000)])
-    assert recorded_window(large, 64_000) == (128_000, "window 128,000 inferred: 112,000 tokens were accepted")
+    found = recorded_window(large, 64_000, "none", None)
+    assert found == (200_000, "window 200,000 inferred: 112,000 tokens were accepted in this session")
+
+
+def test_what_a_project_had_accepted_is_told_without_reading(tmp_path: Path) -> None:
+    def line(model: str, *tokens: int) -> str:
+        names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        usage = dict(zip(names, tokens, strict=True))
+        told = {"cwd": "/p", "type": "assistant", "message": {"model": model, "usage": usage}}
+        return json.dumps(told, separators=(",", ":")) + "\n"
+
+    (tmp_path / "a.jsonl").write_text(line("m", 1, 20, 300) + line("m", 1, 2, 3) + line("n", 5, 0, 0))
+    (tmp_path / "b.jsonl").write_text(line("m", 4, 500, 6) + "no JSON\n")
+    found = accepted(sources(str(tmp_path)))
+    assert found == {("/p", "m"): (510, 2), ("/p", "n"): (5, 1)}, "1 + 20 + 300 = 321, and 4 + 500 + 6 = 510"
 
 
 def test_recorded_reads_tell_the_cache() -> None:
@@ -196,6 +220,12 @@ def test_recorded_reads_tell_the_cache() -> None:
     assert long_cache(reads(900, 0, 9_000, 9_000), "anthropic", "claude-opus-5")
     assert not long_cache(reads(900, 0, 0, 0), "anthropic", "claude-opus-5")
     assert not long_cache(reads(60, 0, 9_000, 9_000), "anthropic", "claude-opus-5"), "short pauses tell nothing"
+    stated = reads(60, 0, 9_000, 9_000)
+    for long, share in ((100, True), (0, False)):
+        usage = Usage(10_000, 5, 9_000, 100, cache_write_long_tokens=long)
+        calls = tuple(msgspec.structs.replace(call, usage=usage) for call in stated.calls)
+        told = msgspec.structs.replace(stated, calls=calls)
+        assert long_cache(told, "anthropic", "claude-opus-5") is share, "what the log states of writes"
     assert no_cache(reads(60, 0, 0, 0)) and not no_cache(reads(60, 0, 9_000))
 
 
@@ -212,6 +242,25 @@ def test_a_miss_that_was_recorded_is_nobodys_read() -> None:
     assert [call.held for call in one.transcript.calls] == [None, None, None, 0, None, None]
     sent = keep_all(one)
     assert sent[3].bill.split.read == 0 and "as recorded" in sent[3].cache_break and sent[4].bill.split.read > 0
+
+
+def test_reads_are_as_recorded_where_the_rules_say_otherwise() -> None:
+    # Ten minutes between calls: by the rule nothing is alive. Recorded: the first request reads what other sessions
+    # wrote of its head, the second reads all of the first, the third only the head again, the fourth nothing.
+    found = hidden_head()
+    sizes = [call.usage.input_tokens for call in found.calls if call.usage]
+    reads = [18_000, sizes[0], 18_000, 0, 0, 0]
+    calls = tuple(
+        msgspec.structs.replace(
+            call, usage=Usage(size, 5, read, size - read, cache_write_long_tokens=0), time_s=1_770_000_000.0 + 600 * at
+        )
+        for at, (call, size, read) in enumerate(zip(found.calls, sizes, reads, strict=True))
+    )
+    [one] = as_sent(msgspec.structs.replace(found, calls=calls))
+    assert not one.provider.long_cache
+    billed = [sent.bill for sent in keep_all(one)]
+    assert [bill.split.read for bill in billed] == pytest.approx(reads, rel=0.01)
+    assert [bill.tokens_missed > 0 for bill in billed] == [False] * 6, "by its rules it should have read nothing"
 
 
 def test_a_compaction_has_a_known_place() -> None:

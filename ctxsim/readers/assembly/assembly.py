@@ -38,6 +38,8 @@ class Assembly:
         self.cost_usd: float | None = None
         # What the log said last of the model's window: responses from here on have it.
         self.window: int | None = None
+        self.project = ""
+        self.version = ""
         self._items: list[Item] = []
         self._calls: list[Call] = []
         self._message = 0
@@ -169,6 +171,8 @@ class Assembly:
             compactions=tuple(self._compactions),
             cleared=tuple(self._cleared),
             cost_usd=self.cost_usd,
+            project=self.project,
+            version=self.version,
         )
 
     def _take(self, call_id: str, tool: str) -> Item | None:

@@ -48,9 +48,7 @@ class ChatUsage(msgspec.Struct):
         written, reasoning = self.cache_creation_input_tokens, completion.reasoning_tokens
         kept = prompt.cache_creation_token_details
         long = kept.ephemeral_1h_input_tokens if kept else None
-        return Usage(
-            self.prompt_tokens, self.completion_tokens, read, written, reasoning, cache_write_long_tokens=long
-        )
+        return Usage(self.prompt_tokens, self.completion_tokens, read, written, reasoning, cache_write_long_tokens=long)
 
 
 class ThinkingBlock(msgspec.Struct):

@@ -24,10 +24,23 @@ class Envelope(msgspec.Struct, rename="camel", kw_only=True):
     agent_id: str | None = None
     subtype: str | None = None
     timestamp: Any = None
+    cwd: Any = None
+    version: Any = None
     line: int = 0
 
 
 E = TypeVar("E", bound=Envelope)
+
+
+def where(lines: Iterable[Envelope]) -> tuple[str, str]:
+    """Return the folder and the agent's version that the first lines that have one state; '' for what none has."""
+    project, version = "", ""
+    for line in lines:
+        project = project or (line.cwd if isinstance(line.cwd, str) else "")
+        version = version or (line.version if isinstance(line.version, str) else "")
+        if project and version:
+            break
+    return project, version
 
 
 def link(value: Mapping[str, Any], kind: str, line: int) -> Envelope | None:

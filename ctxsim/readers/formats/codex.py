@@ -55,6 +55,7 @@ class Meta(msgspec.Struct):
     """What a session says of itself. `instructions` of old versions are the user's own, from AGENTS.md."""
 
     cli_version: str = ""
+    cwd: str = ""
     base_instructions: Instructions | None = None
     instructions: str | None = None
     dynamic_tools: list[Any] | dict[str, Any] | None = None
@@ -214,6 +215,7 @@ class _Rollout:
         """Return what was read."""
         self.exchanges.finish()
         assembly, meta = self.assembly, self._meta or Meta()
+        assembly.project, assembly.version = meta.cwd, meta.cli_version
         if self._spare:
             assembly.notes.append(f"{self._spare} token count(s) of requests that are not in the recording")
         base = meta.base_instructions.text if meta.base_instructions else ""

@@ -48,6 +48,8 @@ class Start(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     cleared: tuple[tuple[int, int], ...] = ()
     carried: int = 0
     cost_usd: float | None = None
+    project: str = ""
+    version: str = ""
 
 
 class Line(msgspec.Struct, forbid_unknown_fields=True):
@@ -68,6 +70,7 @@ def lines(transcript: Transcript) -> Iterator[bytes]:
     start = Start(
         VERSION, transcript.name, transcript.head, transcript.format, transcript.parent, transcript.notes,
         transcript.needles, transcript.compactions, transcript.cleared, transcript.carried, transcript.cost_usd,
+        transcript.project, transcript.version,
     )  # fmt: skip
     # The first field is what detection looks for; it is never at a default.
     yield msgspec.json.encode(start)
@@ -129,6 +132,8 @@ def _finish(start: Start, items: list[Item], calls: list[Call], notes: list[str]
         start.cleared,
         start.carried,
         start.cost_usd,
+        start.project,
+        start.version,
     )
     found = problems(transcript)
     if found:

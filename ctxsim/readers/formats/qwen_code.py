@@ -25,7 +25,16 @@ import msgspec
 from ctxsim.readers.assembly import Assembly, left_out
 from ctxsim.readers.assembly.gemini_parts import ApiPart, api_parts, response_parts, result, user_parts
 from ctxsim.readers.assembly.new_history import kept_and_new
-from ctxsim.readers.assembly.session_tree import CHAT, Envelope, beside, branch, compaction_notes, conversations, link
+from ctxsim.readers.assembly.session_tree import (
+    CHAT,
+    Envelope,
+    beside,
+    branch,
+    compaction_notes,
+    conversations,
+    link,
+    where,
+)
 from ctxsim.readers.source import Sample, Source, convert, time_s
 from ctxsim.transcript import Kind, Transcript, Usage
 
@@ -187,6 +196,7 @@ def _transcript(
         if isinstance(line, Line):
             conversation.add(line, on_branch=position in kept)
     assembly = conversation.assembly
+    assembly.project, assembly.version = where(lines)
     assembly.head_recorded = False
     assembly.notes += [*notes, *compaction_notes(conversation.compactions, assembly.calls), *left_out(counts)]
     if not assembly.calls:

@@ -77,8 +77,8 @@ class BreakpointCache:
     def revive(self, now_s: float) -> None:
         """Let no entry have expired by now: providers keep some for longer than they say."""
         for by_tokens in self._entries.values():
-            for alike in by_tokens.values():
-                alike.update((identity, max(until_s, now_s)) for identity, until_s in alike.items())
+            for until_s in by_tokens.values():
+                until_s.update((identity, max(at_s, now_s)) for identity, at_s in until_s.items())
 
     def holds(self, split: Split, total: int) -> int:
         """Tokens that a request with the same beginning could read: up to the last mark."""

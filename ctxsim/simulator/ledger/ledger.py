@@ -126,7 +126,8 @@ class Ledger:
             whole = request.items_within(bill.split.read + step - 1) if bill.split.read else 0
             unread = request.items[whole].place if whole < size else len(self.transcript.items)
             noted, state = kernel.cache.noted(request), kernel.state()
-            yield Kept(size, changed, request.total, verdict, bill, (began_s, kernel.now_s), noted, state, kernel.revived, unread)
+            clock = began_s, kernel.now_s
+            yield Kept(size, changed, request.total, verdict, bill, clock, noted, state, kernel.revived, unread)
 
     @cached_property
     def demands(self) -> list[tuple[float, int]]:

@@ -59,7 +59,7 @@ def of_all_policies(ledger: Ledger, tokens_full: Sequence[int], kept: Sequence[C
 
 
 def by_lifetime(provider: Provider, written: Sequence[int]) -> Columns:
-    """Return the columns of what a cache was written by how long it is kept; missing where a vendor has one lifetime."""
+    """Return the columns of tokens written by how long they are kept; missing where a vendor has one lifetime."""
     nothing = [None] * len(written)
     if not load_vendor(provider.cache).cache.long_lifetime_s:
         return {"tokens_cache_write_5m": nothing, "tokens_cache_write_1h": nothing}

@@ -10,9 +10,11 @@ import msgspec
 
 from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.errors import InputError, unknown
+from ctxsim.readers.accepted import Accepted
 from ctxsim.simulator.provider.models import Entry, Model, all_models, find_model
 from ctxsim.simulator.provider.rules import Provider
 from ctxsim.simulator.provider.vendor import load_vendor
+from ctxsim.simulator.provider.windows import recorded_window
 from ctxsim.transcript import Transcript
 
 
@@ -48,36 +50,6 @@ def _of_recorded(transcript: Transcript, entries: tuple[Entry, ...]) -> dict[str
     if found.prices and found.prices.hours:
         values["prices"] = msgspec.structs.replace(found.prices, zero_s=began_s)
     return values
-
-
-WINDOWS = (32_000, 64_000, 128_000, 200_000, 256_000, 400_000, 1_000_000, 2_000_000)
-"""Windows that models have had: an inferred one is the smallest of them that holds what was accepted."""
-
-FULL = 0.5
-"""Agents compact at more than this share of the window that they believe in."""
-
-
-def recorded_window(transcript: Transcript, own: int | None) -> tuple[int, str] | None:
-    """Return the window that held, and how a log tells: stated, or inferred; None where it doesn't tell.
-
-    Inferred from the agent's automatic compactions, where they come far before the model's `own` window, and from
-    requests that were accepted above it.
-    """
-    stated = [call.window for call in transcript.calls if call.window]
-    if stated:
-        return max(stated), f"window {max(stated):,} stated by the log"
-    fired = [one.tokens_before for one in transcript.compactions if one.started_by == "auto" and one.tokens_before]
-    accepted = max((call.usage.input_tokens for call in transcript.calls if call.usage), default=0)
-    largest = max([accepted, *fired])
-    inferred = next((window for window in WINDOWS if window >= largest), None)
-    if inferred is None:
-        return None
-    if fired and (own is None or max(fired) < FULL * own):
-        at = f"{min(fired):,}" if min(fired) == max(fired) else f"{min(fired):,} to {max(fired):,}"
-        return inferred, f"window {inferred:,} inferred: compacted automatically at {at} tokens"
-    if own is not None and accepted > own:
-        return inferred, f"window {inferred:,} inferred: {accepted:,} tokens were accepted"
-    return None
 
 
 def no_cache(transcript: Transcript) -> bool:
@@ -139,11 +111,13 @@ def resolve(
     scenario: tuple[str, dict[str, Any]] | None = None,
     transcript: Transcript | None = None,
     entries: tuple[Entry, ...] = (),
+    accepted: Accepted | None = None,
 ) -> Provider:
     """Return the provider that holds for a scenario or a recorded transcript.
 
-    `overrides` are what the command line gave; its `model` brings that model's window, prices, cache and tokenizer.
-    Raises UnknownName for a model that nobody knows, InputError naming a field that doesn't fit.
+    `accepted` is what all sessions beside a recorded transcript show. `overrides` are what the command line gave; its
+    `model` brings that model's window, prices, cache and tokenizer. Raises UnknownName for a model that nobody knows,
+    InputError naming a field that doesn't fit.
     """
     given = {key: value for key, value in overrides.items() if value is not None}
     origins = []
@@ -165,7 +139,7 @@ def resolve(
             stated = written_long(transcript) is not None
             how = "the log states" if stated else "reads after longer pauses show"
             origins.append(f"{how} the long cache lifetime")
-        if told := recorded_window(transcript, values.get("window")):
+        if told := recorded_window(transcript, values.get("window"), values.get("vendor", "none"), accepted):
             values["window"], how = told
             origins.append(how)
     if "model" in given:

@@ -144,11 +144,14 @@ class OverflowRule(_Rule, frozen=True):
 
 
 class Vendor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All rules of one vendor, the names of the models they hold for, and what genai-prices calls the vendor."""
+    """All rules of one vendor, the names of the models they hold for, what genai-prices calls the vendor, and smaller
+    windows that its models are offered with beside the listed one.
+    """
 
     name: str
     models: tuple[str, ...] = ()
     listed_as: str = ""
+    windows: tuple[int, ...] = ()
     framing: Framing = Framing()
     cache: CacheRule = CacheRule()
     rate: RateRule = RateRule()

@@ -259,6 +259,8 @@ def _completed(transcript: Transcript, reading: _Reading, trajectory: Trajectory
         needles=held_whole.needles,
         compactions=held_whole.compactions,
         cleared=held_whole.cleared,
+        project=held_whole.project,
+        version=held_whole.agent_version,
     )
     if found := problems(whole):
         note = f"what ctxsim had written beside the steps no longer fits them ({found[0]}): left out"

@@ -109,6 +109,8 @@ class OfTranscript(msgspec.Struct, omit_defaults=True):
     needles: tuple[Needle, ...] = ()
     compactions: tuple[Compaction, ...] = ()
     cleared: tuple[tuple[int, int], ...] = ()
+    project: str = ""
+    agent_version: str = ""
 
 
 class OfStep(msgspec.Struct, omit_defaults=True):

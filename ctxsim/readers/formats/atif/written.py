@@ -111,7 +111,7 @@ def _document(transcript: Transcript) -> Iterator[bytes]:
     agent |= {"extra": {OURS: {"tools": as_written}}} if as_written else {}
     held = OfTranscript(
         transcript.format, transcript.notes, transcript.head.recorded, transcript.head.hidden,
-        transcript.needles, transcript.compactions, transcript.cleared,
+        transcript.needles, transcript.compactions, transcript.cleared, transcript.project, transcript.version,
     )  # fmt: skip
     before: Json = {
         "schema_version": VERSION,

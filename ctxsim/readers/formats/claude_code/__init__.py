@@ -24,7 +24,7 @@ from ctxsim.readers.assembly.anthropic_content import add_user_content, response
 from ctxsim.readers.assembly.blocks import text_and_media
 from ctxsim.readers.assembly.plausible import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
-from ctxsim.readers.assembly.session_tree import CHAT, Envelope, beside, compaction_notes, conversations, link
+from ctxsim.readers.assembly.session_tree import CHAT, Envelope, beside, compaction_notes, conversations, link, where
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
 from ctxsim.readers.formats.claude_code.tree import Line, Metadata, Repeats, conversation
 from ctxsim.readers.source import Sample, Source, convert, time_s
@@ -133,6 +133,7 @@ class _Conversation:
             if line.type == "assistant":
                 responses.setdefault(line.response, []).append(line)
         first = next((line for line in kept if line.type in CHAT), None)
+        self.assembly.project, self.assembly.version = where(kept)
         if first and first.type == "assistant":
             self.assembly.notes.append("starts with a response: what its request held is not in the file")
         for line in kept:

@@ -1,0 +1,55 @@
+"""How large requests were that models accepted, told from a log without reading its conversation.
+
+A project's sessions show together which window they had, so all of them are looked at before the first is replayed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ctxsim.errors import InputError
+from ctxsim.readers.source import Source
+
+_MODEL = re.compile(rb'"model":"([^"]{1,200})"')
+_PROJECT = re.compile(rb'"cwd":"((?:[^"\\\\]|\\\\.){1,4000})"')
+_PARTS = tuple(
+    re.compile(rb'"%s":(\d{1,12})' % name)
+    for name in (b"input_tokens", b"cache_creation_input_tokens", b"cache_read_input_tokens")
+)
+
+Accepted = dict[tuple[str, str], tuple[int, int]]
+"""By project and model, the tokens of the largest request that was accepted, and how many sessions had any."""
+
+
+def accepted(sources: Iterable[Source]) -> Accepted:
+    """Return what the logs state that hold a JSON value with usage per line, as Claude Code's do; what can't be read is
+    left to the reader, who says why.
+    """
+    found: Accepted = {}
+    for source in sources:
+        if source.path is None or ".jsonl" not in source.path.suffixes or source.member is not None:
+            continue
+        try:
+            for key, tokens in _of_session(source).items():
+                most, sessions = found.get(key, (0, 0))
+                found[key] = max(most, tokens), sessions + 1
+        except InputError:
+            continue
+    return found
+
+
+def _of_session(source: Source) -> dict[tuple[str, str], int]:
+    largest: dict[bytes, int] = {}
+    project = b""
+    for _, line in source.lines():
+        if not project and (told := _PROJECT.search(line)):
+            project = told[1]
+        at = line.rfind(b'"usage":{')
+        if at < 0 or b'"cache_read_input_tokens"' not in line or not (model := _MODEL.search(line)):
+            continue
+        parts = (part.search(line, at) for part in _PARTS)
+        tokens = sum(int(part[1]) for part in parts if part)
+        largest[model[1]] = max(tokens, largest.get(model[1], 0))
+    folder = project.decode("utf-8", "replace").replace("\\\\", "\\")
+    return {(folder, model.decode("utf-8", "replace")): tokens for model, tokens in largest.items() if tokens}
