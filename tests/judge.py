@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from naive_references import naive_counts
-from plain_provider import Bucket, Cache, Position, item_tokens, pair_errors, rendered, shared, text_tokens
+from plain_provider import Bucket, Cache, Position, contents, item_tokens, pair_errors, rendered, shared, text_tokens
 
 from ctxsim.counting.estimators import Reported
 from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.summaries import MODES, PROMPT
-from ctxsim.simulator.provider.vendor import CacheRule, Framing
+from ctxsim.simulator.provider.vendor import CacheRule, Framing, load_vendor
 from ctxsim.transcript import Call, Item, Transcript, Usage
 from ctxsim.view import Edit, Sizes, View
 
@@ -41,6 +41,10 @@ class Judge:
         self.view = View(Sizes(spec.estimator.item))
         self.head, self.now_s, self.delay_s, self.held, self.billed_s = transcript.head, 0.0, 0.0, 0, 0.0
         self.missed, self.capped, self.first = 0, False, list[Item]()
+        self.written: dict[int, tuple[tuple[Any, ...], list[Item]]] = {}
+        """By the place of thinking, the request that it answered, and the response that it belongs to."""
+        self.newest: list[Item] = []
+        self.dropped = 0
         self.last: list[Position] = []
         self.edits: list[tuple[int, str]] = []
         """Position and reason of each edit since the last bill."""
@@ -50,7 +54,7 @@ class Judge:
         """Nothing has happened since the last call."""
         self.made: list[Edit] = []
         self.summaries: list[tuple[int, int, float, int, float]] = []
-        self.compactions, self.believed, self.arrived = 0, None, 0
+        self.compactions, self.believed, self.arrived, self.dropped = 0, None, 0, 0
 
     def request(self, items: Iterable[Item]) -> list[Position]:
         """Items as they would be sent now."""
@@ -210,8 +214,11 @@ class Judge:
         retries = max((link.retries for link in self.links if link.retries is not None), default=10)
         attempts = 1
         while True:
+            view = self.without_dropped(view)
             status, refused, waited = "invalid_pairs", 0, 0.0
-            if not pair_errors(list(view)):
+            if not pair_errors(list(view)) and (self.unbound(view) or self.altered(view)):
+                status = "invalid_thinking"
+            elif not pair_errors(list(view)):
                 status, refused, waited = self.admit(self.request(view), self.provider.reserved_output)
             smaller = self.smaller(view) if status == "overflow" and attempts <= retries else None
             if smaller is None:
@@ -219,6 +226,38 @@ class Judge:
             view, attempts = smaller, attempts + 1
             if lasting:
                 self.view = view
+
+    def unbound(self, view: View) -> list[Item]:
+        """Thinking that stands behind something else than when it was written, where the provider minds."""
+        found, request, items = [], self.request(view), list(view)
+        for at, item in enumerate(items if self.provider.thinking != "none" else []):
+            before, response = self.written.get(item.place, ((), []))
+            if item.kind != "reasoning" or not response:
+                continue
+            first = at - response.index(item) if item in response else -1
+            same = first >= 0 and all(one is other for one, other in zip(items[first:at], response, strict=False))
+            if not same or contents(request[: 2 + first]) != before:
+                found.append(item)
+        return found
+
+    def without_dropped(self, view: View) -> View:
+        """The request without thinking that the provider drops; what is dropped doesn't come back."""
+        gone = self.unbound(view) if self.provider.thinking == "drop" else []
+        if not gone:
+            return view
+        self.dropped += sum(map(item_tokens, gone))
+        places = [item.place for item in gone]
+        left = view.drop(places, "thinking behind a changed prefix")
+        self.edits += [(edit.position, edit.reason) for edit in left.edits]
+        sent = left.settled()
+        self.view = sent if self.view is view else self.view.drop(places, "").settled()
+        return sent
+
+    def altered(self, view: View) -> bool:
+        """Whether the newest response comes without its thinking, or with another."""
+        sent = {item.place: item for item in view}
+        spoken = any(item.kind != "reasoning" and item.place in sent for item in self.newest)
+        return spoken and any(item.kind == "reasoning" and sent.get(item.place) != item for item in self.newest)
 
     def smaller(self, view: View) -> View | None:
         """The first link's answer to a refusal that is really smaller."""
@@ -251,7 +290,7 @@ class Judge:
             old = [item.place for item in self.view if item.kind == "reasoning"]
             left = self.view.drop(old, "reasoning of a finished turn")
             self.edits += [(edit.position, edit.reason) for edit in left.edits]
-            self.view = left.settled()
+            self.view, self.newest = left.settled(), []
         self.first = self.first if number > 1 else joining
         self.join(joining)
         first_s, time_s = self.transcript.calls[0].time_s, call.time_s
@@ -280,7 +319,12 @@ class Judge:
         self.edits = changed
         response = self.transcript.items[call.start : call.end]
         counts = naive_counts(self.transcript, number, view)
-        self.join(spoken(response) if resend == "never" else response)
+        answered = spoken(response) if resend == "never" else list(response)
+        thought = [item for item in answered if item.kind == "reasoning"]
+        self.written.update((item.place, (contents(request), answered)) for item in thought)
+        minds = load_vendor(self.provider.vendor).thinking.latest
+        self.newest = answered if minds and thought else []
+        self.join(answered)
         output = (
             call.usage.output_tokens
             if call.usage and call.usage.output_tokens is not None
@@ -297,7 +341,8 @@ class Judge:
             "tokens_estimated": estimated,
             "tokens_recorded": call.usage.input_tokens if call.usage and call.comparable else None, "trigger": trigger,
             "tokens_cache_read": classes[0], "tokens_cache_write": classes[1], "tokens_uncached": classes[2],
-            "tokens_missed": self.missed, "tokens_rewritten": rewritten, "cache_break": cause, "tokens_output": output,
+            "tokens_missed": self.missed, "tokens_thinking_dropped": self.dropped, "tokens_rewritten": rewritten,
+            "cache_break": cause, "tokens_output": output,
             "cost_read_usd": usd[0], "cost_write_usd": usd[1], "cost_uncached_usd": usd[2], "cost_output_usd": usd[3],
             "cost_summary_usd": sum(one[2] for one in asked), "cost_usd": sum(usd) + sum(one[2] for one in asked),
             "http_429": refused + sum(one[3] for one in asked), "wait_s": waited + sum(one[4] for one in asked),

@@ -23,13 +23,13 @@ from ctxsim.live.script import Script
 from ctxsim.live.tools import tool_call
 from ctxsim.readers.assembly import Part
 from ctxsim.readers.assembly.requests.bodies import Api, caught
-from ctxsim.simulator.ledger import Kernel
+from ctxsim.simulator.ledger import Kernel, Leg
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.summaries import extractive
 from ctxsim.simulator.provider.vendor import load_vendor
-from ctxsim.transcript import Item
+from ctxsim.transcript import Call, Head, Item
 
 SHAPES: Mapping[Api, ModuleType] = {"chat": chat, "responses": responses, "messages": messages, "gemini": gemini}
 
@@ -140,7 +140,7 @@ class Session:
     def _judge(self, asked: Asked, digest: bytes, step: int) -> tuple[int, Refusal | None]:
         """Return a request's tokens, and why it is refused, if it is."""
         llm = self._llm_for(asked)
-        llm.begin(self.step * self._provider.pace_s, asked.head)
+        llm.begin(_leg(asked.head, self.step * self._provider.pace_s, 0))
         tokens = llm.request.become(_as_before(llm.request.items, asked.items))
         limited = self._faults.limited.get(step)
         if limited and self._limited.setdefault(step, 0) < limited.times:
@@ -168,7 +168,7 @@ class Session:
         assert self._llm is not None  # judged before
         texts = [reply.text, *(text for call in reply.calls for text in (call.name, call.arguments))]
         output = sum(map(self._counter.text, texts))
-        bill = self._llm.bill(output, 0)
+        bill = self._llm.bill(_leg(self._llm.request.head, self._llm.now_s, output))
         split, factor = bill.split, self._faults.usage
         if factor is not None:
             counts = (served.tokens, output, split.read, split.write)
@@ -242,3 +242,8 @@ def _as_before(known: list[Item], items: list[Item]) -> list[Item]:
         min(len(known), len(items)),
     )
     return [*known[:same], *items[same:]]
+
+
+def _leg(head: Head, scheduled_s: float, output: int) -> Leg:
+    """A call that nothing recorded: what it brings is in the request already."""
+    return Leg(0, Call(0, 0), head, scheduled_s, (), False, (), (), output, 0)

@@ -21,6 +21,7 @@ FAILURES = {
     "overflow": "window",
     "rate_limited": "rate limit",
     "invalid_pairs": "invalid pairs",
+    "invalid_thinking": "invalid thinking",
     "stopped": "gave up",
 }
 

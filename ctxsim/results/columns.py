@@ -52,7 +52,7 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     transcript: Annotated[str, Fact, "the transcript's name"]
     policy: Annotated[str, Fact, "the policy's full label"]
     call: Annotated[int, Number, "the call's number, from 1"]
-    status: Annotated[str, Fact, "ok, overflow, rate_limited, invalid_pairs or stopped"]
+    status: Annotated[str, Fact, "ok, overflow, rate_limited, invalid_pairs, invalid_thinking or stopped"]
     reason: Annotated[str, Fact, "what the provider said, or why the policy gave up"]
     attempts: Annotated[int, Number, "requests sent, those again after an overflow included"]
     tokens_full: Annotated[int, Counted, "input if nothing had ever been edited"]
@@ -97,6 +97,9 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens_cache_write_5m: Annotated[int | None, ModelledTokens, "of tokens_cache_write, for five minutes"] = None
     tokens_cache_write_1h: Annotated[int | None, ModelledTokens, "of tokens_cache_write, for an hour"] = None
     tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read and didn't"] = None
+    tokens_thinking_dropped: Annotated[int | None, Counted, "thinking that the provider dropped from the request"] = (
+        None
+    )
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -275,4 +278,6 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     cost_full_recorded_usd: Annotated[float | None, Dollars, "what those cost under keep-all"]
     cost_low_usd: Annotated[float | None, Dollars, "the cost if caches miss as seldom as they may, by recordings"]
     cost_high_usd: Annotated[float | None, Dollars, "the cost if they miss as often as they may"]
+    invalid_thinking: Annotated[int | None, Modelled, "calls refused for thinking behind a changed prefix"] = None
     tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read and didn't"] = None
+    tokens_thinking_dropped: Annotated[int | None, Counted, "thinking that the provider dropped from requests"] = None

@@ -58,8 +58,10 @@ def survival_interval(part: Any) -> Interval | None:
 
 
 def refused(summary: Any) -> Any:
-    """Calls of each summary row that weren't ok: over a limit, with invalid pairs, or given up."""
-    return summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped
+    """Calls of each summary row that weren't ok: over a limit, with invalid pairs or thinking, or given up."""
+    known = summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped
+    # Runs of versions that knew no binding of thinking have no such column.
+    return known + summary.invalid_thinking.fillna(0).astype(int)
 
 
 def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

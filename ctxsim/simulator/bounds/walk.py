@@ -56,11 +56,11 @@ class Walk:
             ledger.enter(kernel.request, leg)
             cleared = [items[place] for place in due.get(leg.number, ()) if items[place].text != stub]
             kernel.request.edit([Edit(item, item.with_text(stub), item.place, "") for item in cleared])
-            kernel.begin(leg.scheduled_s, leg.head, leg.call.held)
+            kernel.begin(leg)
             # A rate limit moves the clock, which a cache's lifetime goes by; what is refused is billed all the same.
             if ledger.provider.rate_limit is not None:
                 kernel.judge()
-            yield self._step(leg.tokens_output, kernel.bill(leg.tokens_output, leg.new_from)).usd
+            yield self._step(leg.tokens_output, kernel.bill(leg)).usd
 
     def _step(self, output: int, bill: Bill, unread: int = 0) -> Step:
         # Rounded as in a row, so that sums agree.

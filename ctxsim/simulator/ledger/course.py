@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
-from ctxsim.simulator.ledger.ledger import Ledger, Leg
+from ctxsim.simulator.ledger.ledger import Ledger
+from ctxsim.simulator.ledger.legs import Leg
+from ctxsim.simulator.ledger.thinking import drops_of
 from ctxsim.simulator.provider.rules import SummaryMode
 from ctxsim.transcript import Item
 from ctxsim.view import Edit
@@ -19,6 +21,7 @@ class Course:
         self._kernel: Kernel | None = None
         self._leg: Leg | None = None
         self._billed = False
+        self._dropped: Sequence[Item] = ()
         self._items: Sequence[Item] = ()
         """What the request asked last holds."""
         self._unlike: tuple[int, str, int] = (0, "", 0)
@@ -47,7 +50,7 @@ class Course:
 
     def begin(self, leg: Leg) -> None:
         """A call begins."""
-        self._leg, self._billed, self._items = leg, False, ()
+        self._leg, self._billed, self._items, self._dropped = leg, False, (), ()
         if self._kernel:
             self._begin(self._kernel)
 
@@ -79,15 +82,30 @@ class Course:
         request.join(items[len(request.items) :])
         return request.total
 
+    def drop_thinking(self, items: Sequence[Item]) -> Sequence[Item]:
+        """Return the thinking that the provider drops from a request; it is out of it then."""
+        if self._ledger.provider.thinking != "drop":
+            return ()
+        if self._kernel is None:
+            self._dropped = self._ledger.kept[self._now.number - 1].dropped
+            return self._dropped
+        request = self._kernel.request
+        request.join(items[len(request.items) :])
+        return self._kernel.drop_thinking()
+
     def judge(self) -> Verdict:
         """Return the verdict on the request asked last."""
-        return self._kernel.judge() if self._kernel else self._ledger.kept[self._now.number - 1].verdict
+        return (
+            self._kernel.judge(self._now.begins_turn)
+            if self._kernel
+            else self._ledger.kept[self._now.number - 1].verdict
+        )
 
     def bill(self) -> Bill:
         """Return what the request asked last comes to."""
         leg, self._billed = self._now, True
         if self._kernel:
-            return self._kernel.bill(leg.tokens_output, leg.new_from)
+            return self._kernel.bill(leg)
         return self._ledger.kept[leg.number - 1].bill
 
     def summarize(
@@ -109,8 +127,9 @@ class Course:
                 self._begin(self._kernel)
                 request = self._kernel.request
                 self._ledger.finish(request, self._now)
+                request.edit(drops_of(request, self._dropped))
                 request.join(self._items[len(request.items) :])
         return self._kernel
 
     def _begin(self, kernel: Kernel) -> None:
-        kernel.begin(self._now.scheduled_s, self._now.head, self._now.call.held)
+        kernel.begin(self._now)

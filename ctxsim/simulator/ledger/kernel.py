@@ -10,7 +10,9 @@ import msgspec
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger.cache import NoCache, open_cache
 from ctxsim.simulator.ledger.frames import Frames
+from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.request import HEAD, Request
+from ctxsim.simulator.ledger.thinking import Thinking
 from ctxsim.simulator.provider.pairs import PairCheck
 from ctxsim.simulator.provider.prices import Cost, Split, Tariff
 from ctxsim.simulator.provider.rate_limit import Bucket
@@ -30,7 +32,7 @@ OUT_OF_REACH = "further back than the cache looks"
 CAUSES = (MISSED, OTHER_TOOLS, OTHER_PROMPT, LIFETIME, OUT_OF_REACH)
 """Why a request that a cache holds can't be read, other than by an edit."""
 
-Status = Literal["ok", "overflow", "rate_limited", "invalid_pairs", "stopped"]
+Status = Literal["ok", "overflow", "rate_limited", "invalid_pairs", "invalid_thinking", "stopped"]
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
@@ -82,6 +84,7 @@ class Kernel:
         self._counter = counter
         self._tariff = Tariff(provider.prices, provider.long_cache) if provider.prices else None
         self._pairs = PairCheck()
+        self.thinking = Thinking(provider.thinking, load_vendor(provider.vendor).thinking.latest)
         limit = provider.rate_limit
         self._tokens = Bucket(limit.tokens_per_minute) if limit else None
         self._requests = Bucket(limit.requests_per_minute) if limit and limit.requests_per_minute else None
@@ -94,19 +97,29 @@ class Kernel:
         self.revived = False
         """Whether recorded reads say that the cache held in this call what should have expired."""
 
-    def begin(self, scheduled_s: float, head: Head, held: int | None = None) -> None:
-        """A call begins: the clock moves to its scheduled start, later by all waiting; `held`: as a `Call` says."""
-        self.now_s = max(self.now_s, scheduled_s + self._delay_s)
-        self._readable, self.revived = held, False
-        self.request.with_head(head)
+    def begin(self, leg: Leg) -> None:
+        """A call begins: the clock moves to its scheduled start, later by all waiting."""
+        self.now_s = max(self.now_s, leg.scheduled_s + self._delay_s)
+        self._readable, self.revived = leg.call.held, False
+        self.request.with_head(leg.head)
 
-    def judge(self) -> Verdict:
-        """Return the verdict on the request: pairs first, then the window, then the rate limit."""
+    def drop_thinking(self) -> list[Item]:
+        """Take out of the request the thinking that the provider drops, and return it."""
+        if self.provider.thinking != "drop":
+            return []
+        return self.thinking.drop(self.request)
+
+    def judge(self, begins_turn: bool = False) -> Verdict:
+        """Return the verdict on the request, which may begin a turn: pairs first, then thinking, the window, the rate
+        limit.
+        """
         request = self.request
         errors = self._pairs.errors(request.items, request.reshaped_from)
         request.reshaped_from = len(request.items)
         if errors:
             return Verdict("invalid_pairs", "; ".join(errors[:3]) + (" ..." if len(errors) > 3 else ""))
+        if unbound := self.thinking.errors(request, begins_turn):
+            return Verdict("invalid_thinking", unbound[0])
         return self._admit(self.request, self.provider.reserved_output)
 
     def _admit(self, request: Request, output: int) -> Verdict:
@@ -135,26 +148,23 @@ class Kernel:
             self._requests.take(1, self.now_s)
         return Verdict("ok", "", int(wait_s > 0), wait_s)
 
-    def bill(self, output_tokens: int, new_from: int) -> Bill:
-        """Match the request with the cache, let the cache remember it, and return what it comes to with so much
-        output.
-
-        Items before place `new_from` are those that the request before could have had.
-        """
+    def bill(self, leg: Leg) -> Bill:
+        """Match the request with the cache, which remembers it, and return what it comes to with a call's output."""
         request, cache, now_s = self.request, self.cache, self.now_s
         split, missed = self._matched(request)
         if self._readable == 0:
             cache.forget()
         rewritten, cause = 0, ""
         if split.read < self._held:
-            readable = min(self._held, request.tokens_before(new_from))
+            readable = min(self._held, request.tokens_before(leg.new_from))
             rewritten = max(0, readable - readable % cache.step - split.read)
             cause = (MISSED if missed else self._cause() or request.cause) if rewritten else ""
         cache.remember(request, now_s)
         request.remember()
+        self.thinking.answered(leg, request, len(request.items))
         self._held, self._billed_s = cache.holds(split, request.total), now_s
         self._note_demand(split)
-        return Bill(split, self._cost(split, output_tokens), missed, rewritten, cause)
+        return Bill(split, self._cost(split, leg.tokens_output), missed, rewritten, cause)
 
     def _matched(self, request: Request) -> tuple[Split, int]:
         """Return a request's tokens by class, and those that the rules let it read and recorded reads don't."""

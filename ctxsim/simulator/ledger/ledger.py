@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
-
-import msgspec
 
 from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, Verdict
+from ctxsim.simulator.ledger.legs import Leg, legs_of
 from ctxsim.simulator.ledger.request import Request
+from ctxsim.simulator.ledger.thinking import drops_of
 from ctxsim.simulator.provider.rules import Provider
-from ctxsim.transcript import Call, Head, Item, Transcript
+from ctxsim.transcript import Item, Transcript
 from ctxsim.view import Edit, Sizes, View
 
 FINISHED = "reasoning of a finished turn"
 """Why a vendor leaves items out."""
-
-
-class Leg(msgspec.Struct, frozen=True, gc=False):
-    """One call. Reasoning that the vendor never sends again is in none of its items.
-
-    `new_from` is the place of the first item that the request before couldn't have had.
-    """
-
-    number: int
-    call: Call
-    head: Head
-    scheduled_s: float
-    """When it began in the recording, in seconds since the first one; else by the provider's pace."""
-    joining: tuple[Item, ...]
-    """What joins before it."""
-    begins_turn: bool
-    """Whether the vendor leaves out the reasoning of the turns before, which end here."""
-    response: tuple[Item, ...]
-    """As recorded, reasoning too."""
-    answered: tuple[Item, ...]
-    """What of the response joins."""
-    tokens_output: int
-    """Recorded output where the reader trusts it, else counted."""
-    new_from: int
 
 
 class Kept(NamedTuple):
@@ -62,6 +38,8 @@ class Kept(NamedTuple):
     noted: Any
     state: tuple[Any, ...]
     revived: bool
+    dropped: tuple[Item, ...]
+    """Thinking that the provider drops from it."""
     unread: int
     """Place of the first item that it couldn't read whole."""
 
@@ -85,9 +63,10 @@ class Ledger:
 
     def views(self, estimator: Estimator) -> list[View] | None:
         """Return the views that nobody edited, as they grow, with the sizes of an estimator; None where the vendor
-        edits them: it leaves out reasoning.
+        edits them: it leaves out or drops reasoning.
         """
-        return None if self.provider.reasoning == "current_turn" else self._views.setdefault(estimator, [])
+        edits = self.provider.reasoning == "current_turn" or self.provider.thinking == "drop"
+        return None if edits else self._views.setdefault(estimator, [])
 
     def kernel(self) -> Kernel:
         """Return a kernel before its first call."""
@@ -115,19 +94,22 @@ class Ledger:
         kernel = self._last = self.kernel()
         request, step = kernel.request, kernel.cache.step
         for leg in self.legs:
-            kernel.begin(leg.scheduled_s, leg.head, leg.call.held)
+            kernel.begin(leg)
             began_s = kernel.now_s
             self.enter(request, leg)
             changed = request.changed_from
-            verdict = kernel.judge()
-            bill = kernel.bill(leg.tokens_output, leg.new_from)
+            dropped = tuple(kernel.drop_thinking())
+            verdict = kernel.judge(leg.begins_turn)
+            bill = kernel.bill(leg)
             size = len(request.items)
             # What is read is rounded down to steps.
             whole = request.items_within(bill.split.read + step - 1) if bill.split.read else 0
             unread = request.items[whole].place if whole < size else len(self.transcript.items)
             noted, state = kernel.cache.noted(request), kernel.state()
             clock = began_s, kernel.now_s
-            yield Kept(size, changed, request.total, verdict, bill, clock, noted, state, kernel.revived, unread)
+            yield Kept(
+                size, changed, request.total, verdict, bill, clock, noted, state, kernel.revived, dropped, unread
+            )
 
     @cached_property
     def demands(self) -> list[tuple[float, int]]:
@@ -141,11 +123,13 @@ class Ledger:
             return kernel
         if self._only_grows:
             kernel.request = self._last.request.first(before[-1].size)
-        else:
-            for leg in self.legs[: number - 1]:
+        for leg, known in zip(self.legs, before, strict=False):
+            if not self._only_grows:
                 kernel.request.with_head(leg.head)
                 self.enter(kernel.request, leg)
+                kernel.request.edit(drops_of(kernel.request, known.dropped))
                 kernel.request.remember()
+            kernel.thinking.answered(leg, kernel.request, known.size)
         for leg, known in zip(self.legs, before, strict=False):
             if known.revived:
                 kernel.cache.revive(known.clock[1])
@@ -160,39 +144,3 @@ class Ledger:
         """Whether each request begins with all of the one before."""
         grown = all(this.changed_from >= last.size for last, this in pairwise(self.kept))
         return grown and all(leg.head == self.transcript.head for leg in self.legs)
-
-
-def legs_of(transcript: Transcript, provider: Provider, counter: Counter) -> list[Leg]:
-    """Return the calls of a transcript in order."""
-    legs, joined, before, items = [], 0, 0, transcript.items
-    for number, call in enumerate(transcript.calls, 1):
-        joining, response = items[joined : call.start], items[call.start : call.end]
-        answered, begins_turn = response, False
-        if provider.reasoning == "never":
-            joining, answered = _spoken(joining), _spoken(response)
-        elif provider.reasoning == "current_turn":
-            turn = max((at for at, item in enumerate(joining, 1) if item.kind == "user"), default=0)
-            joining, begins_turn = (*_spoken(joining[:turn]), *joining[turn:]), turn > 0
-        head = call.head or transcript.head
-        scheduled_s = _scheduled_s(transcript, number, provider.pace_s)
-        output = _output(call, response, counter)
-        legs.append(Leg(number, call, head, scheduled_s, joining, begins_turn, response, answered, output, before))
-        joined, before = call.end, call.start
-    return legs
-
-
-def _spoken(items: Sequence[Item]) -> tuple[Item, ...]:
-    return tuple(item for item in items if item.kind != "reasoning")
-
-
-def _output(call: Call, response: Sequence[Item], counter: Counter) -> int:
-    if call.usage is not None and call.usage.output_tokens is not None:
-        return call.usage.output_tokens
-    return sum(map(counter.item, response))
-
-
-def _scheduled_s(transcript: Transcript, number: int, pace_s: float) -> float:
-    first, time_s = transcript.calls[0].time_s, transcript.calls[number - 1].time_s
-    if time_s is not None and first is not None:
-        return max(0.0, time_s - first)
-    return (number - 1) * pace_s

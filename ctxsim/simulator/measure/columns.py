@@ -19,7 +19,8 @@ SHOWN_CHARS = 2_000
 
 OWN = (
     "status", "reason", "attempts", "tokens_sent",
-    "tokens_cache_read", "tokens_cache_write", "tokens_uncached", "tokens_missed", "tokens_rewritten", "cache_break",
+    "tokens_cache_read", "tokens_cache_write", "tokens_uncached", "tokens_missed", "tokens_thinking_dropped",
+    "tokens_rewritten", "cache_break",
     "cost_usd", "cost_read_usd", "cost_write_usd", "cost_uncached_usd", "cost_output_usd", "cost_summary_usd",
     "http_429", "wait_s", "summary_calls", "tokens_summary_in", "tokens_summary_out",
     "compactions", "items_edited", "items_dropped", "tokens_removed",
@@ -82,7 +83,8 @@ def outcome(sent: Sent, counts: Counts, counter: Counter) -> Outcome:
     summed = _summed(sent) if tally.summaries else (verdict.http_429, round(verdict.wait_s, 6), 0, 0, 0)
     return (
         verdict.status, verdict.reason, sent.attempts, sent.tokens_sent,
-        split.read, split.write, split.uncached, bill.tokens_missed, bill.tokens_rewritten, bill.cause, *usd, *summed,
+        split.read, split.write, split.uncached, bill.tokens_missed,
+        sent.tokens_thinking_dropped, bill.tokens_rewritten, bill.cause, *usd, *summed,
         tally.compactions, edited, dropped, removed,
         counts.refs_kept_strict, counts.refs_kept_values, counts.refs_kept_loose, counts.refs_kept_fresh,
         counts.refs_kept_carried,

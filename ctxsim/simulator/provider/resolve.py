@@ -26,6 +26,7 @@ def of_model(model: Model, name: str) -> dict[str, Any]:
         "framing": model.vendor,
         "cache": model.vendor,
         "reasoning": load_vendor(model.vendor).reasoning.of(model.id),
+        "thinking": load_vendor(model.vendor).thinking.of(model.id),
         "tokenizer": tokenizer_of(name)[0],
         "prices": model.prices,
     }

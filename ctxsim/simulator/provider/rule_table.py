@@ -12,7 +12,7 @@ import msgspec
 from ctxsim.counting.tokenizers.models import bare
 from ctxsim.simulator.provider.vendor import Framing, Vendor, fits, load_vendor, vendor_names, vendor_of
 
-SECTIONS = ("framing", "cache", "rate", "reasoning", "overflow")
+SECTIONS = ("framing", "cache", "rate", "reasoning", "thinking", "overflow")
 
 
 class RuleRow(msgspec.Struct, frozen=True):

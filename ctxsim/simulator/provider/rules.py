@@ -10,7 +10,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.provider.prices import Prices, rate_at
 from ctxsim.simulator.provider.rate_limit import RateLimit
-from ctxsim.simulator.provider.vendor import Breakpoints, Resend, load_vendor
+from ctxsim.simulator.provider.vendor import Binding, Breakpoints, Resend, load_vendor
 
 SummaryMode = Literal["extractive", "empty", "clairvoyant"]
 
@@ -28,6 +28,7 @@ class ProviderFields(TypedDict, total=False):
     breakpoints: Breakpoints | None
     long_cache: bool | None
     reasoning: Resend | None
+    thinking: Binding | None
     rate_limit: RateLimit | None
     prices: Prices | None
     usage_factor: float | None
@@ -57,6 +58,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     breakpoints: Breakpoints = "last-two-user"
     long_cache: bool = False
     reasoning: Resend = "never"
+    thinking: Binding = "none"
     rate_limit: RateLimit | None = None
     prices: Prices | None = None
     usage_factor: float = 1.0

@@ -137,6 +137,24 @@ class ReasoningRule(_Rule, frozen=True):
         return next((rule for pattern, rule in self.by_model.items() if fits(model, pattern)), self.resend)
 
 
+Binding = Literal["none", "drop", "refuse"]
+"""What a provider does with thinking whose prefix has changed: nothing, drop it, or refuse the request."""
+
+
+class ThinkingRule(_Rule, frozen=True):
+    """What is done with thinking that stands behind something else than when it was written: by the first pattern in
+    `by_model` that fits, else nothing. `latest`: whether a request is refused in which the newest response's thinking
+    isn't as it was.
+    """
+
+    by_model: dict[str, Binding] = {}
+    latest: bool = False
+
+    def of(self, model: str) -> Binding:
+        """What becomes of a model's thinking behind a changed prefix."""
+        return next((rule for pattern, rule in self.by_model.items() if fits(model, pattern)), "none")
+
+
 class OverflowRule(_Rule, frozen=True):
     """The vendor's wording."""
 
@@ -156,6 +174,7 @@ class Vendor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache: CacheRule = CacheRule()
     rate: RateRule = RateRule()
     reasoning: ReasoningRule = ReasoningRule()
+    thinking: ThinkingRule = ThinkingRule()
     overflow: OverflowRule = OverflowRule()
 
 
@@ -222,7 +241,7 @@ def _parsed(where: str, text: bytes) -> Vendor:
 def vendor_gaps(name: str) -> list[str]:
     """Return a line for each rule of a vendor that doesn't say where it is from, or of when."""
     found, plain = load_vendor(name), Vendor(name)
-    sections = ("framing", "cache", "rate", "reasoning", "overflow")
+    sections = ("framing", "cache", "rate", "reasoning", "thinking", "overflow")
     said = [
         (section, getattr(found, section)) for section in sections if getattr(found, section) != getattr(plain, section)
     ]

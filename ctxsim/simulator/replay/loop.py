@@ -10,6 +10,7 @@ from ctxsim.policies import Oracle, Overflow, Spec, Surroundings
 from ctxsim.policies.recorded import Recorded
 from ctxsim.simulator.bounds import plan
 from ctxsim.simulator.ledger import Course, Ledger, Leg, Verdict
+from ctxsim.simulator.ledger.thinking import DROPPED
 from ctxsim.simulator.provider import Provider, SummaryMode
 from ctxsim.simulator.references import Ahead, References, prepare
 from ctxsim.simulator.replay.moments import Asked, Moments
@@ -38,7 +39,7 @@ class Replay:
         self._moments = Moments(
             spec, sees, ledger.sizes(spec.estimator), ledger.views(spec.estimator), self._course.edit
         )
-        self._number = 0
+        self._number = self._thinking_dropped = 0
         for link in self._moments.links:
             if isinstance(link, Oracle):
                 link.foresee(plan(ledger, self._known, link.aim, link.stub))
@@ -72,6 +73,7 @@ class Replay:
         began_s = sees.now_s
         asked = moments.before_call()
         # Judge, and retry.
+        self._thinking_dropped = 0
         request, tokens, verdict, attempts = self._send(asked)
         # Bill.
         changed_from, bill = course.changed_from, course.bill()
@@ -85,16 +87,18 @@ class Replay:
             moments.after_call(used.reported(self._provider.usage_factor), leg.response)
         return Sent(
             leg.number, leg.call, request, changed_from, verdict, attempts, bill, tokens, estimated,
-            leg.tokens_output, moments.settle(), (began_s, sees.now_s), not moments.touched,
+            leg.tokens_output, moments.settle(), (began_s, sees.now_s), not moments.touched, self._thinking_dropped,
         )  # fmt: skip
 
     def _send(self, asked: Asked) -> tuple[View, int, Verdict, int]:
         """Return the request as sent last, its tokens, the verdict on it, and how many were sent."""
-        moments, course, request = self._moments, self._course, asked.view
-        tokens = course.ask(request, moments.touched or asked.stop is not None)
+        moments, course = self._moments, self._course
         if asked.stop is not None:
-            # Who gives up sends nothing: nothing is refused, waited for or taken from the bucket.
-            return request, tokens, Verdict("stopped", asked.stop.reason), 1
+            # Who gives up sends nothing: nothing is refused, dropped, waited for or taken from the bucket.
+            moments.touched = True
+            return asked.view, course.ask(asked.view, True), Verdict("stopped", asked.stop.reason), 1
+        request = self._without_dropped(asked.view)
+        tokens = course.ask(request, moments.touched)
         verdict, attempts = course.judge(), 1
         while verdict.status == "overflow" and attempts <= moments.retries:
             smaller = self._shrink(request, tokens, verdict.reason)
@@ -104,8 +108,18 @@ class Replay:
             attempts += 1
             if asked.lasting:
                 moments.view = request
+            if (left := self._without_dropped(request)) is not request:
+                request, tokens = left, course.ask(left, True)
             verdict = course.judge()
         return request, tokens, verdict, attempts
+
+    def _without_dropped(self, view: View) -> View:
+        """Return the request without the thinking that the provider drops; who sends it leaves that out from now on."""
+        dropped = self._course.drop_thinking(view)
+        if not dropped:
+            return view
+        self._thinking_dropped += sum(map(self._ledger.counter.item, dropped))
+        return self._moments.leave_out(view, dropped, DROPPED)
 
     def _shrink(self, view: View, tokens: int, message: str) -> tuple[View, int] | None:
         """After an overflow: the first policy's view that is really smaller, and its tokens; or None."""

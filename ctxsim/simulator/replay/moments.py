@@ -127,6 +127,13 @@ class Moments:
                 item = limited
         return item
 
+    def leave_out(self, request: View, items: Sequence[Item], why: str) -> View:
+        """Return a request as asked for without items that the vendor drops; the view is without them too."""
+        places = [item.place for item in items]
+        left = request.drop(places, why).settled()
+        self.view = left if self.view is request else self.view.drop(places, why).settled()
+        return left
+
     # policies act
 
     def before_call(self) -> Asked:

@@ -43,6 +43,8 @@ class Sent(msgspec.Struct, frozen=True):
     """Simulated seconds before the policy acted and after the response."""
     untouched: bool
     """Whether no policy has edited anything by the end of the call, so that this is what keep-all sends."""
+    tokens_thinking_dropped: int
+    """Counted tokens of the thinking that the provider dropped from the request."""
 
     @property
     def tokens_recorded(self) -> int | None:

@@ -1,0 +1,102 @@
+"""Thinking that a provider binds to what it was written behind: which blocks stand behind something else now.
+
+Rules: Anthropic documentation, Preserved thinking and Prefix checks on thinking blocks. A block is valid as long as the
+head and all messages before it are as they were in the request that it answered; what was written after a change is
+valid behind it. An older rule: of the newest response no thinking may be changed or left out while the rest is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ctxsim.simulator.ledger.legs import Leg
+from ctxsim.simulator.ledger.request import HEAD, Request
+from ctxsim.simulator.provider.vendor import Binding
+from ctxsim.transcript import Head, Item
+from ctxsim.view import Edit
+
+CHANGED = "the thinking of call {call} is bound to a different conversation: what stands before it has changed"
+UNLIKE = "the thinking of the newest response is not as the model wrote it"
+DROPPED = "thinking behind a changed prefix"
+
+
+class _Written(NamedTuple):
+    """A response with thinking: its call, the identity of the request that it answered, and its items."""
+
+    call: int
+    behind: int
+    items: tuple[Item, ...]
+
+
+class Thinking:
+    """Watches one conversation's requests."""
+
+    def __init__(self, binding: Binding, latest: bool) -> None:
+        """`latest`: whether the older rule holds."""
+        self._bound = binding != "none"
+        self._latest = latest
+        self._written: dict[int, _Written] = {}
+        """By the place of each block."""
+        self._newest: tuple[Item, ...] = ()
+        self._invalid: list[Item] = []
+        self._checked: Head | None = None
+        """The head of the request that was checked last."""
+
+    def answered(self, leg: Leg, request: Request, size: int) -> None:
+        """A request of the first `size` items is answered by a call's response."""
+        blocks = [item for item in leg.answered if item.kind == "reasoning"]
+        self._newest = leg.answered if self._latest and blocks else ()
+        if self._bound and blocks:
+            written = _Written(leg.number, request.identity(HEAD - 1 + size), leg.answered)
+            self._written.update((item.place, written) for item in blocks)
+
+    def changed(self, request: Request) -> list[Item]:
+        """Return the blocks of a request that stand behind something else than when they were written, in order."""
+        if not self._written:
+            return []
+        changed = request.changed_from < request.remembered - HEAD
+        if changed or request.head is not self._checked:
+            # What was found in an edited request doesn't hold for the next: edits can be taken back.
+            self._checked = None if changed else request.head
+            blocks = (at for at, item in enumerate(request.items) if item.place in self._written)
+            self._invalid = [request.items[at] for at in blocks if not self._holds(request, at)]
+        return self._invalid
+
+    def drop(self, request: Request) -> list[Item]:
+        """Take these blocks out of a request, and return them."""
+        dropped = self.changed(request)
+        request.edit(drops_of(request, dropped))
+        self._invalid = []
+        return dropped
+
+    def _holds(self, request: Request, at: int) -> bool:
+        items = request.items
+        written = self._written[items[at].place]
+        before = written.items.index(items[at]) if items[at] in written.items else -1
+        first = at - before
+        if before < 0 or first < 0 or any(items[first + n] is not written.items[n] for n in range(before)):
+            return False
+        return request.identity(HEAD - 1 + first) == written.behind
+
+    def errors(self, request: Request, begins_turn: bool) -> list[str]:
+        """Return what the provider would refuse; empty if the request is valid."""
+        found = [CHANGED.format(call=self._written[item.place].call) for item in self.changed(request)[:1]]
+        return found or [UNLIKE] * (not begins_turn and self._altered(request.items))
+
+    def _altered(self, items: Sequence[Item]) -> bool:
+        """Whether the newest response is sent without a block of its thinking, or with another."""
+        newest = self._newest
+        if not newest:
+            return False
+        sent = {item.place: item for item in reversed(items) if newest[0].place <= item.place <= newest[-1].place}
+        spoken = any(item.kind != "reasoning" and item.place in sent for item in newest)
+        return spoken and any(item.kind == "reasoning" and sent.get(item.place) != item for item in newest)
+
+
+def drops_of(request: Request, blocks: Sequence[Item]) -> list[Edit]:
+    """Return the edits that take blocks out of a request."""
+    gone = {item.place for item in blocks}
+    return (
+        [Edit(item, None, at, DROPPED) for at, item in enumerate(request.items) if item.place in gone] if gone else []
+    )
