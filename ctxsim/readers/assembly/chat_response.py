@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.chat_messages import Function, Message, ToolCall, add_message, response_parts
 from ctxsim.readers.source import convert, time_s
 from ctxsim.transcript import Usage

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly.blocks import text_and_media
+from ctxsim.readers.assembly import text_and_media
 from ctxsim.readers.assembly.responses_items import Exchanges
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import Usage

@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, left_out, text_and_media
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import Media, StartedBy, Usage
 

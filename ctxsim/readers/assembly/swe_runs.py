@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly.assembly import Assembly, Part
+from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.transcript import Media, Usage
 
 

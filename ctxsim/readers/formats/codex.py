@@ -19,9 +19,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly
-from ctxsim.readers.assembly.blocks import text_and_media
-from ctxsim.readers.assembly.new_history import kept_and_new
+from ctxsim.readers.assembly import Assembly, kept_and_new, text_and_media
 from ctxsim.readers.assembly.responses_items import Exchanges
 from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, time_s
 from ctxsim.transcript import Item, Transcript, Usage

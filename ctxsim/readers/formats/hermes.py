@@ -19,8 +19,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, chat_messages, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, chat_messages, left_out, text_and_media
 from ctxsim.readers.source import Sample, Source, compact_json, convert
 from ctxsim.transcript import Transcript
 

@@ -24,12 +24,10 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import Message as ChatMessage
 from ctxsim.readers.assembly.chat_messages import ToolCall, response_parts
 from ctxsim.readers.assembly.chat_response import ChatUsage, ThinkingBlock, with_thinking
-from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.assembly.swe_runs import Described, Run
 from ctxsim.readers.assembly.text_calls import command_parts
 from ctxsim.readers.source import Sample, Source, convert

@@ -19,9 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
-from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, left_out, text_and_media
 from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s
 from ctxsim.transcript import Transcript, Usage
 

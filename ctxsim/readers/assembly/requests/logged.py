@@ -12,8 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from ctxsim.readers.assembly.assembly import Assembly, Part
-from ctxsim.readers.assembly.new_history import kept_and_new
+from ctxsim.readers.assembly import Assembly, Part, kept_and_new
 from ctxsim.readers.assembly.requests.threads import Request, Thread, threads
 from ctxsim.transcript import Kind, Media, Transcript, Usage
 

@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
-from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly import IMAGE_TOKENS, Part, dollars, text_and_media
 from ctxsim.readers.assembly.requests import Caught
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.requests.bodies import api_of
 from ctxsim.readers.assembly.spans.span import Span, finite
 from ctxsim.readers.source import Sample, Source, time_s

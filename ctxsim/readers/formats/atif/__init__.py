@@ -18,10 +18,8 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.conversations import conversations
-from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.formats.atif.document import (
     BOUNDARY,
     OfCall,

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
 from ctxsim.readers.assembly.responses_items import Exchanges
 from ctxsim.readers.formats.copilot.events import (
     AssistantMessage,

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Part, text_and_media
 from ctxsim.readers.assembly.responses_items import Result
 from ctxsim.readers.source import compact_json
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter as Frequencies
 from collections.abc import Mapping
 
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, left_out, text_and_media
 from ctxsim.readers.formats.goose.stored import Content, Message, Outcome, Session, Spent, for_agent
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import Media, StartedBy, Transcript

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.stores import cell
 from ctxsim.readers.source import convert
 from ctxsim.transcript import Usage

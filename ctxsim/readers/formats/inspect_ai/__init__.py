@@ -19,8 +19,7 @@ from typing import Any, cast
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, left_out
-from ctxsim.readers.assembly.blocks import text_and_media
+from ctxsim.readers.assembly import Assembly, left_out, text_and_media
 from ctxsim.readers.assembly.requests import Request, Step, threads
 from ctxsim.readers.formats.inspect_ai.events import Compaction, ModelEvent, Walk
 from ctxsim.readers.formats.inspect_ai.messages import (

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import Media, Usage
 

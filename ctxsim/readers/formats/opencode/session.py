@@ -11,9 +11,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers import assembly
-from ctxsim.readers.assembly import Assembly, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS
-from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, dollars, left_out
 from ctxsim.readers.source import compact_json, time_s
 from ctxsim.transcript import Media, StartedBy, Transcript, Usage
 

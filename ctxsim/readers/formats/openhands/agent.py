@@ -11,10 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_response import ChatResponse, epoch_s
-from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import Media, Transcript
 

@@ -24,11 +24,9 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import Message
 from ctxsim.readers.assembly.chat_response import ChatResponse, add_chat_message
-from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
 from ctxsim.readers.assembly.text_calls import call_in_text
 from ctxsim.readers.source import Sample, Source, compact_json, convert

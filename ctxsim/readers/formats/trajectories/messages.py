@@ -10,10 +10,9 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content
 from ctxsim.readers.assembly.anthropic_content import response_parts as block_parts
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
 from ctxsim.readers.assembly.chat_messages import Message, response_parts
 from ctxsim.readers.assembly.swe_runs import Run
 from ctxsim.readers.assembly.text_calls import call_in_text, fenced_command, tagged_call
