@@ -16,9 +16,7 @@ from ctxsim.readers.source import convert, time_s
 from ctxsim.transcript import Usage
 
 
-class Details(msgspec.Struct):
-    """Parts of the prompt or of the completion."""
-
+class _Details(msgspec.Struct):
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
 
@@ -28,8 +26,8 @@ class ChatUsage(msgspec.Struct):
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    prompt_tokens_details: Details | None = None
-    completion_tokens_details: Details | None = None
+    prompt_tokens_details: _Details | None = None
+    completion_tokens_details: _Details | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     prompt_cache_hit_tokens: int | None = None
@@ -38,7 +36,7 @@ class ChatUsage(msgspec.Struct):
         """The same as tokens of the whole prompt and its cached parts; None if the prompt's size is missing."""
         if self.prompt_tokens is None:
             return None
-        prompt, completion = self.prompt_tokens_details or Details(), self.completion_tokens_details or Details()
+        prompt, completion = self.prompt_tokens_details or _Details(), self.completion_tokens_details or _Details()
         read = self.cache_read_input_tokens
         for other in (prompt.cached_tokens, self.prompt_cache_hit_tokens):
             read = other if read is None else read
@@ -53,9 +51,7 @@ class ThinkingBlock(msgspec.Struct):
     data: str = ""
 
 
-class Thinking(msgspec.Struct):
-    """What LiteLLM adds to an assistant message of a request."""
-
+class _Thinking(msgspec.Struct):
     thinking_blocks: list[ThinkingBlock] | None = None
 
 
@@ -66,7 +62,7 @@ def add_chat_message(assembly: Assembly, value: Any, where: str, first: bool) ->
         add_message(assembly, message, first)
         return
     text, _ = text_and_media(message.content, IMAGE_TOKENS["openai"])
-    assembly.response(with_thinking(response_parts(message, text), convert(value, Thinking, where).thinking_blocks))
+    assembly.response(with_thinking(response_parts(message, text), convert(value, _Thinking, where).thinking_blocks))
 
 
 class Reply(msgspec.Struct):
@@ -93,16 +89,14 @@ def with_thinking(parts: list[Part], blocks: list[ThinkingBlock] | None) -> list
     return [Part("reasoning", block.thinking or block.data) for block in blocks or []] + parts
 
 
-class Choice(msgspec.Struct):
-    """One of the answers; agents ask for one."""
-
+class _Choice(msgspec.Struct):
     message: Reply | None = None
 
 
 class ChatResponse(msgspec.Struct):
     """A response; `created` is in epoch seconds, set by the server or by LiteLLM."""
 
-    choices: list[Choice] | None = None
+    choices: list[_Choice] | None = None
     usage: ChatUsage | None = None
     id: str | None = None
     model: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -60,3 +61,10 @@ def conversations(source: Source, sample: Sample, one_per_line: bool) -> Iterato
     if held is not None:
         held.notes.extend(notes)
         yield held
+
+
+def trial_name(source: str, task: int | str, trial: int | None, seen: Frequencies[str]) -> str:
+    """Return the name of a benchmark's trial of a task; files that were joined by hand hold some twice."""
+    label = f"{task}" if trial is None else f"{task}-{trial}"
+    seen[label] += 1
+    return f"{source}#{label}" if seen[label] == 1 else f"{source}#{label}-{seen[label]}"

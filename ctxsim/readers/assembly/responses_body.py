@@ -15,9 +15,7 @@ from ctxsim.readers.source import compact_json
 from ctxsim.transcript import Usage
 
 
-class TokenDetails(msgspec.Struct):
-    """Parts of the input or of the output."""
-
+class _TokenDetails(msgspec.Struct):
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
 
@@ -27,8 +25,8 @@ class ApiUsage(msgspec.Struct):
 
     input_tokens: int
     output_tokens: int | None = None
-    input_tokens_details: TokenDetails | None = None
-    output_tokens_details: TokenDetails | None = None
+    input_tokens_details: _TokenDetails | None = None
+    output_tokens_details: _TokenDetails | None = None
 
     def whole(self) -> Usage:
         """The same in our words."""

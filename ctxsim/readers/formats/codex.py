@@ -35,17 +35,13 @@ NOT_READ = "Other events (they repeat items for the screen), world states, and t
 LINES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state")
 
 
-class Line(msgspec.Struct):
-    """One line of a rollout."""
-
+class _Line(msgspec.Struct):
     type: str
     payload: Any = None
     timestamp: Any = None
 
 
-class Instructions(msgspec.Struct):
-    """The system prompt."""
-
+class _Instructions(msgspec.Struct):
     text: str = ""
 
 
@@ -53,7 +49,7 @@ class Meta(msgspec.Struct):
     """What a session says of itself. `instructions` of old versions are the user's own, from AGENTS.md."""
 
     cli_version: str = ""
-    base_instructions: Instructions | None = None
+    base_instructions: _Instructions | None = None
     instructions: str | None = None
     dynamic_tools: list[Any] | dict[str, Any] | None = None
     parent_thread_id: str | None = None
@@ -81,17 +77,13 @@ class Tokens(msgspec.Struct):
         )
 
 
-class TokenInfo(msgspec.Struct):
-    """The sum over the session and the last response's part of it."""
-
+class _TokenInfo(msgspec.Struct):
     total_token_usage: Tokens | None = None
     last_token_usage: Tokens | None = None
     model_context_window: int | None = None
 
 
-class Started(msgspec.Struct):
-    """An event at the start of a task."""
-
+class _Started(msgspec.Struct):
     model_context_window: int | None = None
 
 
@@ -102,9 +94,7 @@ class Compacted(msgspec.Struct):
     replacement_history: list[Any] | None = None
 
 
-class Replaced(msgspec.Struct):
-    """An item of a new history."""
-
+class _Replaced(msgspec.Struct):
     type: str = "message"
     content: str | list[Any] | None = None
 
@@ -112,7 +102,7 @@ class Replaced(msgspec.Struct):
 class TokenCount(msgspec.Struct):
     """An event that also comes with mere changes of the rate limits: then `info` is missing or repeated."""
 
-    info: TokenInfo | None = None
+    info: _TokenInfo | None = None
 
 
 def matches(sample: Sample) -> bool:
@@ -181,7 +171,7 @@ class _Rollout:
         if not isinstance(record.value, dict) or not isinstance(record.value.get("type"), str):
             self.left_out["line without a type"] += 1
             return
-        line = convert(record.value, Line, where)
+        line = convert(record.value, _Line, where)
         match line.type:
             case "response_item":
                 # Written when the item was complete, not when the request started, which isn't recorded.
@@ -249,14 +239,14 @@ class _Rollout:
             self.assembly.notes.append(f"turns were taken back before call {call}; they are kept in the history")
         else:
             if kind in ("task_started", "turn_started"):
-                self._window(convert(payload, Started, where).model_context_window)
+                self._window(convert(payload, _Started, where).model_context_window)
             self.left_out[f"event {kind}"] += 1
 
     def _window(self, tokens: int | None) -> None:
         if tokens:
             self.assembly.window = tokens
 
-    def _count(self, info: TokenInfo | None) -> None:
+    def _count(self, info: _TokenInfo | None) -> None:
         last = info.last_token_usage if info else None
         total = info.total_token_usage if info else None
         self._window(info.model_context_window if info else None)
@@ -283,7 +273,7 @@ class _Rollout:
             kept, texts = _newest_user_texts(self.assembly.items), [compacted.message or ""]
         else:
             # Of other items, such as an encrypted compaction, there is no text.
-            values = [convert(value, Replaced, where) for value in history if isinstance(value, dict)]
+            values = [convert(value, _Replaced, where) for value in history if isinstance(value, dict)]
             texts = [text_and_media(value.content, 0)[0] for value in values if value.type == "message"]
             # What the head holds goes with every request anyway.
             said = [text for text in texts if text not in self.assembly.system]

@@ -38,9 +38,7 @@ READS = "Requests with system prompt and tools, responses, provider usage and ti
 NOT_READ = "Streamed responses (server-sent events), SWE-agent's own estimate of usage, headers."
 
 
-class Moment(msgspec.Struct):
-    """When a request was made, where the log keeps it inside."""
-
+class _Moment(msgspec.Struct):
     timestamp: str | float | None = None
 
 
@@ -61,9 +59,7 @@ class Pair(msgspec.Struct):
     compacted: bool = False
 
 
-class Line(msgspec.Struct):
-    """One line of SWE-agent's log."""
-
+class _Line(msgspec.Struct):
     type: str
     request_params: dict[str, Any] | None = None
     response: Any = None
@@ -125,11 +121,11 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 def _logs(entries: Iterator[tuple[str, Any]], left_out: Frequencies[str]) -> Iterator[Logged]:
     """Return the pairs; what has no response, or is of another kind, is counted in `left_out`."""
-    waiting: tuple[str, Line] | None = None
+    waiting: tuple[str, _Line] | None = None
     for where, value in entries:
         if _is_pair(value):
             pair = convert(value, Pair, where)
-            inside = convert(pair.request, Moment, f"{where} request").timestamp
+            inside = convert(pair.request, _Moment, f"{where} request").timestamp
             times = (pair.start_time, inside, pair.timestamp, pair.created_at)
             time_s = epoch_s(next((time for time in times if time is not None), None))
             if pair.kind != "main":
@@ -140,9 +136,9 @@ def _logs(entries: Iterator[tuple[str, Any]], left_out: Frequencies[str]) -> Ite
                 left_out["request(s) without a recorded response left out"] += 1
         elif _is_line(value):
             left_out["request(s) without a recorded response left out"] += waiting is not None
-            waiting = where, convert(value, Line, where)
+            waiting = where, convert(value, _Line, where)
         elif waiting and isinstance(value, dict) and value.get("type") == "response":
-            line = convert(value, Line, where)
+            line = convert(value, _Line, where)
             place, asked = waiting
             waiting = None
             logged = _logged(place, _body(asked.request_params), _body(line.response), epoch_s(asked.timestamp))

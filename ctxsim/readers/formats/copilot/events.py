@@ -58,9 +58,7 @@ class ToolOutput(msgspec.Struct):
     contents: list[Any] | None = None
 
 
-class ToolError(msgspec.Struct):
-    """A failed execution."""
-
+class _ToolError(msgspec.Struct):
     message: str = ""
 
 
@@ -69,7 +67,7 @@ class ToolComplete(msgspec.Struct, rename="camel"):
 
     tool_call_id: str
     result: ToolOutput | None = None
-    error: ToolError | None = None
+    error: _ToolError | None = None
 
 
 class ModelUsage(msgspec.Struct, rename="camel"):
@@ -88,9 +86,7 @@ class Requests(msgspec.Struct):
     count: int | None = None
 
 
-class ModelMetrics(msgspec.Struct):
-    """What one model was used for."""
-
+class _ModelMetrics(msgspec.Struct):
     requests: Requests | int | None = None
     usage: ModelUsage | None = None
 
@@ -98,7 +94,7 @@ class ModelMetrics(msgspec.Struct):
 class Shutdown(msgspec.Struct, rename="camel"):
     """The totals of a session, and the client's split of the last request."""
 
-    model_metrics: dict[str, ModelMetrics] | None = None
+    model_metrics: dict[str, _ModelMetrics] | None = None
     system_tokens: int | None = None
     tool_definitions_tokens: int | None = None
     conversation_tokens: int | None = None

@@ -29,9 +29,7 @@ class Metadata(msgspec.Struct, rename="camel"):
     agent_visible: bool = True
 
 
-class Model(msgspec.Struct):
-    """A session's model; `context_limit` is its window."""
-
+class _Model(msgspec.Struct):
     model_name: str = ""
     context_limit: int | None = None
 
@@ -108,7 +106,7 @@ class Session(msgspec.Struct):
 
     messages: list[Message]
     spent: list[Spent]
-    model: Model
+    model: _Model
     cost_usd: float | None
 
 
@@ -126,7 +124,7 @@ def stored(found: sqlite3.Connection, tables: Tables, session: str, name: str) -
     row = found.execute(f"SELECT {', '.join(['id', *told])} FROM sessions WHERE id = ?", (session,)).fetchone()
     kept = dict(zip(told, row[1:] if row else (), strict=False))
     config = kept.get("model_config_json")
-    model = cell(config, Model, f"{name} model_config_json") if config else Model()
+    model = cell(config, _Model, f"{name} model_config_json") if config else _Model()
     return Session(messages, _ledger(found, tables, session, name), model, dollars(kept.get("accumulated_cost")))
 
 

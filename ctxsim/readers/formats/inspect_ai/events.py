@@ -19,15 +19,11 @@ _OTHERS = (
 )
 
 
-class Choice(msgspec.Struct):
-    """One of the answers; agents ask for one."""
-
+class _Choice(msgspec.Struct):
     message: Message
 
 
-class Output(msgspec.Struct):
-    """The response."""
-
+class _Output(msgspec.Struct):
     choices: list[Any] | None = None
     usage: ModelUsage | None = None
     model: str = ""
@@ -39,9 +35,7 @@ class Request(msgspec.Struct):
     tools: Any = None
 
 
-class RawCall(msgspec.Struct):
-    """The raw call."""
-
+class _RawCall(msgspec.Struct):
     request: Any = None
 
 
@@ -59,8 +53,8 @@ class RawModelEvent(msgspec.Struct):
     input: list[Any] | None = None
     input_refs: list[tuple[int, int]] | None = None
     tools: list[Any] | None = None
-    output: Output | None = None
-    call: RawCall | None = None
+    output: _Output | None = None
+    call: _RawCall | None = None
     timestamp: Any = None
     error: Any = None
     pending: bool | None = None
@@ -153,13 +147,13 @@ class Walk:
         return found
 
     def _model(self, event: RawModelEvent, where: str, context: str, agent: str) -> None:
-        output = event.output or Output()
+        output = event.output or _Output()
         if event.pending or event.error or not output.choices:
             self.left_out["model call that failed or was cut off"] += 1
             return
         if event.cache == "read":
             self.left_out["request, answered from the harness's own cache"] += 1
-        reply = convert(with_attachments(output.choices[0], self._attachments), Choice, f"{where} choice 0").message
+        reply = convert(with_attachments(output.choices[0], self._attachments), _Choice, f"{where} choice 0").message
         request = convert(event.call.request, Request, where) if event.call and event.call.request else Request()
         tools = request.tools if isinstance(request.tools, list) and request.tools else event.tools or []
         self.calls.append(

@@ -88,9 +88,7 @@ class Told(msgspec.Struct):
     tools: list[Any] | None = None
 
 
-class ShellState(msgspec.Struct):
-    """What stands around the output of a command."""
-
+class _ShellState(msgspec.Struct):
     prefix: str = ""
     suffix: str = ""
     working_dir: str | None = None
@@ -215,7 +213,7 @@ class Agent:
         match kind:
             case "run" if isinstance(fields.get("metadata"), dict):
                 self._counts["command result(s) with directory, interpreter and exit code as the agent adds them"] += 1
-                text = _shell_text(text, convert(fields["metadata"], ShellState, where))
+                text = _shell_text(text, convert(fields["metadata"], _ShellState, where))
             case "run":
                 self._counts["command result(s) as recorded, without the line on the exit code that was sent"] += 1
             case "edit" if fields.get("formatted_output_and_error"):
@@ -240,7 +238,7 @@ class Agent:
         return self.assembly.transcript()
 
 
-def _shell_text(output: str, state: ShellState) -> str:
+def _shell_text(output: str, state: _ShellState) -> str:
     text = f"{state.prefix}{output}{state.suffix}"
     if state.working_dir:
         text += f"\n[Current working directory: {state.working_dir}]"

@@ -45,27 +45,21 @@ OTHERS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".traj", ".traj.gz", ".eval", ".z
 """What a run's folder doesn't hold; as part of the run it would not be read."""
 
 
-class RawReply(msgspec.Struct):
-    """The text of a response before conversion."""
-
+class _RawReply(msgspec.Struct):
     content: str | list[Any] | None = None
 
 
-class RawChoice(msgspec.Struct):
-    """One of the answers before conversion."""
-
-    message: RawReply
+class _RawChoice(msgspec.Struct):
+    message: _RawReply
 
 
 class RawResponse(msgspec.Struct):
     """A response before conversion; its `tool_calls` are logged as empty objects."""
 
-    choices: list[RawChoice] = []
+    choices: list[_RawChoice] = []
 
 
-class Sent(msgspec.Struct):
-    """What was passed to LiteLLM beside the messages."""
-
+class _Sent(msgspec.Struct):
     tools: list[Any] | None = None
 
 
@@ -74,7 +68,7 @@ class Record(msgspec.Struct):
 
     messages: list[Any]
     response: ChatResponse
-    kwargs: Sent | None = None
+    kwargs: _Sent | None = None
     tools: list[Any] | None = None
     raw_messages: list[Any] | None = None
     raw_response: RawResponse | None = None
