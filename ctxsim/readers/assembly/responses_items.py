@@ -6,7 +6,6 @@ https://github.com/openai/codex, codex-rs/protocol/src/models.rs.
 
 from __future__ import annotations
 
-from collections import Counter as Frequencies
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,7 +62,7 @@ class Exchanges:
         self.assembly = assembly
         self.model = ""
         self.comparable = True
-        self.left_out: Frequencies[str] = Frequencies()
+        self.left_out = assembly.left_out
         self._next_usage: Usage | None = None
         self._unsized = 0
         self._compacted_at: int | None = None

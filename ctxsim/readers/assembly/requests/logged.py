@@ -127,12 +127,19 @@ def transcripts(
         yield _transcript(Assembly(names[index], format, parent), [start] if index else notes, thread, logs)
 
 
+def nothing(name: str, format: str, notes: Sequence[str]) -> Transcript:
+    """Return the transcript of a log without a response."""
+    empty = Assembly(name, format)
+    empty.notes += notes
+    return empty.finished("no model response is recorded")
+
+
 def _request(logged: Logged) -> Request:
     said = logged.request.said
     places: dict[Hashable, int] = {mark: n for n, one in enumerate(said) if one.response for mark in _marks(one.parts)}
     reply = hash(Said(logged.reply, response=True))
-    keys = [hash(one) for one in said]
-    return Request(keys, reply, places, _marks(logged.reply), logged.context, logged.head, logged.compacted)
+    marks = _marks(logged.reply)
+    return Request([*map(hash, said)], reply, places, marks, logged.context, logged.head, logged.compacted)
 
 
 class LoggedCall(msgspec.Struct):

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.requests import Logged, transcripts
+from ctxsim.readers.assembly import Part
+from ctxsim.readers.assembly.requests import Logged, nothing, transcripts
 from ctxsim.readers.assembly.spans.messages import exchange, unreadable
 from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.transcript import Transcript
@@ -36,18 +36,18 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
     by_id = {(span.trace, span.id): span for span in spans}
     counts: Frequencies[str] = Frequencies()
     pools: dict[str, list[tuple[Span, Logged]]] = {}
-    inside = _told_inside(spans, by_id)
     for span in spans:
         counts[LOST] += span.lost
         counts[ORPHANS] += bool(span.parent) and (span.trace, span.parent) not in by_id
         if kind_of(span) != MODEL:
             counts[OTHER] += kind_of(span) != AGENT
-        elif id(span) in inside:
+        elif any(kind_of(above) == MODEL for above in _above(span, by_id)):
+            # An SDK and an instrumentation of it tell of the same request.
             counts[INSIDE] += 1
         elif cut := unreadable(span.attributes):
             counts[CUT] += len(cut)
         elif logged := _logged(name, span):
-            counts[REDACTED] += _redacted(logged)
+            counts[REDACTED] += sum(any(mark in text for mark in _REDACTED) for text in _texts(logged))
             pools.setdefault(_agent(span, by_id), []).append((span, logged))
         else:
             counts[SILENT] += 1
@@ -78,10 +78,7 @@ def _of_pools(
                     whose.setdefault(call.time_s or 0.0, (times[call.time_s], transcript.name))
             yield _with_parent(transcript, parent)
     if not order:
-        empty = Assembly(source, format)
-        empty.head_recorded = False
-        empty.notes += [*notes, "no model response is recorded"]
-        yield empty.transcript()
+        yield nothing(source, format, notes)
 
 
 def _by_time(pool: list[tuple[Span, Logged]]) -> list[tuple[Span, Logged]]:
@@ -150,15 +147,6 @@ def _agent(span: Span, by_id: Mapping[tuple[str, str], Span]) -> str:
     return f"{agents[0].trace} {agents[0].id}" if len(agents) > 1 else ""
 
 
-def _told_inside(spans: list[Span], by_id: Mapping[tuple[str, str], Span]) -> set[int]:
-    """Spans inside another request's span: an SDK and an instrumentation of it tell of the same request."""
-    return {
-        id(span)
-        for span in spans
-        if kind_of(span) == MODEL and any(kind_of(above) == MODEL for above in _above(span, by_id))
-    }
-
-
 def _logged(name: str, span: Span) -> Logged | None:
     where = f"{name} span {span.id}"
     found = exchange(span, where)
@@ -176,10 +164,6 @@ def _texts(logged: Logged) -> Iterator[str]:
         if said.answer:
             yield said.answer.text
     yield from (part.text for part in logged.reply)
-
-
-def _redacted(logged: Logged) -> int:
-    return sum(any(mark in text for mark in _REDACTED) for text in _texts(logged))
 
 
 def _cut_texts(logs: list[Logged]) -> list[str]:

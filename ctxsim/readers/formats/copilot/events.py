@@ -70,9 +70,7 @@ class ToolComplete(msgspec.Struct, rename="camel"):
     error: _ToolError | None = None
 
 
-class ModelUsage(msgspec.Struct, rename="camel"):
-    """Totals of one model."""
-
+class _ModelUsage(msgspec.Struct, rename="camel"):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_tokens: int | None = None
@@ -80,15 +78,13 @@ class ModelUsage(msgspec.Struct, rename="camel"):
     reasoning_tokens: int | None = None
 
 
-class Requests(msgspec.Struct):
-    """How many requests."""
-
+class _Requests(msgspec.Struct):
     count: int | None = None
 
 
 class _ModelMetrics(msgspec.Struct):
-    requests: Requests | int | None = None
-    usage: ModelUsage | None = None
+    requests: _Requests | int | None = None
+    usage: _ModelUsage | None = None
 
 
 class Shutdown(msgspec.Struct, rename="camel"):
