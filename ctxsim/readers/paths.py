@@ -159,7 +159,6 @@ def _sources(path: str) -> Iterator[Source]:
 
 
 def _found() -> Iterator[Source]:
-    """The sessions of every agent on this machine."""
     paths = [path for place in kept() for path in place.paths]
     if not paths:
         raise InputError(FOUND, "finds no sessions of agents on this machine. See: ctxsim transcripts find")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
+from ctxsim.readers.source import compact_json
 from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Kind, Media, StartedBy, Transcript, Usage
 
 
@@ -18,6 +20,12 @@ class Part(msgspec.Struct, frozen=True):
     tool: str = ""
     call_id: str = ""
     media: tuple[Media, ...] = ()
+
+
+def call_part(tool: Any, arguments: Any, call_id: Any) -> Part:
+    """Return a tool call of whatever stands in a log for its tool, its arguments and its id."""
+    text = "" if arguments is None else compact_json(arguments)
+    return Part("tool_call", text, str(tool or ""), str(call_id or ""))
 
 
 class Assembly:

@@ -134,8 +134,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 class _Rollout:
-    """What has been read of a rollout so far."""
-
     def __init__(self, source: Source) -> None:
         self.source = source
         self.assembly = Assembly(source.name, NAME)

@@ -195,8 +195,6 @@ def _outputs(message: Any) -> list[str]:
 
 
 class _Conversation:
-    """Turns messages into responses and results."""
-
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
         self.assembly.head_recorded = False
@@ -207,7 +205,6 @@ class _Conversation:
         self._unsized = 0
 
     def add(self, place: Place) -> None:
-        """Add a message. Raises InputError if it matters and doesn't fit."""
         if place.mark:
             self._close()
             self.assembly.notes.append(f"recorded {place.mark} before call {self.assembly.calls + 1}")
@@ -239,7 +236,6 @@ class _Conversation:
         return with_compaction_notes(self.assembly.transcript())
 
     def _history(self, place: Place) -> Iterator[tuple[Kind, str]]:
-        """Kinds and texts of a new history, in the order in which they are sent."""
         for value in place.value:
             if not _is_sent(value):
                 continue
@@ -300,7 +296,6 @@ class _Conversation:
             yield Part("tool_call", compact_json(call.args), call.name, call.id or "")
 
     def _result(self, call: ToolCall) -> tuple[str, tuple[Media, ...]]:
-        """What the model was given for a call."""
         texts: list[str] = []
         media: list[Media] = []
         for part in api_parts(call.result, self._where):

@@ -41,7 +41,6 @@ def matches(sample: Sample) -> bool:
 
 
 def _bare_messages(sample: Sample) -> list[Any]:
-    """JSONL with one message a line."""
     return sample.records if all(has(record, role=object, content=object) for record in sample.records) else []
 
 

@@ -103,7 +103,6 @@ class _Entry(msgspec.Struct, rename="camel"):
 
     @property
     def role(self) -> str:
-        """What the entry is to the conversation."""
         return self.message.role if self.message else self.type
 
 
@@ -178,8 +177,6 @@ def _branch(entries: Sequence[_Entry]) -> set[int]:
 
 
 class _Conversation:
-    """The transcript in the making."""
-
     def __init__(self, assembly: Assembly, answered: set[str | None]) -> None:
         self.answered = answered
         self.assembly = assembly

@@ -173,8 +173,6 @@ def _transcript(
 
 
 class _Conversation:
-    """One transcript in the making."""
-
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
         self.counts = assembly.left_out
@@ -219,7 +217,6 @@ class _Conversation:
 
 
 def _said(history: list[_Message], where: str) -> Iterator[tuple[Kind, str]]:
-    """Kinds and texts of a new history."""
     for content in history:
         parts = api_parts(content.parts, where)
         for part in parts:

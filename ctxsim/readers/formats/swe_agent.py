@@ -132,7 +132,6 @@ def _is_exit(entry: _Entry) -> bool:
 
 
 def _parts(entry: _Entry, text: str) -> list[Part]:
-    """Return thinking, text and tool calls of a response."""
     if entry.tool_calls:
         parts = response_parts(Message("assistant", None, entry.tool_calls), text)
     else:

@@ -82,7 +82,6 @@ def threads(requests: Sequence[Request], loosely: Repeats = _never) -> list[Thre
 
 
 def _untangled(family: Sequence[int], requests: Sequence[Request], links: Sequence[Step | None]) -> Iterator[Thread]:
-    """Return the threads of requests that share a beginning."""
     remaining = dict.fromkeys(family)
     while remaining:
         context = requests[next(iter(remaining))].context
@@ -140,7 +139,6 @@ class _Links:
         self._messages: dict[tuple[str, Hashable], int] = {}
 
     def add(self, request: Request) -> None:
-        """Link the next request."""
         number = len(self.steps)
         self._requests.append(request)
         prefixes = _prefixes(request.keys)
@@ -205,7 +203,6 @@ class _Links:
 
 
 def _prefixes(keys: Sequence[Hashable]) -> list[int]:
-    """Return a hash for each number of leading messages."""
     hashes = [0]
     for key in keys:
         hashes.append(hash((hashes[-1], key)))

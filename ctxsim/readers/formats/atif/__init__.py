@@ -194,7 +194,6 @@ def _media_of(result: Result) -> tuple[Media, ...]:
 
 
 def _said(message: Any, held: OfStep) -> list[Part]:
-    """A message as one part per block."""
     blocks = message if isinstance(message, list) else [message]
     parts = []
     for number, block in enumerate(blocks):

@@ -69,7 +69,6 @@ def _closes_a_circle(number: int, above: Sequence[int | None]) -> bool:
 
 
 def _whole(root: int, kept: list[_Kept], children: dict[int | None, list[int]], spool: IO[bytes]) -> Iterator[bytes]:
-    """A document with those inside it."""
     waiting: list[bytes | int] = [root]
     while waiting:
         one = waiting.pop()

@@ -102,8 +102,6 @@ def _parent_name(source: Source, session: str) -> str | None:
 
 
 class _Conversation:
-    """One transcript in the making."""
-
     def __init__(self, name: str, parent: str | None, counts: Frequencies[str]) -> None:
         self.name = name
         self.assembly = Assembly(name, NAME, parent)

@@ -62,8 +62,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 class _Agent:
-    """The conversation of the main agent or of a sub-agent."""
-
     def __init__(self, name: str, parent: str | None = None) -> None:
         self.assembly = Assembly(name, NAME, parent)
         self.exchanges = Exchanges(self.assembly)
@@ -73,19 +71,16 @@ class _Agent:
         self.turn_s: float | None = None
 
     def system(self, text: str) -> None:
-        """A system prompt, which may be recorded again."""
         if not self.assembly.system:
             self.assembly.system.append(text)
         elif text not in self.assembly.system:
             self.assembly.left_out["system.message that changes the system prompt"] += 1
 
     def user(self, text: str, media: tuple[Media, ...] = ()) -> None:
-        """A text that is sent with the next request."""
         self.asked = True
         self.exchanges.give(Part("user", text, media=media))
 
     def response(self, message: AssistantMessage, written_s: float | None) -> None:
-        """A response or the next chunk of one."""
         if not message.api_call_id or message.api_call_id != self._api_call:
             self.exchanges.close()
         self._api_call = message.api_call_id or ""
@@ -102,8 +97,6 @@ class _Agent:
 
 
 class _Session:
-    """What has been read of a session so far."""
-
     def __init__(self, name: str) -> None:
         self.name = name
         self.main = _Agent(name)
@@ -113,7 +106,6 @@ class _Session:
         self._started_by: dict[str, str] = {}
 
     def add(self, event: Event, where: str) -> None:
-        """Add one event. Raises InputError if it matters and doesn't fit."""
         agent = self._agent(event)
         data = event.data
         match event.type:

@@ -90,7 +90,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _renamed(block: Any) -> Any:
-    """Return a block under the name that Anthropic gives its type."""
     kind = block.get("type") if isinstance(block, dict) else None
     return block | {"type": _BLOCK_TYPES[kind]} if isinstance(kind, str) and kind in _BLOCK_TYPES else block
 

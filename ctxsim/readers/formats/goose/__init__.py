@@ -48,9 +48,7 @@ _COLUMNS = {
 
 def matches(sample: Sample) -> bool:
     """A database with Goose's tables of sessions and messages."""
-    return sample.database and all(
-        columns <= sample.tables.get(table, frozenset()) for table, columns in _COLUMNS.items()
-    )
+    return sample.has_tables(_COLUMNS)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:

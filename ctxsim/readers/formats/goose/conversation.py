@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter as Frequencies
 from collections.abc import Mapping
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, left_out, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, text_and_media
 from ctxsim.readers.formats.goose.stored import Content, Message, Outcome, Session, Spent, for_agent
-from ctxsim.readers.source import compact_json
 from ctxsim.transcript import Media, StartedBy, Transcript
 
 _OF_TOOLS = ("toolRequest", "frontendToolRequest", "toolResponse")
@@ -22,18 +20,14 @@ UNASSIGNED = "usage left out: the ledger has {} request(s) where {} response(s) 
 
 def transcript(name: str, format: str, parent: str | None, session: Session) -> Transcript:
     """Return a session as a transcript."""
-    reading = _Reading(Assembly(name, format, parent), session)
-    reading.all()
-    return reading.assembly.transcript()
+    return _Reading(Assembly(name, format, parent), session).all()
 
 
 class _Reading:
-    """What has been read of a session so far."""
-
     def __init__(self, assembly: Assembly, session: Session) -> None:
         self.assembly = assembly
         self.session = session
-        self.skipped: Frequencies[str] = Frequencies()
+        self.skipped = assembly.left_out
         self.messages = _sent(session.messages)
         if unsent := len(session.messages) - len(self.messages):
             self.skipped["message that only the user sees"] = unsent
@@ -43,10 +37,8 @@ class _Reading:
         self.summarized = 0
         self.whole = True
 
-    def all(self) -> None:
-        """Read all messages."""
+    def all(self) -> Transcript:
         assembly, session = self.assembly, self.session
-        assembly.head_recorded = False
         assembly.window = session.model.context_limit
         number = 0
         while number < len(self.messages):
@@ -57,9 +49,7 @@ class _Reading:
             assembly.cost_usd = session.cost_usd
         if self.summarized:
             assembly.notes.append(f"{self.summarized} {SUMMARIZED}")
-        assembly.notes += left_out(self.skipped)
-        if not assembly.calls:
-            assembly.notes.append("no response of the model in this session")
+        return assembly.finished("no response of the model in this session")
 
     def _one(self, number: int) -> int:
         """Read the message with that number, and what belongs to it; return the number of the next."""
@@ -69,7 +59,7 @@ class _Reading:
             return self._compaction(number)
         if number in self.responses:
             return self._response(number, self.responses[number])
-        elif not message.shown.user_visible and message.only_text:
+        if not message.shown.user_visible and message.only_text:
             self.summarized += 1
             self.whole = False
             self.assembly.user(message.text)
@@ -86,7 +76,7 @@ class _Reading:
         kept = [item.place for item in assembly.items if item.kind == "user" and item.text == copied][-1:]
         started_by: StartedBy = next((by for sign, by in _STARTED.items() if sign in word.text), "")
         assembly.compacted(started_by, (summary.text, word.text), kept)
-        assembly.notes.append(f"recorded compaction before call {assembly.calls + 1}")
+        assembly.compaction_note()
         self.whole = True
         return number + 2 + len(kept)
 
@@ -110,14 +100,10 @@ class _Reading:
         if outcome.status == "error":
             self.assembly.result(outcome.error or "", piece.id)
             return
-        value = outcome.value
-        held = value.get("content") if isinstance(value, dict) else value
-        sent = (
-            [one for one in held if not isinstance(one, dict) or for_agent(one.get("annotations"))]
-            if isinstance(held, list)
-            else held
-        )
-        text, media = text_and_media(sent, IMAGE_TOKENS["anthropic"])
+        held = outcome.value.get("content") if isinstance(outcome.value, dict) else outcome.value
+        if isinstance(held, list):
+            held = [one for one in held if not isinstance(one, dict) or for_agent(one.get("annotations"))]
+        text, media = text_and_media(held, IMAGE_TOKENS["anthropic"])
         self.assembly.result(text, piece.id, media=media)
 
     def _response(self, number: int, end: int) -> int:
@@ -146,9 +132,7 @@ class _Reading:
             case "toolRequest" | "frontendToolRequest":
                 outcome = piece.tool_call or Outcome()
                 value = outcome.value if isinstance(outcome.value, dict) else {}
-                arguments = value.get("arguments")
-                text = "" if arguments is None else compact_json(arguments)
-                return [Part("tool_call", text, str(value.get("name") or ""), piece.id)]
+                return [call_part(value.get("name"), value.get("arguments"), piece.id)]
         self.skipped[piece.type] += 1
         return []
 
@@ -167,14 +151,11 @@ def _sent(messages: list[Message]) -> list[Message]:
     ]
 
 
-def _hidden(message: Message, role: str) -> bool:
-    return message.role == role and not message.shown.user_visible and message.only_text
-
-
 def _starts_over(messages: list[Message], number: int) -> bool:
     """Whether a compaction's two messages stand here: a summary as the user's, and the assistant's word to go on."""
     both = messages[number : number + 2]
-    return len(both) == 2 and _hidden(both[0], "user") and _hidden(both[1], "assistant")
+    hidden = all(message.only_text and not message.shown.user_visible for message in both)
+    return hidden and [message.role for message in both] == ["user", "assistant"]
 
 
 def _responses(messages: list[Message]) -> dict[int, int]:

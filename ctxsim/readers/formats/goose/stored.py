@@ -10,6 +10,7 @@ import msgspec
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.stores import cell
+from ctxsim.readers.assembly.usage import of_prompt
 from ctxsim.readers.source import convert
 from ctxsim.transcript import Usage
 
@@ -93,12 +94,9 @@ class Spent(msgspec.Struct):
     @property
     def usage(self) -> Usage | None:
         """Usage of the whole prompt: some providers' `input_tokens` are those outside of the cache."""
-        prompt, read, written = self.input_tokens, self.cache_read_tokens, self.cache_write_tokens
-        if not prompt:
-            return None
-        beside = (read or 0) + (written or 0)
-        whole = prompt if beside <= prompt else prompt + beside
-        return Usage(whole, self.output_tokens, read, written).costing(dollars(self.cost))
+        read, written = self.cache_read_tokens, self.cache_write_tokens
+        prompt = self.input_tokens
+        return of_prompt(prompt, self.output_tokens, read, written, cost=self.cost) if prompt else None
 
 
 class Session(msgspec.Struct):

@@ -90,8 +90,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 class _Reading:
-    """What has been read of one agent's file so far."""
-
     def __init__(self, source: Source, parent: str | None) -> None:
         self.source = source
         self.assembly = Assembly(source.name, NAME, parent)
@@ -105,7 +103,6 @@ class _Reading:
         self.started_by = "how is not recorded"
 
     def transcript(self) -> Transcript:
-        """Return the agent's conversation as a transcript."""
         for record in self.source.records(self.assembly.notes):
             value = record.value if isinstance(record.value, dict) else {}
             self._record(str(value.get("type") or "line without a type"), value, record.where)

@@ -97,7 +97,6 @@ def _reply(outputs: Any) -> Any:
 
 
 def _tools(extra: Any) -> list[Any]:
-    """Return the tool definitions of a request's parameters."""
     parameters = extra.get("invocation_params") if isinstance(extra, dict) else None
     tools = parameters.get("tools") if isinstance(parameters, dict) else None
     return tools if isinstance(tools, list) else []

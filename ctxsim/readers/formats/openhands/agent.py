@@ -108,7 +108,7 @@ class Agent:
         self._event_of: list[int | None] = []
         self._cost_usd = 0.0
         self._agent_spoke = True
-        self._left_out: Frequencies[str] = Frequencies()
+        self._left_out = assembly.left_out
         self._counts: Frequencies[str] = Frequencies()
 
     def add(self, event: Event, fields: dict[str, Any], where: str) -> None:
@@ -131,8 +131,7 @@ class Agent:
 
     def _condensed(self, condensation: Condensation) -> None:
         """Events that are forgotten stay so; of several summaries only the newest is sent."""
-        number = self.assembly.calls + 1
-        self.assembly.notes.append(f"recorded compaction before call {number} (auto): the whole history is kept")
+        self.assembly.compaction_note("auto", ": the whole history is kept")
         self._forgotten |= condensation.forgotten
         kept = [place for place, event in enumerate(self._event_of) if event not in self._forgotten]
         self.assembly.compacted("auto", [condensation.summary or ""], kept)
@@ -141,12 +140,13 @@ class Agent:
         if action == "system":
             told = convert(fields, Told, where)
             self.assembly.system.append(text_and_media(told.content, 0)[0])
-            self.assembly.tools += [compact_json(tool) for tool in told.tools or []]
+            self.assembly.tools += map(compact_json, told.tools or [])
         elif action == "condensation":
             self._condensed(convert(fields, Condensation, where))
         elif action in QUIET:
             self._left_out[action] += 1
-        elif action == "message" and self._is_from_user(event):
+        elif action == "message" and (event.source == "user" or (event.source is None and self._agent_spoke)):
+            # Without a source, agent and user take turns.
             self._agent_spoke = False
             told = convert(fields, Told, where)
             images = [Media("image", IMAGE_TOKENS["openai"]) for _ in told.image_urls or []]
@@ -158,10 +158,6 @@ class Agent:
             self._left_out[action] += 1
         else:
             self._response(event, action, fields)
-
-    def _is_from_user(self, event: Event) -> bool:
-        # Without a source, agent and user take turns.
-        return event.source == "user" or (event.source is None and self._agent_spoke)
 
     def _response(self, event: Event, action: str, fields: dict[str, Any]) -> None:
         self._agent_spoke = action == "message"
@@ -181,7 +177,6 @@ class Agent:
         self.assembly.response(parts, usage and usage.costing(self._cost(event)), time_s, response.model or "")
 
     def _rebuilt(self, event: Event, action: str, fields: dict[str, Any]) -> list[Part]:
-        """Return the parts of an action without the model's response."""
         if action == "message":
             self._counts["message(s) of the agent without the model's response: their usage is unknown"] += 1
             return [Part("assistant", text_and_media(fields.get("content"), 0)[0])]
@@ -208,7 +203,6 @@ class Agent:
             self.assembly.result(text, event.call_id, kind, media)
 
     def _shown(self, event: Event, kind: str, fields: dict[str, Any], where: str) -> tuple[str, tuple[Media, ...]]:
-        """Return an observation as the model sees it."""
         text, media = text_and_media(event.content, IMAGE_TOKENS["openai"])
         match kind:
             case "run" if isinstance(fields.get("metadata"), dict):
@@ -228,14 +222,8 @@ class Agent:
 
     def finished(self) -> Transcript:
         """Return the transcript with its notes."""
-        self.assembly.head_recorded = bool(self.assembly.system)
         self.assembly.notes += [f"{count} {what}" for what, count in self._counts.items()]
-        if self._left_out:
-            kinds = ", ".join(f"{count} x {kind}" for kind, count in self._left_out.most_common())
-            self.assembly.notes.append(f"left out: {kinds}")
-        if not self.assembly.calls:
-            self.assembly.notes.append("no model response is recorded")
-        return self.assembly.transcript()
+        return self.assembly.finished("no model response is recorded")
 
 
 def _shell_text(output: str, state: _ShellState) -> str:

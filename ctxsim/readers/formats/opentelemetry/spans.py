@@ -109,7 +109,6 @@ def _sdk_span(span: dict[str, Any]) -> Span:
 
 
 def _nested_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as the span that it was."""
     span: dict[str, Any] = {"context": {}, "attributes": {}}
     for name, value in row.items():
         where, _, inner = name.partition(".")
