@@ -270,4 +270,6 @@ def usage(attributes: Attributes) -> Usage | None:
     """Return a span's usage; the prompt is the whole one, also where cached tokens stand beside it."""
     prompt, *others = (_number(attributes, *names) for names in _COUNTS)
     # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which are those outside of the cache.
-    return None if prompt is None else of_prompt(prompt, *others, finite(attributes.get("llm.cost.total")))
+    made, read, written, reasoning = others
+    cost = finite(attributes.get("llm.cost.total"))
+    return None if prompt is None else of_prompt(prompt, made, read, written, reasoning, cost)

@@ -69,23 +69,20 @@ class Step(msgspec.Struct):
     extra: dict[str, Any] | None = None
 
 
-class Agent(msgspec.Struct):
-    """Who acted."""
-
+class _Agent(msgspec.Struct):
     model_name: str | None = None
     tool_definitions: list[Any] | None = None
     extra: dict[str, Any] | None = None
 
 
 class _FinalMetrics(msgspec.Struct):
-    total_prompt_tokens: int | None = None
     total_cost_usd: float | None = None
 
 
 class Trajectory(msgspec.Struct):
     """A document, or a sub-agent inside one."""
 
-    agent: Agent
+    agent: _Agent
     steps: list[Any]
     session_id: str | None = None
     trajectory_id: str | None = None

@@ -14,7 +14,6 @@ Documentation: https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by
 from ctxsim.readers.assembly.responses_items import Exchanges
