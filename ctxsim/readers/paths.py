@@ -22,7 +22,6 @@ FOUND = "@found"
 COLUMN = "column:"
 """`column:NAME:PATH` is a path whose tables hold the conversations in that column."""
 
-
 READER = "reader:"
 """`reader:NAME:PATH` is a path that is read as that format; `reader:FILE.py:PATH` by a reader of the user's own."""
 

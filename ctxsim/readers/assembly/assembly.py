@@ -161,10 +161,10 @@ class Assembly:
         """Requests from the next call on go without the text of the tool result at that place."""
         self._cleared.append((len(self._calls) + 1, place))
 
-    def compaction_note(self, detail: str = "", after: str = "") -> None:
+    def compaction_note(self, detail: str = "", after: str = "", what: str = "compaction") -> None:
         """Note that the agent shortened its history before the next call."""
         suffix = f" ({detail})" if detail else ""
-        self.notes.append(f"recorded compaction before call {len(self._calls) + 1}{suffix}{after}")
+        self.notes.append(f"recorded {what} before call {self.calls + 1}{suffix}{after}")
 
     def finished(self, silent: str, *more: str) -> Transcript:
         """Return the transcript, noting what was left out, `more`, and `silent` where there is no response.

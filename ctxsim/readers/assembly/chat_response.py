@@ -16,7 +16,9 @@ from ctxsim.readers.source import convert, time_s
 from ctxsim.transcript import Usage
 
 
-class _Details(msgspec.Struct):
+class Details(msgspec.Struct):
+    """Parts of the prompt or of what was answered."""
+
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
 
@@ -26,8 +28,8 @@ class ChatUsage(msgspec.Struct):
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    prompt_tokens_details: _Details | None = None
-    completion_tokens_details: _Details | None = None
+    prompt_tokens_details: Details | None = None
+    completion_tokens_details: Details | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     prompt_cache_hit_tokens: int | None = None
@@ -36,10 +38,9 @@ class ChatUsage(msgspec.Struct):
         """The same as tokens of the whole prompt and its cached parts; None if the prompt's size is missing."""
         if self.prompt_tokens is None:
             return None
-        prompt, completion = self.prompt_tokens_details or _Details(), self.completion_tokens_details or _Details()
-        read = self.cache_read_input_tokens
-        for other in (prompt.cached_tokens, self.prompt_cache_hit_tokens):
-            read = other if read is None else read
+        prompt, completion = self.prompt_tokens_details or Details(), self.completion_tokens_details or Details()
+        reads = (self.cache_read_input_tokens, prompt.cached_tokens, self.prompt_cache_hit_tokens)
+        read = next((tokens for tokens in reads if tokens is not None), None)
         written, reasoning = self.cache_creation_input_tokens, completion.reasoning_tokens
         return Usage(self.prompt_tokens, self.completion_tokens, read, written, reasoning)
 

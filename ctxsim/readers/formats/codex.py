@@ -32,8 +32,6 @@ VERSIONS = "Codex CLI before 0.40 (bare items) to 0.146"
 READS = "Response items, base instructions, models, and token counts of ~/.codex/sessions/**/rollout-*.jsonl."
 NOT_READ = "Other events (they repeat items for the screen), world states, and the `codex exec --json` stream."
 
-LINES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state")
-
 
 class _Line(msgspec.Struct):
     type: str
@@ -101,7 +99,8 @@ def matches(sample: Sample) -> bool:
 
 
 def _is_wrapped(record: Any) -> bool:
-    return has(record, type=object, payload=dict) and record["type"] in LINES
+    lines = ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state")
+    return has(record, type=object, payload=dict) and record["type"] in lines
 
 
 def _is_bare(first: dict[str, Any], rest: list[Any]) -> bool:

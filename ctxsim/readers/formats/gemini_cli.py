@@ -207,7 +207,7 @@ class _Conversation:
     def add(self, place: Place) -> None:
         if place.mark:
             self._close()
-            self.assembly.notes.append(f"recorded {place.mark} before call {self.assembly.calls + 1}")
+            self.assembly.compaction_note(what=place.mark)
             self._comparable = place.mark == "compaction"
             if self._comparable:
                 self.assembly.compacted("", *kept_and_new(self.assembly.items, self._history(place))[::-1])

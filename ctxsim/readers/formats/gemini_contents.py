@@ -28,8 +28,6 @@ VERSIONS = "Gemini API v1beta, REST and Python field names; Gemini CLI checkpoin
 READS = "Contents with all their parts, the system instruction, and function declarations."
 NOT_READ = "Thought signatures, generation settings, and the screen history of checkpoints."
 
-HOLDERS = ("contents", "clientHistory", "history")
-
 
 def matches(sample: Sample) -> bool:
     """A list of turns with parts, an object that holds one, or JSONL of either."""
@@ -46,7 +44,7 @@ def _are_contents(values: list[Any]) -> bool:
 def _contents(value: Any) -> list[Any]:
     if isinstance(value, list):
         return value
-    held = [value[key] for key in HOLDERS if has(value, **{key: list})]
+    held = [value[key] for key in ("contents", "clientHistory", "history") if has(value, **{key: list})]
     return next(filter(_are_contents, held), [])
 
 

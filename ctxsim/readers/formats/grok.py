@@ -31,7 +31,6 @@ READS = "The system prompt, user texts, responses and tool results; folders insi
 NOT_READ = "Calls that the provider makes itself, encrypted reasoning; tool definitions, usage and times are not there."
 
 HISTORY_FILE = "chat_history.jsonl"
-SUMMARY_FILE = "summary.json"
 
 _TYPES = ("system", "user", "reasoning", "assistant", "tool_result", "backend_tool_call")
 
@@ -54,7 +53,7 @@ class _Line(msgspec.Struct):
 
 def owns(folder: Path) -> bool:
     """Whether a folder is a session's."""
-    return (folder / HISTORY_FILE).is_file() and (folder / SUMMARY_FILE).is_file()
+    return (folder / HISTORY_FILE).is_file() and (folder / "summary.json").is_file()
 
 
 def matches(sample: Sample) -> bool:

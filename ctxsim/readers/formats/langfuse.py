@@ -16,6 +16,7 @@ from typing import Any
 
 from ctxsim.readers.assembly.spans import Span
 from ctxsim.readers.assembly.spans.products import AGENT, MODEL, OTHER, Rows, first, span, table
+from ctxsim.readers.source import has
 
 NAME = "langfuse"
 TITLE = "Langfuse observations"
@@ -31,22 +32,17 @@ READS = (
 )
 NOT_READ = "Scores, prompts' versions; inputs that are no messages; what a download leaves out as too large."
 
-_TYPES = {"GENERATION": MODEL, "AGENT": AGENT}
 _PARENT = ("parentObservationId", "parent_observation_id")
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:
-    return (
-        isinstance(row.get("type"), str)
-        and bool(first(row, "traceId", "trace_id"))
-        and any(name in row for name in _PARENT)
-    )
+    return has(row, type=str) and bool(first(row, "traceId", "trace_id")) and any(name in row for name in _PARENT)
 
 
 def _span(row: Mapping[str, Any]) -> Span:
     costs = table(first(row, "costDetails", "cost_details"))
     return span(
-        _TYPES.get(row["type"].upper(), OTHER),
+        {"GENERATION": MODEL, "AGENT": AGENT}.get(row["type"].upper(), OTHER),
         (first(row, "traceId", "trace_id"), row.get("id"), first(row, *_PARENT)),
         first(row, "startTime", "start_time"),
         row.get("input"),

@@ -40,7 +40,7 @@ TITLE = "Qwen Code sessions"
 DOCS = "https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/services/chatRecordingService.ts"
 MARKS = ("systemPayload", "parts")
 VERSIONS = "0.21"
-READS = "the session_tree.branch a session ended on, sub-agents as transcripts of their own"
+READS = "the branch a session ended on, sub-agents as transcripts of their own"
 NOT_READ = "toolCallResult (what the terminal showed), abandoned branches, system lines other than compressions"
 
 DISPLAY_ONLY = {"realtime_message", "code_mode_tool_result"}

@@ -86,19 +86,14 @@ def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
         add_request(exchanges, convert(body, Document, f"{where} request"), where)
         exchanges.finish()
     else:
-        _add_messages(made, api, convert(body, _Messages, f"{where} request"), where)
+        sent = convert(body, _Messages, f"{where} request")
+        made.tools += map(compact_json, sent.tools or [])
+        if api == "messages":
+            made.system += [text_and_media(sent.system, 0)[0]] if sent.system else []
+            add_messages(made, sent.messages, where)
+        for number, value in enumerate(sent.messages if api == "chat" else []):
+            add_chat_message(made, value, f"{where} message {number}", first=not made.said)
     return made
-
-
-def _add_messages(made: Caught, api: Api, sent: _Messages, where: str) -> None:
-    made.tools += [compact_json(tool) for tool in sent.tools or []]
-    if api == "messages" and sent.system:
-        made.system.append(text_and_media(sent.system, 0)[0])
-    if api == "messages":
-        add_messages(made, sent.messages, where)
-        return
-    for number, value in enumerate(sent.messages):
-        add_chat_message(made, value, f"{where} message {number}", first=not made.said)
 
 
 def answer(api: Api, response: dict[str, Any], where: str) -> Answer:

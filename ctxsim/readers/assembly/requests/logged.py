@@ -29,8 +29,6 @@ OTHER_HEAD = "request(s) have another system prompt or other tools than the firs
 ASKED_AGAIN = "response(s) in a wrong form left out: they were asked for again, and no later request holds them"
 COUNTED = (ONLY_REPEATED, REWRITTEN, ABANDONED, ASKED_AGAIN, OTHER_HEAD)
 
-UNCLEAR = ", this call and later ones are not comparable"
-
 
 class Answer(msgspec.Struct, frozen=True):
     """A tool result of a request."""
@@ -174,10 +172,9 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
             # Where no message is missing, old ones were shortened where they stood: no summary replaced them.
             compacted = replaced or (call.shorter and _compacted(assembly, logged.request.said))
             if whole or compacted:
-                assembly.notes.append(
-                    f"recorded compaction before call {assembly.calls + 1} ({_short(logged.where)} leaves out or "
-                    f"rewrites earlier messages): the whole history is kept{'' if compacted else UNCLEAR}"
-                )
+                unclear = "" if compacted else ", this call and later ones are not comparable"
+                detail = f"{_short(logged.where)} leaves out or rewrites earlier messages"
+                assembly.compaction_note(detail, f": the whole history is kept{unclear}")
             whole = compacted
         counts[REWRITTEN] += _shown(call.reply) != _shown(logged.reply)
         same_head = logged.head == first.head
@@ -224,17 +221,14 @@ def _calls(thread: Thread, logs: Sequence[Logged], counts: Frequencies[str]) -> 
 
 def _compacted(assembly: Assembly, history: Iterable[Said]) -> bool:
     """Take a request's messages, a shorter history with texts that nobody had said: a summary. False if it isn't."""
-    kept, new = kept_and_new(assembly.items, _kinds_and_texts(history))
+    said: list[tuple[Kind, str]] = []
+    for one in history:
+        said += [("tool_result", one.answer.text)] if one.answer else []
+        said += [(part.kind, part.text) for part in one.parts]
+    kept, new = kept_and_new(assembly.items, said)
     if any(new):
         assembly.compacted("", new, kept)
     return any(new)
-
-
-def _kinds_and_texts(said: Iterable[Said]) -> Iterator[tuple[Kind, str]]:
-    for one in said:
-        if one.answer:
-            yield "tool_result", one.answer.text
-        yield from ((part.kind, part.text) for part in one.parts)
 
 
 def _as_repeated(reply: tuple[Part, ...], said: Said) -> tuple[Part, ...]:

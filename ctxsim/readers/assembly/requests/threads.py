@@ -37,10 +37,6 @@ Repeats = Callable[[int, int, int], bool]
 """Whether the reply of a request, by its number, is what another has as message at a place, in another form."""
 
 
-def _never(earlier: int, number: int, place: int) -> bool:
-    return False
-
-
 class Step(msgspec.Struct, frozen=True):
     """One request of a thread: its number, and how many of its messages are not new.
 
@@ -69,7 +65,7 @@ class Thread(msgspec.Struct, frozen=True):
         return self.steps[-1].number
 
 
-def threads(requests: Sequence[Request], loosely: Repeats = _never) -> list[Thread]:
+def threads(requests: Sequence[Request], loosely: Repeats = lambda *_: False) -> list[Thread]:
     """Return the threads in order of their first requests; `loosely` where replies don't come back to the letter."""
     links = _Links(loosely)
     for request in requests:

@@ -27,7 +27,6 @@ CUT = "attribute(s) of messages that are cut, no complete JSON: their requests l
 LOST = "attribute(s) or event(s) lost at the SDK's limits: what was sent may be short"
 REDACTED = "text(s) redacted before export: counts are of what stands for them"
 SHORT = "response(s) whose text later requests leave out: taken from where they were made"
-NO_TOOLS = "the tool definitions are not recorded"
 ORPHANS = "span(s) whose parent is missing: sampled away, or exported elsewhere"
 
 
@@ -114,7 +113,7 @@ def _with_parent(transcript: Transcript, parent: str | None) -> Transcript:
     """Return a transcript as a child; where calls are made of tools that no span defines, its head is incomplete."""
     head, notes = transcript.head, transcript.notes
     if not head.tools and any(item.kind == "tool_call" for item in transcript.items):
-        head, notes = msgspec.structs.replace(head, recorded=False), (*notes, NO_TOOLS)
+        head, notes = msgspec.structs.replace(head, recorded=False), (*notes, "the tool definitions are not recorded")
     return msgspec.structs.replace(transcript, head=head, notes=notes, parent=parent or transcript.parent)
 
 

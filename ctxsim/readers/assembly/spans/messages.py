@@ -50,6 +50,14 @@ class Message(NamedTuple):
     results: tuple[tuple[str, Part], ...] = ()
 
 
+def _result(role: str, call_id: Any, part: Part) -> Message:
+    return Message(role, (), ((str(call_id or ""), msgspec.structs.replace(part, kind="user")),))
+
+
+def _kind(role: str) -> Kind:
+    return "assistant" if role in ("assistant", "model", "choice") else "user"
+
+
 class Exchange(NamedTuple):
     """A request and its answer."""
 
@@ -154,7 +162,7 @@ def _call(call: Mapping[str, Any]) -> Part:
 def _of_parts(message: Mapping[str, Any]) -> Message:
     """A message of the conventions since 1.37: `parts`, each with a type."""
     role = str(message.get("role", ""))
-    kind: Kind = "assistant" if role in ("assistant", "model") else "user"
+    kind = _kind(role)
     parts: list[Part] = []
     results: list[tuple[str, Part]] = []
     for part in _objects(message.get("parts")):
@@ -180,7 +188,7 @@ def _of_inference(held: Mapping[str, Any]) -> Message:
     """A message of OpenInference: `message.content`, or `message.contents`, and `message.tool_calls`."""
     message = held["message"] if has(held, message=dict) else {}
     role = str(message.get("role", ""))
-    kind: Kind = "assistant" if role in ("assistant", "model") else "user"
+    kind = _kind(role)
     parts: list[Part] = []
     content = message.get("content")
     if content:
@@ -200,8 +208,7 @@ def _of_inference(held: Mapping[str, Any]) -> Message:
         if has(entry, tool_call=dict):
             parts.append(_call(entry["tool_call"]))
     if role in ("tool", "function"):
-        said = Part("user", "\n".join(part.text for part in parts))
-        return Message(role, (), ((str(message.get("tool_call_id") or ""), said),))
+        return _result(role, message.get("tool_call_id"), Part("user", "\n".join(part.text for part in parts)))
     return Message(role, tuple(parts))
 
 
@@ -212,28 +219,30 @@ def _of_prompt(message: Mapping[str, Any]) -> Message:
     content = message.get("content")
     blocks = decoded(content) if isinstance(content, str) and content[:1] == "[" else None
     text, media = text_and_media(blocks if isinstance(blocks, list) else content, _IMAGE)
-    parts = [Part(kind, text, media=media)] if text or media else []
+    said = Part(kind, text, media=media)
+    parts = [said] if text or media else []
     for call in in_order(message.get("tool_calls")):
         if isinstance(call, dict):
             parts.append(call_part(call.get("name"), call.get("arguments"), call.get("id")))
-    if role in ("tool", "function"):
-        return Message(role, (), ((str(message.get("tool_call_id") or ""), Part("user", text, media=media)),))
-    return Message(role, tuple(parts))
+    return (
+        _result(role, message.get("tool_call_id"), said)
+        if role in ("tool", "function")
+        else Message(role, tuple(parts))
+    )
 
 
 def _of_event(event: Event) -> Message:
     """An event for each message, as the conventions had it up to 1.36; its content in the body or in attributes."""
     held = event.body if isinstance(event.body, dict) else decoded(event.attributes.get("gen_ai.event.content"))
     held = held if isinstance(held, dict) else dict(event.attributes)
-    message = held.get("message")
-    message = decoded(message) if isinstance(message, str) else message
+    message = decoded(held.get("message"))
     inner = message if isinstance(message, dict) else held
     role = _OLD[event.name]
-    kind: Kind = "assistant" if role in ("assistant", "choice") else "user"
     text, media = text_and_media(inner.get("content"), _IMAGE)
+    said = Part(_kind(role), text, media=media)
     if role == "tool":
-        return Message(role, (), ((str(inner.get("id") or ""), Part("user", text, media=media)),))
-    parts = [Part(kind, text, media=media)] if text or media else []
+        return _result(role, inner.get("id"), said)
+    parts = [said] if text or media else []
     return Message(role, (*parts, *map(_call, _objects(decoded(inner.get("tool_calls"))))))
 
 
@@ -250,12 +259,10 @@ def _add(made: Caught, message: Message) -> None:
 
 
 def _tools(attributes: Attributes) -> list[str]:
-    defined = _objects(decoded(attributes.get("gen_ai.tool.definitions")))
-    if defined:
-        return [compact_json(tool) for tool in defined]
     found: Iterable[Any] = (tool.get("tool", {}).get("json_schema") for tool in nested(attributes, "llm.tools"))
-    listed = [compact_json(decoded(tool) or tool) for tool in found if tool]
-    return listed or [compact_json(tool) for tool in nested(attributes, "llm.request.functions")]
+    defined = _objects(decoded(attributes.get("gen_ai.tool.definitions")))
+    tools = defined or [decoded(tool) or tool for tool in found if tool] or nested(attributes, "llm.request.functions")
+    return [compact_json(tool) for tool in tools]
 
 
 def _text(attributes: Attributes, *names: str) -> str:

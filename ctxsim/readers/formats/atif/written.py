@@ -209,14 +209,6 @@ def _agent_step(items: Sequence[Item], after: Sequence[Item], call: Call, model:
     return step | _extra(held)
 
 
-def _results(after: Sequence[Item]) -> Iterator[Item]:
-    """The results of a response stand right behind it."""
-    for item in after:
-        if item.kind != "tool_result":
-            return
-        yield item
-
-
 def _layout(items: Sequence[Item]) -> tuple[tuple[str, int], ...]:
     """The order of a response's items, unless it is reasoning, text and calls, one of each and none empty."""
     kinds = [item.kind for item in items]

@@ -26,7 +26,7 @@ from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.assembly.session_tree import CHAT, Envelope, beside, compaction_notes, conversations, kind_of, link
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
 from ctxsim.readers.formats.claude_code.tree import Line, Metadata, Repeats, conversation
-from ctxsim.readers.source import Sample, Source, convert, time_s
+from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
 NAME = "claude-code"
@@ -37,7 +37,6 @@ VERSIONS = "2.0 to 2.1"
 READS = "the branch a session ended on, sub-agents as transcripts of their own, attachments whose text is recorded"
 NOT_READ = "toolUseResult and progress (they repeat results), abandoned branches, titles, snapshots, the message queue"
 
-ENVELOPE = {"uuid", "parentUuid", "sessionId", "isSidechain"}
 KNOWN = {"user", "assistant", "system", "attachment"}
 
 SHRUNK = 0.9
@@ -47,14 +46,10 @@ SHRUNK = 0.9
 def matches(sample: Sample) -> bool:
     """Lines with uuid, parent, session and sidechain flag, Anthropic content in their messages; or session titles."""
     records = [record for record in sample.records if isinstance(record, dict)]
-    if any("systemPayload" in record or "parts" in _message(record) for record in records):
+    if any("systemPayload" in record or has(record.get("message"), parts=object) for record in records):
         return False
-    return any(record.keys() >= ENVELOPE or _title(record) for record in records)
-
-
-def _message(record: dict[str, Any]) -> dict[str, Any]:
-    message = record.get("message")
-    return message if isinstance(message, dict) else {}
+    envelope = {"uuid", "parentUuid", "sessionId", "isSidechain"}
+    return any(record.keys() >= envelope or _title(record) for record in records)
 
 
 def _title(record: dict[str, Any]) -> bool:

@@ -19,7 +19,6 @@ from ctxsim.readers.source import Source, convert, convert_all, json_file, time_
 from ctxsim.transcript import Transcript, Usage
 
 UI_FILE = "ui_messages.json"
-STARTS_AFTER = "starts after a compaction: its summary is user text, what came before is not there"
 
 
 class Message(Turn, rename="camel"):
@@ -88,7 +87,8 @@ def read_task(source: Source, folder: Path, messages_file: str, format: str) -> 
             assembly.compaction_note("how is not recorded")
         elif message.is_summary or message.role == "user":
             if message.is_summary:
-                assembly.notes.append(STARTS_AFTER)
+                where_from = "its summary is user text, what came before is not there"
+                assembly.notes.append(f"starts after a compaction: {where_from}")
             add_user_content(assembly, message.content, f"{where} {number}")
         else:
             request = next(requests, Request(time_s=time_s(message.ts)))

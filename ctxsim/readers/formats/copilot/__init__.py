@@ -40,13 +40,12 @@ NOT_READ = (
     "Hooks, permissions and progress, detailed results, encrypted reasoning, usage of single requests (not recorded)."
 )
 
-KNOWN = ("session.start", "session.resume", "system.message", "user.message", "assistant.message")
-
 
 def matches(sample: Sample) -> bool:
     """Events with dotted types, data, and the id of the event before."""
     events = [record for record in sample.records if has(record, type=str, data=dict, parentId=object)]
-    return bool(events) and events[0] is sample.first and any(event["type"] in KNOWN for event in events)
+    known = ("session.start", "session.resume", "system.message", "user.message", "assistant.message")
+    return bool(events) and events[0] is sample.first and any(event["type"] in known for event in events)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:

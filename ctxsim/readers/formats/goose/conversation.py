@@ -8,14 +8,10 @@ from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, tex
 from ctxsim.readers.formats.goose.stored import Content, Message, Outcome, Session, Spent, for_agent
 from ctxsim.transcript import Media, StartedBy, Transcript
 
-_OF_TOOLS = ("toolRequest", "frontendToolRequest", "toolResponse")
 _STARTED: Mapping[str, StartedBy] = {
     "user's request": "manual", "no longer fits": "auto", "context limit": "auto",
 }  # fmt: skip
 """By what the word to continue says, what started a compaction."""
-
-SUMMARIZED = "summary(s) of tool calls stand where they were written, and the calls that they replaced are kept"
-UNASSIGNED = "usage left out: the ledger has {} request(s) where {} response(s) are stored"
 
 
 def transcript(name: str, format: str, parent: str | None, session: Session) -> Transcript:
@@ -44,11 +40,13 @@ class _Reading:
         while number < len(self.messages):
             number = self._one(number)
         if session.spent and len(session.spent) != len(self.responses):
-            assembly.notes.append(UNASSIGNED.format(len(session.spent), len(self.responses)))
+            stored = f"where {len(self.responses)} response(s) are stored"
+            assembly.notes.append(f"usage left out: the ledger has {len(session.spent)} request(s) {stored}")
         if not any(one.usage and one.usage.cost_usd for one in session.spent):
             assembly.cost_usd = session.cost_usd
         if self.summarized:
-            assembly.notes.append(f"{self.summarized} {SUMMARIZED}")
+            what = "stand where they were written, and the calls that they replaced are kept"
+            assembly.notes.append(f"{self.summarized} summary(s) of tool calls {what}")
         return assembly.finished("no response of the model in this session")
 
     def _one(self, number: int) -> int:
@@ -144,10 +142,11 @@ def _sent(messages: list[Message]) -> list[Message]:
     """
     starts = (number for number in range(len(messages)) if _starts_over(messages, number))
     last = max(starts, default=-1)
+    of_tools = ("toolRequest", "frontendToolRequest", "toolResponse")
     return [
         message
         for number, message in enumerate(messages)
-        if number < last or message.shown.agent_visible or any(piece.type in _OF_TOOLS for piece in message.content)
+        if number < last or message.shown.agent_visible or any(piece.type in of_tools for piece in message.content)
     ]
 
 

@@ -11,7 +11,6 @@ import msgspec
 from ctxsim.readers.formats.inspect_ai.messages import Message, ModelUsage, with_attachments
 from ctxsim.readers.source import compact_json, convert, convert_all, has
 
-_AGENTS = ("agent", "subtask", "tool", "handoff")
 # What is no part of a conversation: a log has thousands of these.
 _OTHERS = (
     *("anchor", "approval", "branch", "checkpoint", "error", "info", "input", "interrupt", "logger", "review"),
@@ -138,7 +137,7 @@ class Walk:
             span = self._spans[span_id]
             if span.type in ("scorer", "scorers"):
                 return span.id, "scorer"
-            if found is None and span.type in _AGENTS:
+            if found is None and span.type in ("agent", "subtask", "tool", "handoff"):
                 found = span.id, span.name
             span_id = span.parent_id
         return found

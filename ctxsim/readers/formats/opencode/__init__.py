@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxsim.readers.assembly.stores import cell, each
+from ctxsim.readers.assembly.stores import cell, of_database
 from ctxsim.readers.formats.opencode.session import Info, Message, Part, Session, transcript
-from ctxsim.readers.source import Database, Sample, Source, convert, convert_all, has, json_file
+from ctxsim.readers.source import Sample, Source, convert, convert_all, has, json_file
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         yield from _stored(source, sample.folder)
         return
     if sample.database:
-        with Database(source) as database:
-            yield from _in_database(source, database)
+        yield from of_database(source, "SELECT id, parent_id FROM session ORDER BY time_created, id", _of_database)
         return
     session = convert(sample.document["info"], Session, f"{source.name} info")
     messages: list[Message] = []
@@ -86,32 +85,18 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     yield transcript(source.name, NAME, session, messages, None)
 
 
-def _in_database(source: Source, database: Database) -> Iterator[Transcript]:
-    """Return the sessions of a database in order of time, each read at one moment."""
-    parents = dict(database.read(lambda found: found.execute(_SESSIONS).fetchall()))
-    names = {session: f"{source.name}#{session}" for session in parents}
-
-    def one(session: str) -> Transcript:
-        messages = database.read(lambda found: _messages(found, session, names[session]))
-        parent = parents[session]
-        return transcript(names[session], NAME, Session(session, parent), messages, names.get(parent or ""))
-
-    yield from each(source.name, parents, one)
-
-
-_SESSIONS = "SELECT id, parent_id FROM session ORDER BY time_created, id"
-_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-_PARTS = "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id"
-
-
-def _messages(found: sqlite3.Connection, session: str, name: str) -> list[Message]:
+def _of_database(found: sqlite3.Connection, session: str, name: str, parent: str | None) -> Transcript:
     parts: defaultdict[str, list[Part]] = defaultdict(list)
-    for message, part, data in found.execute(_PARTS, (session,)):
+    asked = "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id"
+    for message, part, data in found.execute(asked, (session,)):
         parts[message].append(cell(data, Part, f"{name} part {part}"))
-    return [
+    asked = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+    messages = [
         Message(cell(data, Info, f"{name} message {message}", id=message), parts[message])
-        for message, data in found.execute(_MESSAGES, (session,))
+        for message, data in found.execute(asked, (session,))
     ]
+    (above,) = found.execute("SELECT parent_id FROM session WHERE id = ?", (session,)).fetchone()
+    return transcript(name, NAME, Session(session, above), messages, parent)
 
 
 def _stored(source: Source, folder: Path) -> Iterator[Transcript]:

@@ -20,7 +20,6 @@ _MARKS = ("step-start", "step-finish", "snapshot", "patch", "retry", "agent")
 _CONTENT = ("text", "reasoning", "tool")
 # OpenCode puts the content of such files in a text part and doesn't send the file.
 _EXPANDED = ("text/plain", "application/x-directory")
-_INTERRUPTED = "[Tool execution was interrupted]"
 
 
 class Session(msgspec.Struct):
@@ -262,7 +261,7 @@ class _Reading:
     def _result(self, part: Part, state: State) -> None:
         text = state.output if state.output is not None else state.error
         if text is None and state.status in ("pending", "running"):
-            text = _INTERRUPTED
+            text = "[Tool execution was interrupted]"
         if text is None:
             return
         media = tuple(_media(file.mime) for file in state.attachments or [])

@@ -80,9 +80,7 @@ class Event(msgspec.Struct):
         return "" if number is None else f"event-{number}"
 
 
-class Told(msgspec.Struct):
-    """Arguments of a message, and of the action that holds the head."""
-
+class _Told(msgspec.Struct):
     content: Any = None
     image_urls: list[Any] | None = None
     tools: list[Any] | None = None
@@ -138,7 +136,7 @@ class Agent:
 
     def _action(self, event: Event, action: str, fields: dict[str, Any], where: str) -> None:
         if action == "system":
-            told = convert(fields, Told, where)
+            told = convert(fields, _Told, where)
             self.assembly.system.append(text_and_media(told.content, 0)[0])
             self.assembly.tools += map(compact_json, told.tools or [])
         elif action == "condensation":
@@ -148,7 +146,7 @@ class Agent:
         elif action == "message" and (event.source == "user" or (event.source is None and self._agent_spoke)):
             # Without a source, agent and user take turns.
             self._agent_spoke = False
-            told = convert(fields, Told, where)
+            told = convert(fields, _Told, where)
             images = [Media("image", IMAGE_TOKENS["openai"]) for _ in told.image_urls or []]
             self.assembly.user(Part("user", text_and_media(told.content, 0)[0], media=tuple(images)))
         elif event.source == "user":

@@ -18,9 +18,6 @@ from ctxsim.readers.source import has, time_s
 ROW = frozenset(("context.span_id", "context.trace_id", "parent_id", "span_kind"))
 """Columns of Phoenix's frame of spans; attributes are others."""
 
-_PAGED = frozenset(("span_id", "trace_id", "attributes", "start_time_unix_nano"))
-_KIND = "openinference.span.kind"
-
 
 def is_export(value: Any) -> bool:
     """Whether a JSON value is an export of OTLP."""
@@ -40,7 +37,8 @@ def is_row(value: Any) -> bool:
 def is_page(value: Any) -> bool:
     """Whether a JSON value is a page of OTLP spans as Phoenix's server hands them out, in snake case."""
     spans = value.get("data") if isinstance(value, dict) else None
-    return isinstance(spans, list) and any(isinstance(span, dict) and span.keys() >= _PAGED for span in spans)
+    names = dict.fromkeys(("span_id", "trace_id", "attributes", "start_time_unix_nano"), object)
+    return isinstance(spans, list) and any(has(span, **names) for span in spans)
 
 
 def spans_of(value: Any) -> Iterator[Span | tuple[str, Event]]:
@@ -96,7 +94,7 @@ def _sdk_span(span: dict[str, Any]) -> Span:
     attributes = dict(flat(span["attributes"]))
     if has(span, span_kind=str):
         # Phoenix takes it out of the attributes.
-        attributes.setdefault(_KIND, span["span_kind"])
+        attributes.setdefault("openinference.span.kind", span["span_kind"])
     return Span(
         str(context.get("trace_id", "")),
         str(context["span_id"]),

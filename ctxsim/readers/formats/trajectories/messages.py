@@ -33,10 +33,6 @@ _TEXT_FIELDS = ("content", "text", "value")
 MOST_WITHOUT = 0.1
 """Of responses that something follows, this share at most may be without a fenced block where those are commands."""
 
-IN_TEXT = "call(s) that stand in the text: the message after each is taken as its result"
-KEPT_AS_TEXT = "result(s) without a call in the message before kept as user texts"
-LATER_SYSTEM = "system message(s) in mid-conversation kept as user texts"
-
 
 def role_of(message: Any) -> str | None:
     """Return what a message is, one of the values of `ROLES`; None if it has no such role."""
@@ -92,7 +88,7 @@ class _Adding:
         if role in ("system", "developer") and not self.assembly.calls:
             self.assembly.system.append(text)
         elif role in ("system", "developer"):
-            self.counts[LATER_SYSTEM] += 1
+            self.counts["system message(s) in mid-conversation kept as user texts"] += 1
             self.assembly.user(text)
         elif role == "assistant":
             self._response(value, text, content if blocks else None, where)
@@ -114,7 +110,7 @@ class _Adding:
             name = tagged_call(text) or (fenced_command(text) if self.fenced else None)
             reasoning = [part for part in parts if part.kind == "reasoning"]
             if name:
-                self.counts[IN_TEXT] += 1
+                self.counts["call(s) that stand in the text: the message after each is taken as its result"] += 1
                 self._response_of([*reasoning, *call_in_text(text, name)], in_text=True)
                 return
         self._response_of(parts)
@@ -125,7 +121,7 @@ class _Adding:
 
     def _result(self, value: dict[str, Any], result: Part) -> None:
         if not self.open:
-            self.counts[KEPT_AS_TEXT] += 1
+            self.counts["result(s) without a call in the message before kept as user texts"] += 1
             self.assembly.user(result)
             return
         self.open -= 1
