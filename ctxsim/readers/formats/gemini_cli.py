@@ -210,7 +210,8 @@ class _Conversation:
             self.assembly.compaction_note(what=place.mark)
             self._comparable = place.mark == "compaction"
             if self._comparable:
-                self.assembly.compacted("", *kept_and_new(self.assembly.items, self._history(place))[::-1])
+                kept, new = kept_and_new(self.assembly.items, self._history(place))
+                self.assembly.compacted("", new, kept)
             else:
                 self._masked(place.value)
             return

@@ -212,7 +212,8 @@ class _Conversation:
             said = f"{tokens} tokens" if tokens is not None else ""
             self.compactions.append((self.assembly.calls + 1, "recorded compaction", said))
             history = _said(compression.compressed_history, f"{where} compressedHistory")
-            self.assembly.compacted("", *kept_and_new(self.assembly.items, history)[::-1], tokens, info.new_token_count)
+            kept, new = kept_and_new(self.assembly.items, history)
+            self.assembly.compacted("", new, kept, tokens, info.new_token_count)
             self.whole_history = True
 
 

@@ -220,8 +220,10 @@ def _layout(items: Sequence[Item]) -> tuple[tuple[str, int], ...]:
 
 
 def _tool_call(item: Item, call_id: str) -> Json:
-    (arguments,), as_written = _tools([item.text]) if isinstance(decoded(item.text), dict) else ([{}], [item.text])
-    held = OfCall(as_written[0] if as_written else None, item.call_id if item.call_id != call_id else None)
+    value = decoded(item.text)
+    arguments = value if isinstance(value, dict) else {}
+    exact = arguments is value and compact_json(value) == item.text
+    held = OfCall(None if exact else item.text, item.call_id if item.call_id != call_id else None)
     return {"tool_call_id": call_id, "function_name": item.tool, "arguments": arguments} | _extra(held)
 
 

@@ -87,8 +87,8 @@ def read_task(source: Source, folder: Path, messages_file: str, format: str) -> 
             assembly.compaction_note("how is not recorded")
         elif message.is_summary or message.role == "user":
             if message.is_summary:
-                where_from = "its summary is user text, what came before is not there"
-                assembly.notes.append(f"starts after a compaction: {where_from}")
+                what = "its summary is user text, what came before is not there"
+                assembly.notes.append(f"starts after a compaction: {what}")
             add_user_content(assembly, message.content, f"{where} {number}")
         else:
             request = next(requests, Request(time_s=time_s(message.ts)))
