@@ -108,7 +108,6 @@ def _lost(data: bytes, transcripts: list[Transcript]) -> Iterator[str]:
 
 
 def _values(data: bytes) -> Iterator[Any]:
-    """The JSON values of a file: a document, or one a line."""
     try:
         yield msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

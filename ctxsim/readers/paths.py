@@ -22,7 +22,6 @@ FOUND = "@found"
 COLUMN = "column:"
 """`column:NAME:PATH` is a path whose tables hold the conversations in that column."""
 
-
 READER = "reader:"
 """`reader:NAME:PATH` is a path that is read as that format; `reader:FILE.py:PATH` by a reader of the user's own."""
 
@@ -159,7 +158,6 @@ def _sources(path: str) -> Iterator[Source]:
 
 
 def _found() -> Iterator[Source]:
-    """The sessions of every agent on this machine."""
     paths = [path for place in kept() for path in place.paths]
     if not paths:
         raise InputError(FOUND, "finds no sessions of agents on this machine. See: ctxsim transcripts find")

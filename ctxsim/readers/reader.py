@@ -64,10 +64,6 @@ class _File(NamedTuple):
     owns: bool
 
 
-_NAME = re.compile(r'^NAME = "([^"]+)"', re.MULTILINE)
-_MARKS = re.compile(r"^MARKS = (\(.*?\))$", re.MULTILINE | re.DOTALL)
-
-
 @cache
 def _files() -> dict[str, _File]:
     """All built-in formats by name, in the order in which they are asked; none of them is imported."""
@@ -75,10 +71,10 @@ def _files() -> dict[str, _File]:
     found = {}
     for file in sorted(package.rglob("*.py")):
         text = file.read_text(encoding="utf-8")
-        if name := _NAME.search(text):
+        if name := re.search(r'^NAME = "([^"]+)"', text, re.MULTILINE):
             parts = file.relative_to(package).with_suffix("").parts
             module = ".".join((formats.__name__, *(part for part in parts if part != "__init__")))
-            marks = _MARKS.search(text)
+            marks = re.search(r"^MARKS = (\(.*?\))$", text, re.MULTILINE | re.DOTALL)
             told = tuple(ast.literal_eval(marks[1])) if marks else ()
             found[name[1]] = _File(module, name[1], told, "\ndef owns(" in text)
     special = sorted(name for name in found if name not in ORDER)
@@ -86,17 +82,14 @@ def _files() -> dict[str, _File]:
 
 
 def _opened(file: _File) -> Reader:
-    module: Any = importlib.import_module(file.module)
-    return cast(Reader, module)
+    return cast(Reader, importlib.import_module(file.module))
 
 
 @cache
 def _installed() -> dict[str, Reader]:
     """Readers that other packages bring: modules under the entry-point group `ctxsim.readers`."""
-    return {point.name: load_reader_module(point.load(), point.value) for point in entry_points(group=GROUP)}
-
-
-GROUP = "ctxsim.readers"
+    points = entry_points(group="ctxsim.readers")
+    return {point.name: load_reader_module(point.load(), point.value) for point in points}
 
 
 def load_reader_module(module: Any, where: str) -> Reader:
@@ -104,16 +97,9 @@ def load_reader_module(module: Any, where: str) -> Reader:
     missing = [name for name in ("matches", "read") if not callable(getattr(module, name, None))]
     if missing:
         raise LabelError(f"{where} is no reader: it has no function {' and no '.join(missing)}(...)")
-    for name, usual in (
-        ("NAME", where),
-        ("TITLE", where),
-        ("DOCS", ""),
-        ("VERSIONS", ""),
-        ("READS", ""),
-        ("NOT_READ", ""),
-    ):
-        if not hasattr(module, name):
-            setattr(module, name, usual)
+    usual = {"NAME": where, "TITLE": where, "DOCS": "", "VERSIONS": "", "READS": "", "NOT_READ": ""}
+    for name in usual:
+        setattr(module, name, getattr(module, name, usual[name]))
     return cast(Reader, module)
 
 
@@ -170,7 +156,6 @@ def _seen(sample: Sample) -> str:
         return "an SQLite database with tables " + (", ".join(sorted(sample.tables)[:12]) or "(none)")
     if not sample.records:
         return f"a table with columns {', '.join(sample.columns[:12])}" if sample.columns else "not JSON"
-    first = sample.records[0]
-    if isinstance(first, dict):
-        return "JSON object with keys " + (", ".join(list(first)[:12]) or "(none)")
-    return f"JSON {type(first).__name__}"
+    if isinstance(sample.first, dict):
+        return "JSON object with keys " + (", ".join(list(sample.first)[:12]) or "(none)")
+    return f"JSON {type(sample.first).__name__}"

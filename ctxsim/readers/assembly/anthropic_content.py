@@ -9,22 +9,25 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly.usage import in_parts
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import Usage
 
 
-class Message(msgspec.Struct):
-    """One message; `content` is a string or a list of blocks."""
+class Turn(msgspec.Struct):
+    """A message as agents keep it; `content` is a string or a list of blocks."""
 
+    role: Literal["user", "assistant"]
+    content: str | list[Any] | None = None
+
+
+class _Message(msgspec.Struct):
     role: Literal["user", "assistant", "system"]
     content: str | list[Any] | None = None
 
 
-class Block(msgspec.Struct):
-    """The fields of the block types that are more than text."""
-
+class _Block(msgspec.Struct):
     type: str
     text: str = ""
     thinking: str = ""
@@ -54,14 +57,10 @@ class BilledUsage(msgspec.Struct):
 
     def whole(self) -> Usage:
         """The same as tokens of the whole prompt and its cached parts."""
-        written, read = self.cache_creation_input_tokens, self.cache_read_input_tokens
-        return Usage(
-            (self.input_tokens or 0) + (written or 0) + (read or 0),
-            self.output_tokens,
-            read,
-            written,
-            cache_write_long_tokens=self.cache_creation.ephemeral_1h_input_tokens if self.cache_creation else None,
-        )
+        read, written = self.cache_read_input_tokens, self.cache_creation_input_tokens
+        usage = in_parts(self.input_tokens, self.output_tokens, read, written)
+        long = self.cache_creation.ephemeral_1h_input_tokens if self.cache_creation else None
+        return usage if long is None else msgspec.structs.replace(usage, cache_write_long_tokens=long)
 
 
 def response_parts(content: str | list[Any] | None, where: str) -> list[Part]:
@@ -70,7 +69,7 @@ def response_parts(content: str | list[Any] | None, where: str) -> list[Part]:
         return [Part("assistant", content)] if content else []
     parts: list[Part] = []
     for value in content:
-        block = convert(value, Block, where) if isinstance(value, dict) else Block("text", text=str(value))
+        block = convert(value, _Block, where) if isinstance(value, dict) else _Block("text", text=str(value))
         match block.type:
             case "text":
                 if block.text:
@@ -87,6 +86,40 @@ def response_parts(content: str | list[Any] | None, where: str) -> list[Part]:
     return parts
 
 
+def has_tool_blocks(content: Any) -> bool:
+    """Whether content has blocks that only Anthropic's API has."""
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result", "thinking") for block in content
+    )
+
+
+def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
+    """Add the messages of a request. Raises InputError with the message's number for one that doesn't fit."""
+    for number, value in enumerate(values):
+        place = f"{where} message {number}"
+        message = convert(value, _Message, place)
+        if message.role == "system":
+            assembly.system.append(text_and_media(message.content, 0)[0])
+        else:
+            add_turn(assembly, Turn(message.role, message.content), place)
+
+
+def add_turn(
+    assembly: Assembly,
+    turn: Turn,
+    where: str,
+    usage: Usage | None = None,
+    time_s: float | None = None,
+    model: str = "",
+    comparable: bool = True,
+) -> None:
+    """Add a user's message, or a response of the model with what the log says of its request."""
+    if turn.role == "user":
+        add_user_content(assembly, turn.content, where)
+    else:
+        assembly.response(response_parts(turn.content, where), usage, time_s, model, comparable)
+
+
 def add_user_content(assembly: Assembly, content: str | list[Any] | None, where: str) -> None:
     """Add a user message: its tool results first, then its other blocks as one message."""
     if not isinstance(content, list):
@@ -96,7 +129,7 @@ def add_user_content(assembly: Assembly, content: str | list[Any] | None, where:
     others: list[Any] = []
     for value in content:
         if isinstance(value, dict) and value.get("type") == "tool_result":
-            block = convert(value, Block, where)
+            block = convert(value, _Block, where)
             text, media = text_and_media(block.content, IMAGE_TOKENS["anthropic"])
             assembly.result(text, block.tool_use_id or "", media=media)
         else:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter as Frequencies
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
+from ctxsim.readers.source import compact_json
 from ctxsim.transcript import NO_RESULT, Call, Compaction, Head, Item, Kind, Media, StartedBy, Transcript, Usage
 
 
@@ -17,6 +20,12 @@ class Part(msgspec.Struct, frozen=True):
     tool: str = ""
     call_id: str = ""
     media: tuple[Media, ...] = ()
+
+
+def call_part(tool: Any, arguments: Any, call_id: Any) -> Part:
+    """Return a tool call of whatever stands in a log for its tool, its arguments and its id."""
+    text = "" if arguments is None else compact_json(arguments)
+    return Part("tool_call", text, str(tool or ""), str(call_id or ""))
 
 
 class Assembly:
@@ -35,6 +44,8 @@ class Assembly:
         self.tools: list[str] = []
         self.head_recorded = True
         self.notes: list[str] = []
+        # What of the recording is not in the transcript, and how often.
+        self.left_out: Frequencies[str] = Frequencies()
         self.cost_usd: float | None = None
         # What the log said last of the model's window: responses from here on have it.
         self.window: int | None = None
@@ -152,6 +163,20 @@ class Assembly:
         """Requests from the next call on go without the text of the tool result at that place."""
         self._cleared.append((len(self._calls) + 1, place))
 
+    def compaction_note(self, detail: str = "", after: str = "", what: str = "compaction") -> None:
+        """Note that the agent shortened its history before the next call."""
+        suffix = f" ({detail})" if detail else ""
+        self.notes.append(f"recorded {what} before call {self.calls + 1}{suffix}{after}")
+
+    def finished(self, silent: str, *more: str) -> Transcript:
+        """Return the transcript, noting what was left out, `more`, and `silent` where there is no response.
+
+        The head counts as recorded if there is a system prompt.
+        """
+        self.head_recorded = bool(self.system)
+        self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [silent])]
+        return self.transcript()
+
     def transcript(self) -> Transcript:
         """Return the finished transcript. Calls of the last response may stay unanswered: no request follows."""
         self._flush()
@@ -220,9 +245,10 @@ class Assembly:
 
 def left_out(counts: Mapping[str, int]) -> list[str]:
     """Return one note that names what was left out and how often, most frequent first; none if nothing was."""
-    if not counts:
-        return []
-    return [
-        "left out: "
-        + ", ".join(f"{count} x {kind}" for kind, count in sorted(counts.items(), key=lambda pair: -pair[1]))
-    ]
+    told = ", ".join(f"{count} x {kind}" for kind, count in sorted(counts.items(), key=lambda pair: -pair[1]))
+    return [f"left out: {told}"] if told else []
+
+
+def started_by(recorded: str | None) -> StartedBy:
+    """Return what started a compaction, from a log that says manual, auto, or something of its own."""
+    return "manual" if recorded == "manual" else "auto" if recorded == "auto" else ""

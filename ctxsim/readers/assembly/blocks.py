@@ -19,10 +19,6 @@ IMAGE_TOKENS: Mapping[str, int] = {
     "gemini": 258,
 }
 
-# Tuples: a type that is a list would not hash.
-_TEXT_TYPES = ("text", "input_text", "output_text")
-_IMAGE_TYPES = ("image", "image_url", "input_image")
-
 
 def text_and_media(content: Any, image_tokens: int) -> tuple[str, tuple[Media, ...]]:
     """Return the text of polymorphic content and its non-text parts.
@@ -43,9 +39,9 @@ def text_and_media(content: Any, image_tokens: int) -> tuple[str, tuple[Media, .
             texts.append(block)
         elif not isinstance(block, dict):
             texts.append(compact_json(block))
-        elif isinstance(block.get("text"), str) and block.get("type", "text") in _TEXT_TYPES:
+        elif isinstance(block.get("text"), str) and block.get("type", "text") in ("text", "input_text", "output_text"):
             texts.append(block["text"])
-        elif block.get("type") in _IMAGE_TYPES:
+        elif block.get("type") in ("image", "image_url", "input_image"):
             media.append(Media("image", _tokens_of_image(block, image_tokens)))
         elif block.get("type") in ("document", "file", "input_file", "audio", "input_audio", "video"):
             media.append(Media(str(block["type"]), image_tokens))

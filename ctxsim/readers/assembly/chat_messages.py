@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.source import compact_json, convert
 
 ROLES = {"system", "developer", "user", "assistant", "tool", "function"}

@@ -10,16 +10,15 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import Lifetimes
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
 from ctxsim.readers.assembly.chat_messages import Function, Message, ToolCall, add_message, response_parts
 from ctxsim.readers.source import convert, time_s
 from ctxsim.transcript import Usage
 
 
 class Details(msgspec.Struct):
-    """Parts of the prompt or of the completion."""
+    """Parts of the prompt or of what was answered."""
 
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
@@ -42,9 +41,8 @@ class ChatUsage(msgspec.Struct):
         if self.prompt_tokens is None:
             return None
         prompt, completion = self.prompt_tokens_details or Details(), self.completion_tokens_details or Details()
-        read = self.cache_read_input_tokens
-        for other in (prompt.cached_tokens, self.prompt_cache_hit_tokens):
-            read = other if read is None else read
+        reads = (self.cache_read_input_tokens, prompt.cached_tokens, self.prompt_cache_hit_tokens)
+        read = next((tokens for tokens in reads if tokens is not None), None)
         written, reasoning = self.cache_creation_input_tokens, completion.reasoning_tokens
         kept = prompt.cache_creation_token_details
         long = kept.ephemeral_1h_input_tokens if kept else None
@@ -58,9 +56,7 @@ class ThinkingBlock(msgspec.Struct):
     data: str = ""
 
 
-class Thinking(msgspec.Struct):
-    """What LiteLLM adds to an assistant message of a request."""
-
+class _Thinking(msgspec.Struct):
     thinking_blocks: list[ThinkingBlock] | None = None
 
 
@@ -71,7 +67,7 @@ def add_chat_message(assembly: Assembly, value: Any, where: str, first: bool) ->
         add_message(assembly, message, first)
         return
     text, _ = text_and_media(message.content, IMAGE_TOKENS["openai"])
-    assembly.response(with_thinking(response_parts(message, text), convert(value, Thinking, where).thinking_blocks))
+    assembly.response(with_thinking(response_parts(message, text), convert(value, _Thinking, where).thinking_blocks))
 
 
 class Reply(msgspec.Struct):
@@ -98,16 +94,14 @@ def with_thinking(parts: list[Part], blocks: list[ThinkingBlock] | None) -> list
     return [Part("reasoning", block.thinking or block.data) for block in blocks or []] + parts
 
 
-class Choice(msgspec.Struct):
-    """One of the answers; agents ask for one."""
-
+class _Choice(msgspec.Struct):
     message: Reply | None = None
 
 
 class ChatResponse(msgspec.Struct):
     """A response; `created` is in epoch seconds, set by the server or by LiteLLM."""
 
-    choices: list[Choice] | None = None
+    choices: list[_Choice] | None = None
     usage: ChatUsage | None = None
     id: str | None = None
     model: str | None = None

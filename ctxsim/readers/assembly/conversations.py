@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ctxsim.readers.source import Sample, Source
+from ctxsim.errors import InputError
+from ctxsim.readers.assembly.assembly import Assembly
+from ctxsim.readers.source import Sample, Source, compact_json
 
 
 class Conversation(NamedTuple):
@@ -15,6 +18,26 @@ class Conversation(NamedTuple):
     where: str
     value: Any
     notes: list[str]
+
+    def begun(self, format: str) -> Assembly:
+        """Return its transcript in the making, with the notes."""
+        assembly = Assembly(self.name, format)
+        assembly.notes += self.notes
+        return assembly
+
+    def messages(self, assembly: Assembly) -> list[Any]:
+        """Return its messages, and add the tools beside them. Raises InputError if there are no messages."""
+        if not (messages := message_list(self.value)):
+            raise InputError(self.where, "has no messages")
+        tools = self.value.get("tools") if isinstance(self.value, dict) else None
+        assembly.tools += map(compact_json, tools if isinstance(tools, list) else [])
+        return messages
+
+
+def message_list(value: Any) -> list[Any]:
+    """Return the messages that a JSON value is, or holds under `messages`; [] if it has none."""
+    found = value.get("messages") if isinstance(value, dict) else value
+    return list(found) if isinstance(found, list) else []
 
 
 def conversations(source: Source, sample: Sample, one_per_line: bool) -> Iterator[Conversation]:
@@ -38,3 +61,10 @@ def conversations(source: Source, sample: Sample, one_per_line: bool) -> Iterato
     if held is not None:
         held.notes.extend(notes)
         yield held
+
+
+def trial_name(source: str, task: int | str, trial: int | None, seen: Frequencies[str]) -> str:
+    """Return the name of a benchmark's trial of a task; files that were joined by hand hold some twice."""
+    label = f"{task}" if trial is None else f"{task}-{trial}"
+    seen[label] += 1
+    return f"{source}#{label}" if seen[label] == 1 else f"{source}#{label}-{seen[label]}"

@@ -5,18 +5,17 @@ Documentation: https://ai.google.dev/api/caching#Part
 
 from __future__ import annotations
 
+from collections import Counter as Frequencies
 from typing import Any
 
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly.assembly import Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
+from ctxsim.readers.assembly.usage import with_thoughts
 from ctxsim.readers.source import compact_json, convert
-from ctxsim.transcript import Media, Transcript
+from ctxsim.transcript import Media, Transcript, Usage
 
-MASKED = "<tool_output_masked>"
-SUMMARY = "<state_snapshot>"
 CAMEL = {
     "function_call": "functionCall",
     "function_response": "functionResponse",
@@ -40,6 +39,24 @@ class FunctionResponse(msgspec.Struct):
     response: Any = None
     id: str | None = None
     parts: list[Any] | None = None
+
+
+class GeminiUsage(msgspec.Struct, rename="camel"):
+    """Usage of a response; the prompt is whole, cached tokens included."""
+
+    prompt_token_count: int | None = None
+    candidates_token_count: int | None = None
+    cached_content_token_count: int | None = None
+    thoughts_token_count: int | None = None
+
+    def whole(self) -> Usage | None:
+        """The same in our words; None if the prompt's size is missing."""
+        prompt, candidates, cached = (
+            self.prompt_token_count,
+            self.candidates_token_count,
+            self.cached_content_token_count,
+        )
+        return None if prompt is None else with_thoughts(prompt, candidates, cached, self.thoughts_token_count)
 
 
 class ApiPart(msgspec.Struct, rename="camel"):
@@ -88,6 +105,15 @@ def user_parts(parts: list[ApiPart]) -> list[Part]:
     return [Part("user", part.text or "", media=_media(part)) for part in parts if part.text or _media(part)]
 
 
+def add_user_parts(assembly: Assembly, parts: list[ApiPart], where: str) -> None:
+    """Add a user's turn: its results, then what else it says as one message."""
+    for part in parts:
+        if answer := part.function_response:
+            text, media = result(answer, where)
+            assembly.result(text, answer.id or "", answer.name, media)
+    assembly.user(*user_parts([part for part in parts if not part.function_response]))
+
+
 def _media(part: ApiPart) -> tuple[Media, ...]:
     data = part.inline_data if part.inline_data is not None else part.file_data
     if data is None:
@@ -107,11 +133,15 @@ def result(answer: FunctionResponse, where: str) -> tuple[str, tuple[Media, ...]
     return ("" if response is None else compact_json(response)), tuple(media)
 
 
-def compaction_notes(transcript: Transcript) -> list[str]:
-    """Return what the texts tell of compaction by Gemini CLI before they were saved: the earlier texts are gone."""
-    masked = sum(item.kind == "tool_result" and MASKED in item.text for item in transcript.items)
-    summaries = sum(item.kind == "user" and item.text.lstrip().startswith(SUMMARY) for item in transcript.items)
-    return [
-        *([f"{masked} result(s) had been masked by the agent"] if masked else []),
-        *([f"{summaries} summary(s) by the agent stand for earlier history, as user text"] if summaries else []),
-    ]
+def with_compaction_notes(transcript: Transcript) -> Transcript:
+    """Return a transcript with what its texts tell of compaction by Gemini CLI before: the earlier texts are gone."""
+    told = Frequencies(
+        "result(s) had been masked by the agent"
+        if item.kind == "tool_result"
+        else "summary(s) by the agent stand for earlier history, as user text"
+        for item in transcript.items
+        if (item.kind == "tool_result" and "<tool_output_masked>" in item.text)
+        or (item.kind == "user" and item.text.lstrip().startswith("<state_snapshot>"))
+    )
+    notes = [f"{count} {what}" for what, count in sorted(told.items())]
+    return msgspec.structs.replace(transcript, notes=(*transcript.notes, *notes))

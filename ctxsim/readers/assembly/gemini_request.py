@@ -9,11 +9,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly.assembly import Assembly, Part
-from ctxsim.readers.assembly.gemini_parts import ApiPart, api_parts, response_parts, result, user_parts
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly.gemini_parts import add_user_parts, api_parts, response_parts
 from ctxsim.readers.source import compact_json, convert
-
-HEAD_CAMEL = {"system_instruction": "systemInstruction"}
 
 
 class Content(msgspec.Struct):
@@ -23,9 +21,7 @@ class Content(msgspec.Struct):
     parts: Any = None
 
 
-class Request(msgspec.Struct, rename="camel"):
-    """What stands around the contents of a request."""
-
+class _Request(msgspec.Struct, rename="camel"):
     system_instruction: Any = None
     tools: list[Any] | None = None
     config: Any = None
@@ -33,7 +29,8 @@ class Request(msgspec.Struct, rename="camel"):
 
 def add_head(assembly: Assembly, value: dict[str, Any], where: str) -> None:
     """Add the system instruction and the declared functions. Raises InputError if they don't fit."""
-    request = convert({HEAD_CAMEL.get(key, key): field for key, field in value.items()}, Request, where)
+    names = {"system_instruction": "systemInstruction"}
+    request = convert({names.get(key, key): field for key, field in value.items()}, _Request, where)
     # The Python library keeps both in its config.
     if isinstance(request.config, dict):
         add_head(assembly, request.config, where)
@@ -62,15 +59,6 @@ def add_contents(assembly: Assembly, contents: list[Any], where: str) -> None:
         if made is not None:
             assembly.response(made)
             made = None
-        _add_user(assembly, parts, place)
+        add_user_parts(assembly, parts, place)
     if made is not None:
         assembly.response(made)
-
-
-def _add_user(assembly: Assembly, parts: list[ApiPart], where: str) -> None:
-    for part in parts:
-        if part.function_response:
-            answer = part.function_response
-            text, media = result(answer, where)
-            assembly.result(text, answer.id or "", answer.name, media)
-    assembly.user(*user_parts([part for part in parts if not part.function_response]))

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 from base64 import b64decode
-from collections.abc import Callable, Mapping
 from io import BytesIO
-
-_HEADER_CHARS = 1 << 16
 
 
 def anthropic_image(width: int, height: int) -> int:
@@ -34,16 +31,9 @@ def gemini_image(width: int, height: int) -> int:
     return 258 * math.ceil(width / 768) * math.ceil(height / 768)
 
 
-_FORMULAS: Mapping[str, Callable[[int, int], int]] = {
-    "anthropic": anthropic_image,
-    "openai": openai_image,
-    "gemini": gemini_image,
-}
-
-
 def image_tokens(vendor: str, width: int, height: int) -> int:
     """Return the tokens of an image of so many pixels; `vendor` is one of anthropic, openai, gemini."""
-    return _FORMULAS[vendor](width, height)
+    return {"anthropic": anthropic_image, "openai": openai_image, "gemini": gemini_image}[vendor](width, height)
 
 
 def image_size(data: str) -> tuple[int, int] | None:
@@ -52,7 +42,7 @@ def image_size(data: str) -> tuple[int, int] | None:
     from PIL import Image
 
     try:
-        with Image.open(BytesIO(b64decode(data[:_HEADER_CHARS]))) as image:
+        with Image.open(BytesIO(b64decode(data[: 1 << 16]))) as image:
             width, height = image.size
             return int(width), int(height)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):

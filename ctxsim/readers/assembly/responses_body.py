@@ -9,17 +9,11 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly.blocks import text_and_media
+from ctxsim.readers.assembly import text_and_media
+from ctxsim.readers.assembly.chat_response import Details
 from ctxsim.readers.assembly.responses_items import Exchanges
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import Usage
-
-
-class TokenDetails(msgspec.Struct):
-    """Parts of the input or of the output."""
-
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
 
 
 class ApiUsage(msgspec.Struct):
@@ -27,19 +21,13 @@ class ApiUsage(msgspec.Struct):
 
     input_tokens: int
     output_tokens: int | None = None
-    input_tokens_details: TokenDetails | None = None
-    output_tokens_details: TokenDetails | None = None
+    input_tokens_details: Details | None = None
+    output_tokens_details: Details | None = None
 
     def whole(self) -> Usage:
         """The same in our words."""
-        cached, reasoning = self.input_tokens_details, self.output_tokens_details
-        return Usage(
-            self.input_tokens,
-            self.output_tokens,
-            cached.cached_tokens if cached else None,
-            None,
-            reasoning.reasoning_tokens if reasoning else None,
-        )
+        given, made = self.input_tokens_details or Details(), self.output_tokens_details or Details()
+        return Usage(self.input_tokens, self.output_tokens, given.cached_tokens, None, made.reasoning_tokens)
 
 
 class Document(msgspec.Struct):

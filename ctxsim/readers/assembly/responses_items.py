@@ -6,16 +6,14 @@ https://github.com/openai/codex, codex-rs/protocol/src/models.rs.
 
 from __future__ import annotations
 
-from collections import Counter as Frequencies
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
-from ctxsim.readers.source import compact_json, convert
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, left_out, text_and_media
+from ctxsim.readers.source import compact_json, convert, has
 from ctxsim.transcript import Media, StartedBy, Usage
 
 IMAGE = IMAGE_TOKENS["openai"]
@@ -64,7 +62,7 @@ class Exchanges:
         self.assembly = assembly
         self.model = ""
         self.comparable = True
-        self.left_out: Frequencies[str] = Frequencies()
+        self.left_out = assembly.left_out
         self._next_usage: Usage | None = None
         self._unsized = 0
         self._compacted_at: int | None = None
@@ -145,20 +143,18 @@ class Exchanges:
     ) -> None:
         """The agent shortened its history here; `detail` is for the note. Twice without a call between is once."""
         self.close()
-        number = self.assembly.calls + 1
         self.assembly.compacted(started_by, summary, kept, tokens_before, tokens_after, seconds)
         # What is sent from here on is the history of the next segment.
         self.comparable = True
         if self._compacted_at != self.assembly.calls:
             self._compacted_at = self.assembly.calls
-            self.assembly.notes.append(f"recorded compaction before call {number}{f' ({detail})' if detail else ''}")
+            self.assembly.compaction_note(detail)
 
     def truncated(self, detail: str = "") -> None:
         """The agent left out part of its history here, and it isn't recorded which."""
         self.close()
         self.comparable = False
-        suffix = f" ({detail})" if detail else ""
-        self.assembly.notes.append(f"recorded truncation before call {self.assembly.calls + 1}{suffix}")
+        self.assembly.compaction_note(detail, what="truncation")
 
     def finish(self) -> None:
         """End everything and add the notes."""
@@ -260,6 +256,4 @@ def _result(output: Any, call_id: str) -> Result:
 def _reasoning_text(content: str | list[Any] | None) -> str:
     if not isinstance(content, list):
         return content or ""
-    return "\n".join(
-        block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)
-    )
+    return "\n".join(block["text"] for block in content if has(block, text=str))

@@ -90,7 +90,6 @@ class _Segment:
         self._orphans = self._unanswered = 0
 
     def transcript(self, number: int, of: int) -> Transcript:
-        """Return it as the transcript with that number."""
         whole, begin = self.whole, self.begin
         for text in begin.summary if begin else ():
             self._add(Item("user", -1, 0, text), "summary")

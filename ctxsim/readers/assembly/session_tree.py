@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
+
+from ctxsim.readers.source import has
 
 CHAT = frozenset({"user", "assistant", "tool_result"})
 
@@ -43,15 +45,14 @@ def where(lines: Iterable[Envelope]) -> tuple[str, str]:
     return project, version
 
 
-def link(value: Mapping[str, Any], kind: str, line: int) -> Envelope | None:
+def link(value: Any, kind: str, line: int) -> Envelope | None:
     """Return a line that only the chain of parents needs, whatever else is in it; None if it has no uuid."""
-    uuid, parent = value.get("uuid"), value.get("parentUuid", UNSET)
-    if not isinstance(uuid, str):
+    if not has(value, uuid=str):
         return None
-    agent = value.get("agentId")
+    parent, agent = value.get("parentUuid", UNSET), value.get("agentId")
     return Envelope(
         type=kind,
-        uuid=uuid,
+        uuid=value["uuid"],
         parent_uuid=parent if isinstance(parent, str | UnsetType) else None,
         is_sidechain=value.get("isSidechain") is True,
         agent_id=agent if isinstance(agent, str) else None,
@@ -59,8 +60,30 @@ def link(value: Mapping[str, Any], kind: str, line: int) -> Envelope | None:
     )
 
 
-def conversations(lines: Iterable[E]) -> tuple[list[E], dict[str, list[E]]]:
-    """Return the lines of the main conversation, and those of each sub-agent by its id or by its first line's uuid."""
+def kind_of(value: Any) -> str:
+    """Return the type of a line, or that it is none."""
+    return str(value.get("type")) if isinstance(value, dict) else "JSON that is no object"
+
+
+def conversations(
+    name: str, lines: Iterable[E], parent_of: Callable[[str], str | None]
+) -> Iterator[tuple[str, str | None, list[E]]]:
+    """Return name, parent and lines of the session and of the sub-agents in its file.
+
+    The file of a sub-agent is one conversation; `parent_of` names the file of a session.
+    """
+    main, agents = _by_agent(lines)
+    if len(agents) == 1 and not any(line.type in CHAT for line in main):
+        ((_, own),) = agents.items()
+        yield name, parent_of(next((line.session_id for line in own if line.session_id), "")), own
+        return
+    yield name, None, main
+    for agent, own in agents.items():
+        yield f"{name}#{agent}", name, own
+
+
+def _by_agent(lines: Iterable[E]) -> tuple[list[E], dict[str, list[E]]]:
+    """The lines of the main conversation, and those of each sub-agent by its id or by its first line's uuid."""
     main: list[E] = []
     agents: dict[str, list[E]] = {}
     agent_of: dict[str, str] = {}
@@ -79,20 +102,17 @@ def conversations(lines: Iterable[E]) -> tuple[list[E], dict[str, list[E]]]:
 def branch(lines: Sequence[Envelope]) -> set[int]:
     """Return the positions of the lines from the first one to the last chat line, along the parents."""
     positions = {line.uuid: position for position, line in enumerate(lines) if line.uuid}
-    last = max((position for position, line in enumerate(lines) if line.type in CHAT), default=None)
-    return ancestors(last, lambda position: _parent(lines, positions, position))
 
+    def parent(position: int) -> int | None:
+        line = lines[position]
+        named = [uuid for uuid in (line.parent_uuid, line.logical_parent_uuid) if isinstance(uuid, str)]
+        # A null parent starts a conversation. A parent that isn't in the file, and none at all in files without links,
+        # mean the line before.
+        broken = bool(named) or line.parent_uuid is UNSET or line.subtype == "compact_boundary"
+        before = position - 1 if broken and position else None
+        return next((positions[uuid] for uuid in named if uuid in positions), before)
 
-def _parent(lines: Sequence[Envelope], positions: Mapping[str, int], position: int) -> int | None:
-    line = lines[position]
-    named = [uuid for uuid in (line.parent_uuid, line.logical_parent_uuid) if isinstance(uuid, str)]
-    for uuid in named:
-        if uuid in positions:
-            return positions[uuid]
-    # A null parent starts a conversation. A parent that isn't in the file, and none at all in files without links,
-    # mean the line before.
-    broken = bool(named) or line.parent_uuid is UNSET or line.subtype == "compact_boundary"
-    return position - 1 if broken and position else None
+    return ancestors(max((at for at, line in enumerate(lines) if line.type in CHAT), default=None), parent)
 
 
 def ancestors(last: int | None, parent: Callable[[int], int | None]) -> set[int]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from ctxsim.errors import InputError, NotATranscript
-from ctxsim.readers.source import convert
+from ctxsim.readers.source import Database, Source, convert
 from ctxsim.readers.source.values import json_document
 from ctxsim.transcript import Transcript
+
+if TYPE_CHECKING:
+    import sqlite3
 
 T = TypeVar("T")
 
@@ -24,6 +27,24 @@ def cell(value: Any, kind: type[T], where: str, **fields: Any) -> T:
         raise InputError(where, "is no JSON text")
     found = json_document(data, where)
     return convert(found | fields if isinstance(found, dict) else found, kind, where)
+
+
+def of_database(
+    source: Source, listed: str, read: Callable[[sqlite3.Connection, str, str, str | None], Transcript | None]
+) -> Iterator[Transcript]:
+    """Return the sessions of a database, which a query lists with their parents, each read at one moment.
+
+    `read` is given the session, its name, and its parent's name if that is in the database too.
+    """
+    with Database(source) as database:
+        parents = dict(database.read(lambda found: found.execute(listed).fetchall()))
+        names = {session: f"{source.name}#{session}" for session in parents}
+
+        def one(session: str) -> Transcript | None:
+            parent = names.get(parents[session] or "")
+            return database.read(lambda found: read(found, session, names[session], parent))
+
+        yield from each(source.name, names, one)
 
 
 def each(name: str, sessions: Iterable[str], read: Callable[[str], Transcript | None]) -> Iterator[Transcript]:

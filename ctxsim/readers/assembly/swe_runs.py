@@ -11,33 +11,29 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly.assembly import Assembly, Part
+from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.transcript import Media, Usage
 
 
-class ModelStats(msgspec.Struct):
-    """Totals of a run."""
-
+class _ModelStats(msgspec.Struct):
     api_calls: int | None = None
     tokens_sent: int | None = None
     instance_cost: Any = None
 
 
-class Info(msgspec.Struct):
-    """What is known of a run as a whole."""
-
-    model_stats: ModelStats | None = None
+class _Info(msgspec.Struct):
+    model_stats: _ModelStats | None = None
 
 
 class Described(msgspec.Struct):
     """The part of a file that describes its run."""
 
-    info: Info | None = None
+    info: _Info | None = None
 
     @property
-    def stats(self) -> ModelStats:
+    def stats(self) -> _ModelStats:
         """The totals, empty where none are recorded."""
-        return (self.info and self.info.model_stats) or ModelStats()
+        return (self.info and self.info.model_stats) or _ModelStats()
 
 
 class Run:
@@ -73,7 +69,7 @@ class Run:
             self.assembly.user(Part("user", text, media=media))
 
     def finish(self, notes: Iterable[str]) -> None:
-        """End the run with these notes, and one where there is nothing to replay."""
+        """End the run with these notes, and one where no response is recorded; the head is recorded if it's there."""
         self.assembly.head_recorded = bool(self.assembly.system)
         self.assembly.notes += notes
         if not self.assembly.calls:

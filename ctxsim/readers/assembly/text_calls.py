@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ctxsim.readers.assembly.assembly import Part
+from ctxsim.readers.assembly import Part
 
 _TAGGED = re.compile(r"<function=([^>\s]+)|<tool_call>\s*\{\s*\"name\"\s*:\s*\"([^\"]+)\"")
 _FENCED = re.compile(r"^```[\w+-]*[ \t]*\n(?=[ \t]*\S)(?=.*?^```)", re.DOTALL | re.MULTILINE)

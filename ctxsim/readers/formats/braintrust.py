@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxsim.readers.assembly.spans import Span, conversations
 from ctxsim.readers.assembly.spans.products import MODEL, OTHER, Rows, first, span, table
-from ctxsim.readers.source import Sample, Source
+from ctxsim.readers.source import Sample, Source, has
 from ctxsim.transcript import Transcript
 
 NAME = "braintrust"
@@ -34,28 +34,16 @@ NOT_READ = (
     "definitions come in the SDK's order, not in the client's."
 )
 
-_FIELDS = ("span_id", "root_span_id")
-
-
-def matches(sample: Sample) -> bool:
-    """Rows with a span, a root span and metrics or attributes of the span."""
-    return _ROWS.begin(sample)
-
 
 def _is_row(row: Mapping[str, Any]) -> bool:
-    return all(isinstance(row.get(name), str) for name in _FIELDS) and any(
-        isinstance(held, Mapping) for held in (row.get("span_attributes"), row.get("metrics"))
-    )
-
-
-_ROWS = Rows(_is_row, ("events", "data", "rows"))
+    return has(row, span_id=str, root_span_id=str) and (has(row, span_attributes=dict) or has(row, metrics=dict))
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per conversation."""
     notes: list[str] = []
     merged: dict[str, dict[str, Any]] = {}
-    for row in _ROWS.read(source, sample, notes):
+    for row in _ROWS.rows(sample, notes):
         _merge(merged.setdefault(str(row.get("id") or row["span_id"]), {}), row)
     yield from conversations(source.name, NAME, [_span(row) for row in merged.values()], notes)
 
@@ -89,3 +77,7 @@ def _span(row: Mapping[str, Any]) -> Span:
         },
         cost_usd=metrics.get("estimated_cost"),
     )
+
+
+_ROWS = Rows(NAME, _is_row, ("events", "data", "rows"), _span)
+matches = _ROWS.matches

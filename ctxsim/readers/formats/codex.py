@@ -19,11 +19,9 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly
-from ctxsim.readers.assembly.blocks import text_and_media
-from ctxsim.readers.assembly.new_history import kept_and_new
+from ctxsim.readers.assembly import Assembly, kept_and_new, text_and_media
 from ctxsim.readers.assembly.responses_items import Exchanges
-from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, time_s
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s
 from ctxsim.transcript import Item, Transcript, Usage
 
 NAME = "codex-rollout"
@@ -34,20 +32,14 @@ VERSIONS = "Codex CLI before 0.40 (bare items) to 0.146"
 READS = "Response items, base instructions, models, and token counts of ~/.codex/sessions/**/rollout-*.jsonl."
 NOT_READ = "Other events (they repeat items for the screen), world states, and the `codex exec --json` stream."
 
-LINES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state")
 
-
-class Line(msgspec.Struct):
-    """One line of a rollout."""
-
+class _Line(msgspec.Struct):
     type: str
     payload: Any = None
     timestamp: Any = None
 
 
-class Instructions(msgspec.Struct):
-    """The system prompt."""
-
+class _Instructions(msgspec.Struct):
     text: str = ""
 
 
@@ -56,7 +48,7 @@ class Meta(msgspec.Struct):
 
     cli_version: str = ""
     cwd: str = ""
-    base_instructions: Instructions | None = None
+    base_instructions: _Instructions | None = None
     instructions: str | None = None
     dynamic_tools: list[Any] | dict[str, Any] | None = None
     parent_thread_id: str | None = None
@@ -64,37 +56,23 @@ class Meta(msgspec.Struct):
 
 
 class Tokens(msgspec.Struct):
-    """Token counts; `input_tokens` is the whole prompt, `output_tokens` includes reasoning."""
+    """Token counts in the order of `Usage`; `input_tokens` is the whole prompt, `output_tokens` includes reasoning."""
 
     input_tokens: int = 0
+    output_tokens: int | None = None
     cached_input_tokens: int | None = None
     cache_write_input_tokens: int | None = None
-    output_tokens: int | None = None
     reasoning_output_tokens: int | None = None
     total_tokens: int | None = None
 
-    def whole(self) -> Usage:
-        """The same in our words."""
-        return Usage(
-            self.input_tokens,
-            self.output_tokens,
-            self.cached_input_tokens,
-            self.cache_write_input_tokens,
-            self.reasoning_output_tokens,
-        )
 
-
-class TokenInfo(msgspec.Struct):
-    """The sum over the session and the last response's part of it."""
-
+class _TokenInfo(msgspec.Struct):
     total_token_usage: Tokens | None = None
     last_token_usage: Tokens | None = None
     model_context_window: int | None = None
 
 
-class Started(msgspec.Struct):
-    """An event at the start of a task."""
-
+class _Started(msgspec.Struct):
     model_context_window: int | None = None
 
 
@@ -105,71 +83,62 @@ class Compacted(msgspec.Struct):
     replacement_history: list[Any] | None = None
 
 
-class Replaced(msgspec.Struct):
-    """An item of a new history."""
-
+class _Replaced(msgspec.Struct):
     type: str = "message"
     content: str | list[Any] | None = None
 
 
-class TokenCount(msgspec.Struct):
-    """An event that also comes with mere changes of the rate limits: then `info` is missing or repeated."""
-
-    info: TokenInfo | None = None
+class _TokenCount(msgspec.Struct):
+    # The event also comes with mere changes of the rate limits: then it is missing or repeated.
+    info: _TokenInfo | None = None
 
 
 def matches(sample: Sample) -> bool:
     """Wrapped lines, or the bare header and items of the first versions, or the stream of `codex exec --json`."""
-    first = sample.records[0] if sample.records else None
-    return isinstance(first, dict) and (_is_wrapped(first) or _is_bare(sample.records) or _is_stream(first))
+    first = sample.first
+    return _is_wrapped(first) or (has(first, id=str) and _is_bare(first, sample.records[1:])) or _is_stream(first)
 
 
-def _is_wrapped(record: dict[str, Any]) -> bool:
-    return record.get("type") in LINES and isinstance(record.get("payload"), dict)
+def _is_wrapped(record: Any) -> bool:
+    lines = ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state")
+    return has(record, type=object, payload=dict) and record["type"] in lines
 
 
-def _is_bare(records: list[Any]) -> bool:
-    first, rest = records[0], records[1:]
+def _is_bare(first: dict[str, Any], rest: list[Any]) -> bool:
     return (
         "type" not in first
-        and isinstance(first.get("id"), str)
-        and isinstance(first.get("timestamp"), str)
-        and ("instructions" in first or "git" in first)
-        and all(isinstance(record, dict) and ("record_type" in record or "type" in record) for record in rest)
+        and has(first, timestamp=str)
+        and bool({"instructions", "git"} & first.keys())
+        and all(isinstance(record, dict) and {"record_type", "type"} & record.keys() for record in rest)
         and any(record.get("type") in ("message", "reasoning", "function_call") for record in rest)
     )
 
 
-def _is_stream(record: dict[str, Any]) -> bool:
-    return record.get("type") == "thread.started" and isinstance(record.get("thread_id"), str)
+def _is_stream(record: Any) -> bool:
+    return has(record, thread_id=str) and record.get("type") == "thread.started"
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the one transcript of a rollout. Raises InputError for the stream, which isn't a whole recording."""
-    if _is_stream(sample.records[0]):
+    if _is_stream(sample.first):
         raise InputError(
             source.name,
             "is the stream of `codex exec --json`, which holds no user texts, no tool arguments and no usage of single "
             "requests; use the session's rollout, ~/.codex/sessions/**/rollout-*.jsonl",
         )
     rollout = _Rollout(source)
-    wrapped = _is_wrapped(sample.records[0])
+    add = rollout.add_line if _is_wrapped(sample.first) else rollout.add_bare
     for record in source.records(rollout.assembly.notes):
-        if wrapped:
-            rollout.add_line(record)
-        else:
-            rollout.add_bare(record)
+        add(record)
     yield rollout.transcript()
 
 
 class _Rollout:
-    """What has been read of a rollout so far."""
-
     def __init__(self, source: Source) -> None:
         self.source = source
         self.assembly = Assembly(source.name, NAME)
         self.exchanges = Exchanges(self.assembly)
-        self.left_out = self.exchanges.left_out
+        self.left_out = self.assembly.left_out
         self._meta: Meta | None = None
         self._total: Tokens | None = None
         self._tokens = 0
@@ -179,12 +148,11 @@ class _Rollout:
         self._spare = 0
 
     def add_line(self, record: Record) -> None:
-        """Add a wrapped line."""
-        where = f"{self.source.name}:{record.line}"
-        if not isinstance(record.value, dict) or not isinstance(record.value.get("type"), str):
+        where = record.where
+        if not has(record.value, type=str):
             self.left_out["line without a type"] += 1
             return
-        line = convert(record.value, Line, where)
+        line = convert(record.value, _Line, where)
         match line.type:
             case "response_item":
                 # Written when the item was complete, not when the request started, which isn't recorded.
@@ -192,8 +160,8 @@ class _Rollout:
             case "event_msg":
                 self._event(line.payload, where)
             case "turn_context":
-                model = line.payload.get("model") if isinstance(line.payload, dict) else None
-                self.exchanges.model = model if isinstance(model, str) else self.exchanges.model
+                if has(line.payload, model=str):
+                    self.exchanges.model = line.payload["model"]
             case "session_meta":
                 self._session(convert(line.payload, Meta, where))
             case "compacted":
@@ -203,16 +171,14 @@ class _Rollout:
 
     def add_bare(self, record: Record) -> None:
         """Add a line of the first versions: the header, or an item without wrapper, or a state."""
-        where = f"{self.source.name}:{record.line}"
         if self._meta is None:
-            self._session(convert(record.value, Meta, where))
-        elif isinstance(record.value, dict) and "record_type" in record.value:
+            self._session(convert(record.value, Meta, record.where))
+        elif has(record.value, record_type=object):
             self.left_out[f"record_type {record.value['record_type']}"] += 1
         else:
-            self.exchanges.add(record.value, where)
+            self.exchanges.add(record.value, record.where)
 
     def transcript(self) -> Transcript:
-        """Return what was read."""
         self.exchanges.finish()
         assembly, meta = self.assembly, self._meta or Meta()
         assembly.project, assembly.version = meta.cwd, meta.cli_version
@@ -245,7 +211,7 @@ class _Rollout:
     def _event(self, payload: Any, where: str) -> None:
         kind = payload.get("type") if isinstance(payload, dict) else None
         if kind == "token_count":
-            self._count(convert(payload, TokenCount, where).info)
+            self._count(convert(payload, _TokenCount, where).info or _TokenInfo())
         elif kind == "thread_rolled_back":
             self.exchanges.close()
             self.exchanges.comparable = False
@@ -253,17 +219,13 @@ class _Rollout:
             self.assembly.notes.append(f"turns were taken back before call {call}; they are kept in the history")
         else:
             if kind in ("task_started", "turn_started"):
-                self._window(convert(payload, Started, where).model_context_window)
+                started = convert(payload, _Started, where)
+                self.assembly.window = started.model_context_window or self.assembly.window
             self.left_out[f"event {kind}"] += 1
 
-    def _window(self, tokens: int | None) -> None:
-        if tokens:
-            self.assembly.window = tokens
-
-    def _count(self, info: TokenInfo | None) -> None:
-        last = info.last_token_usage if info else None
-        total = info.total_token_usage if info else None
-        self._window(info.model_context_window if info else None)
+    def _count(self, info: _TokenInfo) -> None:
+        last, total = info.last_token_usage, info.total_token_usage
+        self.assembly.window = info.model_context_window or self.assembly.window
         compacted = any(compaction.call == self.assembly.calls + 1 for compaction in self.assembly.compactions)
         if last and not last.input_tokens and compacted and not self.exchanges.open:
             self.assembly.compacted(tokens_after=last.total_tokens or None)
@@ -276,7 +238,7 @@ class _Rollout:
         if self._count_first is None:
             self._count_first = not self.exchanges.open and self.assembly.calls == self._calls_before
         used = self.exchanges.announce if self._count_first else self.exchanges.usage
-        self._spare += not used(last.whole())
+        self._spare += not used(Usage(*msgspec.structs.astuple(last)[:5]))
 
     def _compacted(self, compacted: Compacted, where: str) -> None:
         # A count that is still unused belongs to the request for the summary.
@@ -287,7 +249,7 @@ class _Rollout:
             kept, texts = _newest_user_texts(self.assembly.items), [compacted.message or ""]
         else:
             # Of other items, such as an encrypted compaction, there is no text.
-            values = [convert(value, Replaced, where) for value in history if isinstance(value, dict)]
+            values = [convert(value, _Replaced, where) for value in history if isinstance(value, dict)]
             texts = [text_and_media(value.content, 0)[0] for value in values if value.type == "message"]
             # What the head holds goes with every request anyway.
             said = [text for text in texts if text not in self.assembly.system]

@@ -15,12 +15,11 @@ may hold several. Fields at their default are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source import Sample, Source, convert
+from ctxsim.readers.source import Sample, Source, convert, has
 from ctxsim.transcript import Call, Compaction, Head, Item, Needle, Transcript, problems
 
 NAME = "ctxsim"
@@ -34,9 +33,7 @@ NOT_READ = "Other versions than 1."
 VERSION = 1
 
 
-class Start(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """The line that starts a transcript."""
-
+class _Start(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     ctxsim: int
     name: str
     head: Head = Head()
@@ -52,26 +49,19 @@ class Start(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     version: str = ""
 
 
-class Line(msgspec.Struct, forbid_unknown_fields=True):
-    """A line after it."""
-
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
     item: Item | None = None
     call: Call | None = None
 
 
 def matches(sample: Sample) -> bool:
     """The first record says so."""
-    first = sample.records[0] if sample.records else None
-    return isinstance(first, dict) and "ctxsim" in first and "name" in first
+    return has(sample.first, ctxsim=object, name=object)
 
 
 def lines(transcript: Transcript) -> Iterator[bytes]:
     """Return a transcript as lines of this format."""
-    start = Start(
-        VERSION, transcript.name, transcript.head, transcript.format, transcript.parent, transcript.notes,
-        transcript.needles, transcript.compactions, transcript.cleared, transcript.carried, transcript.cost_usd,
-        transcript.project, transcript.version,
-    )  # fmt: skip
+    start = _Start(VERSION, *(getattr(transcript, name) for name in _Start.__struct_fields__[1:]))
     # The first field is what detection looks for; it is never at a default.
     yield msgspec.json.encode(start)
     calls = iter(transcript.calls)
@@ -89,19 +79,19 @@ def lines(transcript: Transcript) -> Iterator[bytes]:
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the transcripts of a file. Raises InputError for a line or a transcript that can't be."""
     notes: list[str] = []
-    start: Start | None = None
+    start: _Start | None = None
     items: list[Item] = []
     calls: list[Call] = []
-    for record in _records(source, sample, notes):
-        where = f"{source.name}:{record[0]}"
-        if isinstance(record[1], dict) and "ctxsim" in record[1]:
+    for record in sample.all(notes):
+        where = f"{source.name}:{record.line}"
+        if has(record.value, ctxsim=object):
             if start is not None:
                 yield _finish(start, items, calls, notes, source.name)
-            start, items, calls, notes[:] = convert(record[1], Start, where), [], [], []
+            start, items, calls, notes[:] = convert(record.value, _Start, where), [], [], []
             if start.ctxsim != VERSION:
                 raise InputError(where, f"is version {start.ctxsim} of the ctxsim format; this program reads {VERSION}")
             continue
-        line = convert(record[1], Line, where)
+        line = convert(record.value, _Line, where)
         if line.item is not None:
             items.append(line.item)
         if line.call is not None:
@@ -110,31 +100,11 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         yield _finish(start, items, calls, notes, source.name)
 
 
-def _records(source: Source, sample: Sample, notes: list[str]) -> Iterator[tuple[int, Any]]:
-    if sample.document is not None:
-        yield 1, sample.document
-        return
-    for record in source.records(notes):
-        yield record.line, record.value
-
-
-def _finish(start: Start, items: list[Item], calls: list[Call], notes: list[str], where: str) -> Transcript:
-    transcript = Transcript(
-        start.name,
-        start.head,
-        tuple(items),
-        tuple(calls),
-        start.format,
-        start.parent,
-        (*start.notes, *notes),
-        start.needles,
-        start.compactions,
-        start.cleared,
-        start.carried,
-        start.cost_usd,
-        start.project,
-        start.version,
-    )
+def _finish(start: _Start, items: list[Item], calls: list[Call], notes: list[str], where: str) -> Transcript:
+    fields = msgspec.structs.asdict(start)
+    fields |= {"items": tuple(items), "calls": tuple(calls), "notes": (*start.notes, *notes)}
+    del fields["ctxsim"]
+    transcript = Transcript(**fields)
     found = problems(transcript)
     if found:
         raise InputError(f"{where}, transcript {start.name}", found[0])

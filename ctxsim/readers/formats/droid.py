@@ -14,15 +14,14 @@ Documentation: https://docs.factory.ai (`droid exec --output-format stream-json`
 
 from __future__ import annotations
 
-from collections import Counter as Frequencies
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
-from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, time_s
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
+from ctxsim.readers.source import Record, Sample, Source, compact_json, convert, has, time_s
 from ctxsim.transcript import Transcript
 
 NAME = "droid"
@@ -36,23 +35,12 @@ NOT_READ = "The usage at the end of a stream, which is that of the whole run; se
 _STREAM_TYPES = ("system", "message", "tool_call", "tool_result", "completion", "error", "reasoning")
 
 
-class Inner(msgspec.Struct):
-    """A message of a session file."""
-
-    role: Literal["user", "assistant"]
-    content: str | list[Any] | None = None
-
-
-class SessionLine(msgspec.Struct):
-    """A line of a session file that holds a message."""
-
-    message: Inner
+class _SessionLine(msgspec.Struct):
+    message: Turn
     timestamp: Any = None
 
 
-class StreamLine(msgspec.Struct, rename="camel"):
-    """A line of the stream; newer versions call a call's id just `id`."""
-
+class _StreamLine(msgspec.Struct, rename="camel"):
     type: str
     role: str = ""
     text: str = ""
@@ -69,8 +57,12 @@ class StreamLine(msgspec.Struct, rename="camel"):
 
     @property
     def call_id(self) -> str:
-        """What a call and its result have in common."""
+        # Newer versions call it just `id`.
         return self.tool_call_id or self.id
+
+    @property
+    def tool(self) -> str:
+        return self.tool_name or self.tool_id
 
 
 def matches(sample: Sample) -> bool:
@@ -78,71 +70,56 @@ def matches(sample: Sample) -> bool:
     records = sample.records
     if not records or not all(isinstance(record, dict) for record in records):
         return False
-    return _is_session(records) or _is_stream(records)
+    return _is_session(records) or (
+        all(record.get("type") in _STREAM_TYPES and {"session_id", "sessionId"} & record.keys() for record in records)
+        and any(
+            (record["type"] == "message" and has(record, text=str))
+            or (record["type"] == "tool_call" and has(record, toolName=str))
+            for record in records
+        )
+    )
 
 
 def _is_session(records: list[Any]) -> bool:
     return records[0].get("type") == "session_start" and all(
-        isinstance(record.get("message"), dict) for record in records if record.get("type") == "message"
-    )
-
-
-def _is_stream(records: list[Any]) -> bool:
-    return all(
-        record.get("type") in _STREAM_TYPES and ("session_id" in record or "sessionId" in record) for record in records
-    ) and any(
-        (record["type"] == "message" and isinstance(record.get("text"), str))
-        or (record["type"] == "tool_call" and isinstance(record.get("toolName"), str))
-        for record in records
+        has(record, message=dict) for record in records if record.get("type") == "message"
     )
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the one transcript of a file."""
     assembly = Assembly(source.name, NAME)
-    assembly.head_recorded = False
-    skipped: Frequencies[str] = Frequencies()
     records = source.records(assembly.notes)
     if _is_session(sample.records):
-        _add_session(assembly, records, source.name, skipped)
+        _add_session(assembly, records)
     else:
-        _Stream(assembly, skipped).add(records, source.name)
-    assembly.notes += left_out(skipped)
-    if not assembly.calls:
-        assembly.notes.append("no response of the model in this file")
-    yield assembly.transcript()
+        _Stream(assembly).add(records)
+    yield assembly.finished("no response of the model in this file")
 
 
-def _add_session(assembly: Assembly, records: Iterator[Record], name: str, skipped: Frequencies[str]) -> None:
+def _add_session(assembly: Assembly, records: Iterator[Record]) -> None:
     for record in records:
-        where = f"{name}:{record.line}"
         kind = record.value.get("type") if isinstance(record.value, dict) else None
-        if kind != "message":
-            if kind != "session_start":
-                skipped[str(kind or "line without a type")] += 1
-            continue
-        line = convert(record.value, SessionLine, where)
-        if line.message.role == "user":
-            add_user_content(assembly, line.message.content, where)
-        else:
+        if kind == "message":
+            line = convert(record.value, _SessionLine, record.where)
             # The time is that of the finished response.
-            assembly.response(response_parts(line.message.content, where), time_s=time_s(line.timestamp))
+            add_turn(assembly, line.message, record.where, time_s=time_s(line.timestamp))
+        elif kind != "session_start":
+            assembly.left_out[str(kind or "line without a type")] += 1
 
 
 class _Stream:
     """Puts a stream's text and calls together again: a response ends where results or the user's text begin."""
 
-    def __init__(self, assembly: Assembly, skipped: Frequencies[str]) -> None:
+    def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
-        self.skipped = skipped
         self.parts: list[Part] = []
         self.time: float | None = None
         self.model = ""
 
-    def add(self, records: Iterator[Record], name: str) -> None:
-        """Read the lines of a stream."""
+    def add(self, records: Iterator[Record]) -> None:
         for record in records:
-            line = convert(record.value, StreamLine, f"{name}:{record.line}")
+            line = convert(record.value, _StreamLine, record.where)
             match line.type:
                 case "system":
                     self.model = line.model
@@ -154,19 +131,18 @@ class _Stream:
                 case "reasoning":
                     self._open(line, Part("reasoning", line.text))
                 case "tool_call":
-                    name_of_tool = line.tool_name or line.tool_id
-                    self._open(line, Part("tool_call", compact_json(line.parameters), name_of_tool, line.call_id))
+                    self._open(line, Part("tool_call", compact_json(line.parameters), line.tool, line.call_id))
                 case "tool_result":
                     self._close()
                     value = "" if line.value is None else compact_json(line.value)
-                    self.assembly.result(value, line.call_id, line.tool_name or line.tool_id)
+                    self.assembly.result(value, line.call_id, line.tool)
                 case "completion":
                     self._complete(line)
                 case other:
-                    self.skipped[other] += 1
+                    self.assembly.left_out[other] += 1
         self._close()
 
-    def _open(self, line: StreamLine, part: Part) -> None:
+    def _open(self, line: _StreamLine, part: Part) -> None:
         self.time = time_s(line.timestamp) if not self.parts else self.time
         self.parts.append(part)
 
@@ -175,9 +151,9 @@ class _Stream:
             self.assembly.response(self.parts, time_s=self.time, model=self.model)
             self.parts = []
 
-    def _complete(self, line: StreamLine) -> None:
+    def _complete(self, line: _StreamLine) -> None:
         if line.usage is not None:
-            self.skipped["usage of the whole run"] += 1
+            self.assembly.left_out["usage of the whole run"] += 1
         # Some versions also print the last text as a message of its own.
         if line.final_text and not (self.parts and self.parts[-1].text == line.final_text):
             self._open(line, Part("assistant", line.final_text))

@@ -19,10 +19,10 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.gemini_parts import api_parts, compaction_notes, response_parts, result, user_parts
-from ctxsim.readers.assembly.new_history import kept_and_new
-from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s
+from ctxsim.readers.assembly import Assembly, Part, kept_and_new, left_out
+from ctxsim.readers.assembly.gemini_parts import api_parts, response_parts, result, user_parts, with_compaction_notes
+from ctxsim.readers.assembly.usage import with_thoughts
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
 from ctxsim.transcript import Kind, Media, Transcript, Usage
 
 NAME = "gemini-cli"
@@ -46,8 +46,7 @@ class Tokens(msgspec.Struct):
         """The same in our words; None where the client wrote zeros because it knew nothing."""
         if not self.input:
             return None
-        output = None if self.output is None else self.output + (self.thoughts or 0)
-        return Usage(self.input, output, self.cached, None, self.thoughts)
+        return with_thoughts(self.input, self.output, self.cached, self.thoughts)
 
 
 class ToolCall(msgspec.Struct):
@@ -81,27 +80,20 @@ class Place(msgspec.Struct, frozen=True):
 
 def matches(sample: Sample) -> bool:
     """A document, or a first line, with the session's id and the hash of its project."""
-    first = sample.records[0] if sample.records else None
-    return (
-        isinstance(first, dict)
-        and isinstance(first.get("sessionId"), str)
-        and isinstance(first.get("projectHash"), str)
-        and ("messages" in first or "startTime" in first or "kind" in first)
-    )
+    first = sample.first
+    return has(first, sessionId=str, projectHash=str) and bool({"messages", "startTime", "kind"} & first.keys())
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the one transcript of a session."""
     recording = _Recording()
     notes: list[str] = []
-    if sample.document is not None:
-        recording.add(sample.document, source.name)
-    else:
-        for record in source.records(notes):
-            recording.add(record.value, f"{source.name}:{record.line}")
-    conversation = _Conversation(source.name, _parent(source, recording.header))
-    conversation.assembly.notes += notes
-    conversation.left_out = recording.left_out
+    for record in sample.all(notes):
+        recording.add(record.value, record.where)
+    assembly = Assembly(source.name, NAME, _parent(source, recording.header))
+    assembly.notes += notes
+    assembly.left_out = recording.left_out
+    conversation = _Conversation(assembly)
     for place in recording.messages.values():
         conversation.add(place)
     yield conversation.transcript()
@@ -131,12 +123,12 @@ class _Recording:
         """Add a header, a message, which replaces an earlier one of its id, or an update."""
         if not isinstance(value, dict):
             self.left_out["value that is no object"] += 1
-        elif isinstance(value.get("$rewindTo"), str):
+        elif has(value, **{"$rewindTo": str}):
             self._rewind(value["$rewindTo"])
-        elif isinstance(value.get("id"), str):
+        elif has(value, id=str):
             self.messages[value["id"]] = Place(where, value)
             self._rewritten.pop(value["id"], None)
-        elif isinstance(value.get("$set"), dict):
+        elif has(value, **{"$set": dict}):
             self._update(value["$set"], where)
         elif "sessionId" in value:
             self.header |= {key: field for key, field in value.items() if key != "messages"}
@@ -203,12 +195,9 @@ def _outputs(message: Any) -> list[str]:
 
 
 class _Conversation:
-    """Turns messages into responses and results."""
-
-    def __init__(self, name: str, parent: str | None) -> None:
-        self.assembly = Assembly(name, NAME, parent)
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
         self.assembly.head_recorded = False
-        self.left_out: Frequencies[str] = Frequencies()
         self._response: Message | None = None
         self._where = ""
         self._notice = False
@@ -216,10 +205,9 @@ class _Conversation:
         self._unsized = 0
 
     def add(self, place: Place) -> None:
-        """Add a message. Raises InputError if it matters and doesn't fit."""
         if place.mark:
             self._close()
-            self.assembly.notes.append(f"recorded {place.mark} before call {self.assembly.calls + 1}")
+            self.assembly.compaction_note(what=place.mark)
             self._comparable = place.mark == "compaction"
             if self._comparable:
                 kept, new = kept_and_new(self.assembly.items, self._history(place))
@@ -236,22 +224,19 @@ class _Conversation:
             self._gemini(convert(place.value, Message, place.where), place.where)
         else:
             self._notice = True
-            self.left_out[f"message of type {kind}"] += 1
+            self.assembly.left_out[f"message of type {kind}"] += 1
 
     def transcript(self) -> Transcript:
-        """Return what was added."""
         self._close()
         notes = self.assembly.notes
         if not self.assembly.calls:
             notes.append("no response of a model is recorded")
         if self._unsized:
             notes.append(f"{self._unsized} response(s) with reasoning of unknown size, counted as 0 tokens")
-        notes += left_out(self.left_out)
-        transcript = self.assembly.transcript()
-        return msgspec.structs.replace(transcript, notes=(*transcript.notes, *compaction_notes(transcript)))
+        notes += left_out(self.assembly.left_out)
+        return with_compaction_notes(self.assembly.transcript())
 
     def _history(self, place: Place) -> Iterator[tuple[Kind, str]]:
-        """Kinds and texts of a new history, in the order in which they are sent."""
         for value in place.value:
             if not _is_sent(value):
                 continue
@@ -312,7 +297,6 @@ class _Conversation:
             yield Part("tool_call", compact_json(call.args), call.name, call.id or "")
 
     def _result(self, call: ToolCall) -> tuple[str, tuple[Media, ...]]:
-        """What the model was given for a call."""
         texts: list[str] = []
         media: list[Media] = []
         for part in api_parts(call.result, self._where):

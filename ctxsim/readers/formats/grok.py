@@ -12,15 +12,13 @@ Documentation: https://docs.x.ai (Grok Build; the format itself is not documente
 
 from __future__ import annotations
 
-from collections import Counter as Frequencies
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.source import Sample, Source, compact_json, convert
 from ctxsim.transcript import Transcript
 
@@ -33,25 +31,20 @@ READS = "The system prompt, user texts, responses and tool results; folders insi
 NOT_READ = "Calls that the provider makes itself, encrypted reasoning; tool definitions, usage and times are not there."
 
 HISTORY_FILE = "chat_history.jsonl"
-SUMMARY_FILE = "summary.json"
 
 _TYPES = ("system", "user", "reasoning", "assistant", "tool_result", "backend_tool_call")
 
 
-class ToolCall(msgspec.Struct):
-    """A call; `arguments` is a JSON string."""
-
+class _ToolCall(msgspec.Struct):
     name: str
     arguments: Any = ""
     id: str = ""
 
 
-class Line(msgspec.Struct):
-    """A line of any type."""
-
+class _Line(msgspec.Struct):
     type: str
     content: str | list[Any] | None = None
-    tool_calls: list[ToolCall] | None = None
+    tool_calls: list[_ToolCall] | None = None
     tool_call_id: str = ""
     model_id: str = ""
     encrypted_content: str | None = None
@@ -60,7 +53,7 @@ class Line(msgspec.Struct):
 
 def owns(folder: Path) -> bool:
     """Whether a folder is a session's."""
-    return (folder / HISTORY_FILE).is_file() and (folder / SUMMARY_FILE).is_file()
+    return (folder / HISTORY_FILE).is_file() and (folder / "summary.json").is_file()
 
 
 def matches(sample: Sample) -> bool:
@@ -71,7 +64,7 @@ def matches(sample: Sample) -> bool:
         and bool(records)
         and all(isinstance(record, dict) and record.get("type") in _TYPES for record in records)
         and not any({"message", "uuid", "timestamp", "data"} & record.keys() for record in records)
-        and any("model_id" in record or "prompt_index" in record for record in records)
+        and any({"model_id", "prompt_index"} & record.keys() for record in records)
     )
 
 
@@ -88,11 +81,9 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 def _one(source: Source, parent: str | None) -> Transcript:
     assembly = Assembly(source.name, NAME, parent)
-    skipped: Frequencies[str] = Frequencies()
     reasoning: list[Part] = []
     for record in source.records(assembly.notes):
-        where = f"{source.name}:{record.line}"
-        line = convert(record.value, Line, where)
+        line = convert(record.value, _Line, record.where)
         text, media = text_and_media(line.content, IMAGE_TOKENS["openai"])
         if line.type in ("user", "system") and reasoning:
             # The response was stopped before it said anything.
@@ -104,30 +95,26 @@ def _one(source: Source, parent: str | None) -> Transcript:
             case "user" | "system":
                 assembly.user(Part("user", text, media=media))
             case "reasoning":
+                said = ""
                 if line.encrypted_content:
                     # What is sent again is the encrypted original, not the summary of it that people see.
-                    skipped["summary of encrypted reasoning, whose size is not recorded"] += 1
-                reasoning.append(Part("reasoning", "" if line.encrypted_content else _summary(line)))
+                    assembly.left_out["summary of encrypted reasoning, whose size is not recorded"] += 1
+                else:
+                    summary = [{**block, "type": "text"} for block in line.summary or [] if isinstance(block, dict)]
+                    said, _ = text_and_media(summary, 0)
+                reasoning.append(Part("reasoning", said))
             case "assistant":
                 calls = [Part("tool_call", compact_json(c.arguments), c.name, c.id) for c in line.tool_calls or []]
-                said = [Part("assistant", text)] if text else []
+                parts = [*reasoning, *([Part("assistant", text)] if text else []), *calls]
                 # A request has one response, whose reasoning stands before it.
-                assembly.response([*reasoning, *said, *calls], model=line.model_id)
+                assembly.response(parts, model=line.model_id)
                 reasoning = []
             case "tool_result":
                 assembly.result(text, line.tool_call_id, media=media)
             case "backend_tool_call":
-                skipped["call that the provider made itself, without its result"] += 1
+                assembly.left_out["call that the provider made itself, without its result"] += 1
             case other:
-                skipped[other] += 1
+                assembly.left_out[other] += 1
     if reasoning:
         assembly.response(reasoning)
-    assembly.head_recorded = bool(assembly.system)
-    assembly.notes += left_out(skipped)
-    if not assembly.calls:
-        assembly.notes.append("no response of the model in this session")
-    return assembly.transcript()
-
-
-def _summary(line: Line) -> str:
-    return text_and_media([{**block, "type": "text"} for block in line.summary or [] if isinstance(block, dict)], 0)[0]
+    return assembly.finished("no response of the model in this session")

@@ -10,13 +10,12 @@ Documentation: https://docs.helicone.ai/tools/export, https://docs.helicone.ai/r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from ctxsim.readers.assembly.spans import Span, conversations
+from ctxsim.readers.assembly.spans import Span
 from ctxsim.readers.assembly.spans.products import MODEL, Rows, first, span, table
-from ctxsim.readers.source import Sample, Source
-from ctxsim.transcript import Transcript
+from ctxsim.readers.source import has
 
 NAME = "helicone"
 TITLE = "Helicone requests"
@@ -29,34 +28,16 @@ VERSIONS = (
 READS = "Rows as JSON lines, lists or pages, bodies in the row or fetched beside it: requests, responses, usage, costs."
 NOT_READ = "CSV, rows without bodies (export them with --include-body), bodies behind `signed_body_url`, streamed data."
 
-_SESSION = "Helicone-Session-Id"
-
-
-def matches(sample: Sample) -> bool:
-    """Rows with a request's id and time, and Helicone's fields for bodies."""
-    return _ROWS.begin(sample)
-
 
 def _is_row(row: Mapping[str, Any]) -> bool:
-    return isinstance(row.get("request_id"), str) and (
-        "request_created_at" in row and any(name in row for name in ("request_body", "signed_body_content"))
-    )
-
-
-_ROWS = Rows(_is_row, ("data",))
-
-
-def read(source: Source, sample: Sample) -> Iterator[Transcript]:
-    """Return one transcript per conversation."""
-    notes: list[str] = []
-    spans = [_span(row) for row in _ROWS.read(source, sample, notes)]
-    yield from conversations(source.name, NAME, spans, notes)
+    bodies = {"request_body", "signed_body_content"}
+    return has(row, request_id=str, request_created_at=object) and bool(bodies & row.keys())
 
 
 def _span(row: Mapping[str, Any]) -> Span:
     fetched = table(row.get("signed_body_content"))
     properties = table(first(row, "request_properties", "properties"))
-    session = properties.get(_SESSION)
+    session = properties.get("Helicone-Session-Id")
     return span(
         MODEL,
         (session or row["request_id"], row["request_id"], ""),
@@ -74,3 +55,7 @@ def _span(row: Mapping[str, Any]) -> Span:
         cost_usd=first(row, "cost", "costUSD"),
         session=session,
     )
+
+
+_ROWS = Rows(NAME, _is_row, ("data",), _span)
+matches, read = _ROWS.matches, _ROWS.read

@@ -13,15 +13,13 @@ Documentation: https://github.com/NousResearch/hermes-agent
 
 from __future__ import annotations
 
-from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, chat_messages, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
-from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, chat_messages, text_and_media
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has
 from ctxsim.transcript import Transcript
 
 NAME = "hermes"
@@ -40,9 +38,7 @@ class Message(chat_messages.Message):
     tool_name: str | None = None
 
 
-class Session(msgspec.Struct):
-    """A session."""
-
+class _Session(msgspec.Struct):
     messages: list[Any]
     model: str = ""
     system_prompt: str | None = None
@@ -51,25 +47,19 @@ class Session(msgspec.Struct):
 
 def matches(sample: Sample) -> bool:
     """An object with `session_id`, `platform`, `session_start` and `messages`."""
-    session = sample.document
-    return (
-        isinstance(session, dict)
-        and isinstance(session.get("messages"), list)
-        and all(isinstance(session.get(key), str) for key in ("session_id", "platform", "session_start"))
-    )
+    return has(sample.document, messages=list, session_id=str, platform=str, session_start=str)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the one transcript of a session."""
-    session = convert(sample.document, Session, source.name)
+    session = convert(sample.document, _Session, source.name)
     assembly = Assembly(source.name, NAME)
-    assembly.system += [session.system_prompt] if session.system_prompt else []
-    assembly.tools += [compact_json(tool) for tool in session.tools or []]
-    skipped: Frequencies[str] = Frequencies()
+    assembly.system += filter(None, [session.system_prompt])
+    assembly.tools += map(compact_json, session.tools or [])
     for number, value in enumerate(session.messages):
         role = value.get("role") if isinstance(value, dict) else None
         if not isinstance(role, str) or role not in chat_messages.ROLES:
-            skipped[role if isinstance(role, str) else "entry without a role"] += 1
+            assembly.left_out[role if isinstance(role, str) else "entry without a role"] += 1
             continue
         message = convert(value, Message, f"{source.name} message {number}")
         if message.role == "assistant":
@@ -79,8 +69,4 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         else:
             message.name = message.name or message.tool_name
             chat_messages.add_message(assembly, message, first=not assembly.calls)
-    assembly.head_recorded = bool(assembly.system)
-    assembly.notes += left_out(skipped)
-    if not assembly.calls:
-        assembly.notes.append("no response of the model in this session")
-    yield assembly.transcript()
+    yield assembly.finished("no response of the model in this session")

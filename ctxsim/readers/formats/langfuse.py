@@ -11,13 +11,12 @@ https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fie
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from ctxsim.readers.assembly.spans import Span, conversations
+from ctxsim.readers.assembly.spans import Span
 from ctxsim.readers.assembly.spans.products import AGENT, MODEL, OTHER, Rows, first, span, table
-from ctxsim.readers.source import Sample, Source
-from ctxsim.transcript import Transcript
+from ctxsim.readers.source import has
 
 NAME = "langfuse"
 TITLE = "Langfuse observations"
@@ -33,37 +32,17 @@ READS = (
 )
 NOT_READ = "Scores, prompts' versions; inputs that are no messages; what a download leaves out as too large."
 
-_TYPES = {"GENERATION": MODEL, "AGENT": AGENT}
 _PARENT = ("parentObservationId", "parent_observation_id")
 
 
-def matches(sample: Sample) -> bool:
-    """Rows with a type, a trace and a field for the parent observation."""
-    return _ROWS.begin(sample)
-
-
 def _is_row(row: Mapping[str, Any]) -> bool:
-    return (
-        isinstance(row.get("type"), str)
-        and bool(first(row, "traceId", "trace_id"))
-        and any(name in row for name in _PARENT)
-    )
-
-
-_ROWS = Rows(_is_row, ("data", "observations", "trace", "traces"))
-
-
-def read(source: Source, sample: Sample) -> Iterator[Transcript]:
-    """Return one transcript per conversation."""
-    notes: list[str] = []
-    spans = [_span(row) for row in _ROWS.read(source, sample, notes)]
-    yield from conversations(source.name, NAME, spans, notes)
+    return has(row, type=str) and bool(first(row, "traceId", "trace_id")) and any(name in row for name in _PARENT)
 
 
 def _span(row: Mapping[str, Any]) -> Span:
     costs = table(first(row, "costDetails", "cost_details"))
     return span(
-        _TYPES.get(row["type"].upper(), OTHER),
+        {"GENERATION": MODEL, "AGENT": AGENT}.get(row["type"].upper(), OTHER),
         (first(row, "traceId", "trace_id"), row.get("id"), first(row, *_PARENT)),
         first(row, "startTime", "start_time"),
         row.get("input"),
@@ -97,3 +76,7 @@ def _counts(details: Mapping[str, Any]) -> dict[str, int]:
 
 def _is_written(name: str) -> bool:
     return "cache_creation" in name or "cache_write" in name
+
+
+_ROWS = Rows(NAME, _is_row, ("data", "observations", "trace", "traces"), _span)
+matches, read = _ROWS.matches, _ROWS.read

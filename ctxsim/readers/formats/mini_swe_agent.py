@@ -24,15 +24,13 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import Message as ChatMessage
 from ctxsim.readers.assembly.chat_messages import ToolCall, response_parts
 from ctxsim.readers.assembly.chat_response import ChatUsage, ThinkingBlock, with_thinking
-from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.assembly.swe_runs import Described, Run
 from ctxsim.readers.assembly.text_calls import command_parts
-from ctxsim.readers.source import Sample, Source, convert
+from ctxsim.readers.source import Sample, Source, convert, convert_all, has
 from ctxsim.transcript import Transcript
 
 NAME = "mini-swe-agent"
@@ -47,9 +45,7 @@ COMMAND = re.compile(r"```(bash|mswea_bash_command)\s*\n.*?\n```", re.DOTALL)
 LAST_COMMANDS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 
 
-class Response(msgspec.Struct):
-    """The provider's response; its choices repeat the message."""
-
+class _Response(msgspec.Struct):
     usage: ChatUsage | None = None
     model: str | None = None
     created: float | None = None
@@ -58,7 +54,7 @@ class Response(msgspec.Struct):
 class Extra(msgspec.Struct):
     """What the agent adds to a message. `timestamp` is when the response had come."""
 
-    response: Response | None = None
+    response: _Response | None = None
     timestamp: float | None = None
     cost: Any = None
 
@@ -75,9 +71,7 @@ class Message(msgspec.Struct):
     extra: Extra | None = None
 
 
-class Document(Described, kw_only=True):
-    """A trajectory file; before 1.0 it was the bare list of messages."""
-
+class _Document(Described, kw_only=True):
     messages: list[Any]
 
 
@@ -86,19 +80,16 @@ def matches(sample: Sample) -> bool:
     value = sample.document
     if isinstance(value, dict):
         named = str(value.get("trajectory_format", "")).startswith("mini-swe-agent")
-        return named and isinstance(value.get("messages"), list)
+        return named and has(value, messages=list)
     return isinstance(value, list) and any(_is_step(command, result) for command, result in pairwise(value))
 
 
 def _is_step(command: Any, result: Any) -> bool:
     return (
-        isinstance(command, dict)
-        and isinstance(result, dict)
-        and command.get("role") == "assistant"
-        and result.get("role") == "user"
-        and isinstance(result.get("content"), str)
+        has(command, content=str)
+        and has(result, content=str)
+        and (command.get("role"), result.get("role")) == ("assistant", "user")
         and result["content"].startswith("<returncode>")
-        and isinstance(command.get("content"), str)
         and COMMAND.search(command["content"]) is not None
     )
 
@@ -106,9 +97,8 @@ def _is_step(command: Any, result: Any) -> bool:
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the transcript of a run."""
     value = {"messages": sample.document} if isinstance(sample.document, list) else sample.document
-    document = convert(value, Document, source.name)
-    entries = document.messages
-    messages = [convert(entry, Message, f"{source.name} message {number}") for number, entry in enumerate(entries)]
+    document = convert(value, _Document, source.name)
+    messages = convert_all(document.messages, Message, f"{source.name} message")
     assembly = Assembly(source.name, NAME)
     _add_messages(assembly, messages)
     if not any(message.extra and dollars(message.extra.cost) for message in messages):
@@ -159,7 +149,7 @@ def _parts(message: Message, text: str, called: bool) -> list[Part]:
 
 def _add_response(run: Run, message: Message, parts: list[Part], called: bool) -> None:
     extra = message.extra or Extra()
-    response = extra.response or Response()
+    response = extra.response or _Response()
     # `created` is when the provider began to answer, the nearest to the request; else when the response had come.
     time_s = extra.timestamp if response.created is None else response.created
     usage = response.usage.whole() if response.usage else None

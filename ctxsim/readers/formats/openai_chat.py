@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.assembly.anthropic_content import has_tool_blocks
 from ctxsim.readers.assembly.chat_messages import ROLES, add_messages
-from ctxsim.readers.assembly.conversations import conversations
-from ctxsim.readers.source import Sample, Source, compact_json
+from ctxsim.readers.assembly.conversations import conversations, message_list
+from ctxsim.readers.source import Sample, Source, has
 from ctxsim.transcript import Transcript
 
 NAME = "openai-chat"
@@ -32,50 +31,22 @@ NOT_READ = "Log probabilities, audio bytes, refusals apart from their text."
 
 def matches(sample: Sample) -> bool:
     """A list of chat messages, or objects that hold one under `messages`; `tool` or `system` roles, no block types."""
-    if not sample.records:
-        return False
-    return looks_like_chat(_message_list(sample.records[0]) or _bare_messages(sample))
-
-
-def looks_like_chat(messages: list[Any]) -> bool:
-    """Whether these are chat messages, told from Anthropic's by roles, `tool_calls`, and the absence of tool blocks."""
-    if not messages or not all(isinstance(m, dict) and isinstance(m.get("role"), str) for m in messages):
-        return False
-    if not any(m["role"] in ROLES for m in messages):
-        return False
-    return not any(
-        isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result", "thinking")
-        for message in messages
-        if isinstance(message.get("content"), list)
-        for block in message["content"]
-    ) and not any("parts" in message for message in messages)
-
-
-def _message_list(value: Any) -> list[Any]:
-    if isinstance(value, dict) and isinstance(value.get("messages"), list):
-        return list(value["messages"])
-    return list(value) if isinstance(value, list) else []
+    messages = message_list(sample.first) or _bare_messages(sample)
+    return (
+        bool(messages)
+        and all(has(message, role=str) for message in messages)
+        and any(message["role"] in ROLES for message in messages)
+        and not any(has_tool_blocks(message.get("content")) or "parts" in message for message in messages)
+    )
 
 
 def _bare_messages(sample: Sample) -> list[Any]:
-    """JSONL with one message a line."""
-    return sample.records if all(isinstance(r, dict) and "role" in r and "content" in r for r in sample.records) else []
+    return sample.records if all(has(record, role=object, content=object) for record in sample.records) else []
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per message list."""
     for found in conversations(source, sample, one_per_line=not _bare_messages(sample)):
-        yield _one(*found)
-
-
-def _one(name: str, where: str, value: Any, notes: list[str]) -> Transcript:
-    assembly = Assembly(name, NAME)
-    assembly.notes += notes
-    messages = _message_list(value)
-    if isinstance(value, dict):
-        tools = value.get("tools")
-        assembly.tools += [compact_json(tool) for tool in tools] if isinstance(tools, list) else []
-    if not messages:
-        raise InputError(where, "has no messages")
-    add_messages(assembly, messages, where)
-    return assembly.transcript()
+        assembly = found.begun(NAME)
+        add_messages(assembly, found.messages(assembly), found.where)
+        yield assembly.transcript()

@@ -18,7 +18,7 @@ from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.conversations import conversations
 from ctxsim.readers.assembly.responses_body import Document, add_request
 from ctxsim.readers.assembly.responses_items import Exchanges, is_known
-from ctxsim.readers.source import Sample, Source, convert
+from ctxsim.readers.source import Sample, Source, convert, has
 from ctxsim.transcript import Transcript
 
 NAME = "openai-responses"
@@ -32,13 +32,11 @@ NOT_READ = "Reasoning summaries (the model is not sent them), item references, a
 
 def matches(sample: Sample) -> bool:
     """A list of items, an object that holds one, or JSONL of either."""
-    if not sample.records:
-        return False
-    return looks_like_items(_items(sample.records[0])) or looks_like_items(sample.records)
+    return _are_items(_items(sample.first)) or _are_items(sample.records)
 
 
-def looks_like_items(values: list[Any]) -> bool:
-    """Whether these are Responses API items: all are of its types or have a role, and one is of no other format."""
+def _are_items(values: list[Any]) -> bool:
+    """Whether all are of the API's types or have a role, and one is of no other format."""
     return all(map(_is_item, values)) and any(map(_distinct, values))
 
 
@@ -47,7 +45,7 @@ def _is_item(value: Any) -> bool:
         return False
     kind = value.get("type", "message")
     if kind == "message":
-        return isinstance(value.get("role"), str)
+        return has(value, role=str)
     return isinstance(kind, str) and (
         kind == "item_reference" or kind.startswith(("mcp_", "compaction")) or is_known(kind)
     )
@@ -56,16 +54,13 @@ def _is_item(value: Any) -> bool:
 def _distinct(item: dict[str, Any]) -> bool:
     match item.get("type", "message"):
         case "function_call" | "custom_tool_call":
-            return isinstance(item.get("call_id"), str) and isinstance(item.get("name"), str)
+            return has(item, call_id=str, name=str)
         case "function_call_output" | "custom_tool_call_output":
-            return isinstance(item.get("call_id"), str) and "output" in item
+            return has(item, call_id=str, output=object)
         case "reasoning":
-            return isinstance(item.get("summary"), list)
-        case "message":
-            content = item.get("content")
-            return isinstance(content, list) and any(
-                isinstance(block, dict) and block.get("type") in ("input_text", "output_text") for block in content
-            )
+            return has(item, summary=list)
+        case "message" if has(item, content=list):
+            return any(has(one, type=str) and one["type"] in ("input_text", "output_text") for one in item["content"])
     return False
 
 
@@ -79,14 +74,12 @@ def _items(value: Any) -> list[Any]:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per list of items."""
-    for found in conversations(source, sample, one_per_line=bool(_items(sample.records[0]))):
-        yield _one(*found)
+    for found in conversations(source, sample, one_per_line=bool(_items(sample.first))):
+        yield _one(found.begun(NAME), found.where, found.value)
 
 
-def _one(name: str, where: str, value: Any, notes: list[str]) -> Transcript:
+def _one(assembly: Assembly, where: str, value: Any) -> Transcript:
     held = Document(items=value) if isinstance(value, list) else convert(value, Document, where)
-    assembly = Assembly(name, NAME)
-    assembly.notes += notes
     exchanges = Exchanges(assembly)
     add_request(exchanges, held, where)
     if held.output:

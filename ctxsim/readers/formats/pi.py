@@ -22,11 +22,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
-from ctxsim.readers.assembly.costs import dollars
-from ctxsim.readers.assembly.session_tree import ancestors, compaction_notes
-from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly.session_tree import ancestors, compaction_notes, kind_of
+from ctxsim.readers.assembly.usage import in_parts
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 NAME = "pi"
@@ -54,14 +53,12 @@ class TokenUsage(msgspec.Struct, rename="camel"):
 
     def request(self) -> Usage | None:
         """Return the usage of the request, or None where it was aborted before it had any."""
-        whole = self.input + (self.cache_read or 0) + (self.cache_write or 0)
-        cost = dollars(self.cost.get("total")) if isinstance(self.cost, dict) else None
-        return Usage(whole, self.output, self.cache_read, self.cache_write).costing(cost) if whole else None
+        cost = self.cost.get("total") if isinstance(self.cost, dict) else None
+        usage = in_parts(self.input, self.output, self.cache_read, self.cache_write, None, cost)
+        return usage if usage.input_tokens else None
 
 
-class Block(msgspec.Struct):
-    """A block of a response."""
-
+class _Block(msgspec.Struct):
     type: str
     text: str = ""
     thinking: str = ""
@@ -88,9 +85,7 @@ class Message(msgspec.Struct, rename="camel"):
     stop_reason: str | None = None
 
 
-class Entry(msgspec.Struct, rename="camel"):
-    """One line after the header."""
-
+class _Entry(msgspec.Struct, rename="camel"):
     type: str
     id: str | None = None
     parent_id: str | UnsetType | None = UNSET
@@ -103,12 +98,11 @@ class Entry(msgspec.Struct, rename="camel"):
     first_kept_entry_index: int | None = None
     model_id: str | None = None
     parent_session: str | None = None
-    line: int = 0
+    where: str = ""
     index: int = 0
 
     @property
     def role(self) -> str:
-        """What the entry is to the conversation."""
         return self.message.role if self.message else self.type
 
 
@@ -118,14 +112,11 @@ KNOWN = {"session", "message", "compaction", "branch_summary", "custom_message",
 
 def matches(sample: Sample) -> bool:
     """A session header with a folder, followed by nothing but typed entries."""
-    header = sample.records[0] if sample.records else None
     return (
-        isinstance(header, dict)
-        and header.get("type") == "session"
-        and isinstance(header.get("id"), str)
-        and isinstance(header.get("cwd"), str)
+        has(sample.first, id=str, cwd=str)
+        and sample.first.get("type") == "session"
         and all(
-            isinstance(record.get("message"), dict) and isinstance(record["message"].get("role"), str)
+            has(record.get("message"), role=str)
             for record in sample.records
             if isinstance(record, dict) and record.get("type") == "message"
         )
@@ -134,44 +125,41 @@ def matches(sample: Sample) -> bool:
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the conversation of a session."""
+    assembly = Assembly(source.name, NAME)
     notes: list[str] = []
-    counts: Frequencies[str] = Frequencies()
-    entries = list(_entries(source, notes, counts))
+    entries = list(_entries(source, notes, assembly.left_out))
     kept = _branch(entries)
     on_branch = [entries[position] for position in sorted(kept)]
     answered = {entry.message.tool_call_id for entry in on_branch if entry.message}
-    conversation = _Conversation(source.name, counts, answered)
+    conversation = _Conversation(assembly, answered)
     for position, entry in enumerate(entries):
         if position in kept:
             conversation.add(entry)
         elif entry.role in CHAT or entry.type == "custom_message":
-            counts["entry of an abandoned branch"] += 1
-    assembly = conversation.assembly
-    assembly.notes += [*notes, *compaction_notes(conversation.compactions, assembly.calls), *left_out(counts)]
-    if conversation.kept_as_user:
-        assembly.notes.append(f"{conversation.kept_as_user} system message(s) kept as user text")
-    if not assembly.calls:
-        assembly.notes.append("no response of a model in it")
-    yield assembly.transcript()
+            assembly.left_out["entry of an abandoned branch"] += 1
+    assembly.notes += [*notes, *compaction_notes(conversation.compactions, assembly.calls)]
+    as_user = conversation.kept_as_user
+    yield assembly.finished(
+        "no response of a model in it", *([f"{as_user} system message(s) kept as user text"] if as_user else [])
+    )
 
 
-def _entries(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[Entry]:
+def _entries(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[_Entry]:
     for index, record in enumerate(source.records(notes)):
-        value = record.value
-        kind = str(value.get("type")) if isinstance(value, dict) else "JSON that is no object"
+        kind = kind_of(record.value)
         if kind in KNOWN:
-            entry = convert(value, Entry, f"{source.name}:{record.line}")
-            entry.line, entry.index = record.line, index
+            entry = convert(record.value, _Entry, record.where)
+            entry.where, entry.index = record.where, index
             yield entry
             continue
         counts[kind] += 1
-        if isinstance(value, dict) and isinstance(value.get("id"), str):
+        if has(record.value, id=str):
             # The chain of parents runs through entries of every type.
-            parent = value.get("parentId", UNSET)
-            yield Entry(kind, value["id"], parent if isinstance(parent, str | UnsetType) else None)
+            parent = record.value.get("parentId", UNSET)
+            yield _Entry(kind, record.value["id"], parent if isinstance(parent, str | UnsetType) else None)
 
 
-def _branch(entries: Sequence[Entry]) -> set[int]:
+def _branch(entries: Sequence[_Entry]) -> set[int]:
     """Return the positions of the entries on the branch that the session ended on."""
     positions = {entry.id: position for position, entry in enumerate(entries) if entry.id}
 
@@ -189,21 +177,16 @@ def _branch(entries: Sequence[Entry]) -> set[int]:
 
 
 class _Conversation:
-    """The transcript in the making."""
-
-    def __init__(self, name: str, counts: Frequencies[str], answered: set[str | None]) -> None:
-        self.name = name
+    def __init__(self, assembly: Assembly, answered: set[str | None]) -> None:
         self.answered = answered
-        self.assembly = Assembly(name, NAME)
-        self.assembly.head_recorded = False
-        self.counts = counts
+        self.assembly = assembly
+        self.counts = assembly.left_out
         self.model = ""
         self.place_of: dict[str | int, int] = {}
         self.kept_as_user = 0
         self.compactions: list[tuple[int, str, str]] = []
 
-    def add(self, entry: Entry) -> None:
-        """Add an entry of the branch, or count it as left out."""
+    def add(self, entry: _Entry) -> None:
         # Version 1 names the first kept entry by its number in the file, later ones by its id.
         for name in (entry.id, entry.index):
             if name is not None:
@@ -227,7 +210,7 @@ class _Conversation:
             case _:
                 pass  # counted when it was read
 
-    def _message(self, entry: Entry, message: Message) -> None:
+    def _message(self, entry: _Entry, message: Message) -> None:
         match message.role:
             case "assistant":
                 self._response(entry, message)
@@ -238,10 +221,8 @@ class _Conversation:
                 self.counts["command of the user, kept from the model"] += 1
             case "bashExecution":
                 self._user(_command_text(message))
-            case "system":
-                self.kept_as_user += 1
-                self._user(message.content)
-            case _:
+            case role:
+                self.kept_as_user += role == "system"
                 self._user(message.content)
 
     def _user(self, content: str | list[Any] | None) -> None:
@@ -249,14 +230,14 @@ class _Conversation:
         if text or media:
             self.assembly.user(Part("user", text, media=media))
 
-    def _response(self, entry: Entry, message: Message) -> None:
+    def _response(self, entry: _Entry, message: Message) -> None:
         usage = message.usage.request() if message.usage else None
         if message.model in GATEWAY_MODELS:
             self.counts["message of the gateway, not generated"] += 1
         elif not message.content and usage is None:
             self.counts["empty response, aborted or failed"] += 1
         else:
-            parts = list(_response_parts(message.content, f"{self.name}:{entry.line}"))
+            parts = list(_response_parts(message.content, entry.where))
             self.assembly.response(
                 self._resent(parts) if message.stop_reason in ("aborted", "error") else parts,
                 usage,
@@ -272,7 +253,7 @@ class _Conversation:
             self.counts["tool call of a response that was aborted or failed"] += len(parts) - len(sent)
         return sent
 
-    def _compaction(self, entry: Entry) -> None:
+    def _compaction(self, entry: _Entry) -> None:
         """From here on requests hold the summary and the entries from the first kept one on."""
         if not self.assembly.calls:
             self.assembly.notes.append(NO_HISTORY)
@@ -287,7 +268,7 @@ class _Conversation:
 
 def _response_parts(content: str | list[Any] | None, where: str) -> Iterator[Part]:
     for value in [{"type": "text", "text": content}] if isinstance(content, str) else content or []:
-        block = convert(value, Block, where)
+        block = convert(value, _Block, where)
         match block.type:
             case "text":
                 if block.text:

@@ -22,20 +22,17 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, left_out
-from ctxsim.readers.assembly.gemini_parts import ApiPart, api_parts, response_parts, result, user_parts
-from ctxsim.readers.assembly.new_history import kept_and_new
-from ctxsim.readers.assembly.session_tree import (
-    CHAT,
-    Envelope,
-    beside,
-    branch,
-    compaction_notes,
-    conversations,
-    link,
-    where,
+from ctxsim.readers.assembly import Assembly, kept_and_new, session_tree
+from ctxsim.readers.assembly.gemini_parts import (
+    ApiPart,
+    GeminiUsage,
+    add_user_parts,
+    api_parts,
+    response_parts,
+    result,
+    user_parts,
 )
-from ctxsim.readers.source import Sample, Source, convert, time_s
+from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.transcript import Kind, Transcript, Usage
 
 NAME = "qwen-code"
@@ -50,20 +47,14 @@ DISPLAY_ONLY = {"realtime_message", "code_mode_tool_result"}
 """Subtypes of lines that have a message but are not in the history sent to the model (session-api-history.ts)."""
 
 
-class Message(msgspec.Struct):
-    """A Gemini content; its parts are decoded by `api_parts`."""
-
+class _Message(msgspec.Struct):
     parts: Any = None
     role: str = ""
 
 
-class UsageMetadata(msgspec.Struct, rename="camel"):
-    """Gemini's usage; the prompt is whole, cached tokens included."""
+class UsageMetadata(GeminiUsage, rename="camel"):
+    """Gemini's usage with the sum of all."""
 
-    prompt_token_count: int | None = None
-    candidates_token_count: int | None = None
-    cached_content_token_count: int | None = None
-    thoughts_token_count: int | None = None
     total_token_count: int | None = None
 
     def request(self) -> Usage | None:
@@ -74,32 +65,21 @@ class UsageMetadata(msgspec.Struct, rename="camel"):
         output = self.candidates_token_count
         if self.total_token_count and self.total_token_count > self.prompt_token_count:
             output = self.total_token_count - self.prompt_token_count
-        return Usage(
-            self.prompt_token_count,
-            output,
-            self.cached_content_token_count,
-            reasoning_tokens=self.thoughts_token_count,
-        )
+        return Usage(self.prompt_token_count, output, self.cached_content_token_count, None, self.thoughts_token_count)
 
 
-class CompressionInfo(msgspec.Struct, rename="camel"):
-    """Sizes of a history before and after."""
-
+class _CompressionInfo(msgspec.Struct, rename="camel"):
     original_token_count: int | None = None
     new_token_count: int | None = None
 
 
-class Compression(msgspec.Struct, rename="camel"):
-    """A compression: what the history was replaced by."""
-
-    info: CompressionInfo = msgspec.field(default_factory=CompressionInfo)
-    compressed_history: list[Message] = []
+class _Compression(msgspec.Struct, rename="camel"):
+    info: _CompressionInfo = msgspec.field(default_factory=_CompressionInfo)
+    compressed_history: list[_Message] = []
 
 
-class Line(Envelope):
-    """A line that can be part of the conversation."""
-
-    message: Message | None = None
+class _Line(session_tree.Envelope):
+    message: _Message | None = None
     model: str | None = None
     usage_metadata: UsageMetadata | None = None
     system_payload: dict[str, Any] | None = None
@@ -112,49 +92,41 @@ def matches(sample: Sample) -> bool:
     return any(
         isinstance(record, dict)
         and record.keys() >= {"uuid", "parentUuid", "sessionId"}
-        and str(record.get("type")) in CHAT | {"system"}
-        and ("systemPayload" in record or _has_parts(record.get("message")))
+        and str(record.get("type")) in session_tree.CHAT | {"system"}
+        and ("systemPayload" in record or has(record.get("message"), parts=list))
         for record in sample.records
     )
-
-
-def _has_parts(message: Any) -> bool:
-    return isinstance(message, dict) and isinstance(message.get("parts"), list)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the session, then the sub-agents that are in its file. The file of a sub-agent is one transcript."""
     notes: list[str] = []
     counts: Frequencies[str] = Frequencies()
-    main, agents = conversations(_lines(source, notes, counts))
-    if len(agents) == 1 and not any(line.type in CHAT for line in main):
-        ((_, lines),) = agents.items()
-        session = next((line.session_id for line in lines if line.session_id), "")
-        yield _transcript(source.name, _parent_name(source.name, session), lines, notes, counts)
-        return
-    spawner = next((_spawner(line) for line in main if line.subtype == "parent_session"), None)
-    yield _transcript(source.name, beside(source.name, spawner) if spawner else None, main, notes, counts)
-    for agent, lines in agents.items():
-        yield _transcript(f"{source.name}#{agent}", source.name, lines, [], Frequencies())
+    lines_of = _lines(source, notes, counts)
+    for name, parent, lines in session_tree.conversations(
+        source.name, lines_of, lambda one: _parent_name(source.name, one)
+    ):
+        spawner = next((_spawner(line) for line in lines if line.subtype == "parent_session"), None)
+        parent = session_tree.beside(source.name, spawner) if spawner and not parent else parent
+        yield _transcript(Assembly(name, NAME, parent), lines, notes, counts)
+        # What is known of the file is told of its first conversation.
+        notes, counts = [], Frequencies()
 
 
-def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[Envelope]:
-    known: dict[tuple[str, str], Line] = {}
+def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[session_tree.Envelope]:
+    known: dict[tuple[str, str], _Line] = {}
     for record in source.records(notes):
-        value = record.value
-        kind = str(value.get("type")) if isinstance(value, dict) else "JSON that is no object"
-        if kind not in CHAT and kind != "system":
+        kind = session_tree.kind_of(record.value)
+        if kind not in session_tree.CHAT and kind != "system":
             counts[kind] += 1
-            other = link(value, kind, record.line) if isinstance(value, dict) else None
-            if other:
+            if other := session_tree.link(record.value, kind, record.line):
                 yield other
             continue
-        where = f"{source.name}:{record.line}"
-        line = convert(value, Line, where)
+        line = convert(record.value, _Line, record.where)
         line.line = record.line
-        if kind in CHAT and line.message is None:
+        if kind in session_tree.CHAT and line.message is None:
             counts[f"{kind} line without a message"] += 1
-        line.decoded = api_parts(line.message.parts if line.message else None, where)
+        line.decoded = api_parts(line.message.parts if line.message else None, record.where)
         earlier = known.setdefault((kind, line.uuid), line) if line.uuid else line
         if earlier is line:
             yield line
@@ -162,7 +134,7 @@ def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterat
             _merge(earlier, line, counts)
 
 
-def _merge(earlier: Line, line: Line, counts: Frequencies[str]) -> None:
+def _merge(earlier: _Line, line: _Line, counts: Frequencies[str]) -> None:
     """Add what a later line of the same uuid has: it is the same message, written in two parts or written again."""
     new = [part for part in line.decoded if part not in earlier.decoded]
     if not new:
@@ -172,8 +144,8 @@ def _merge(earlier: Line, line: Line, counts: Frequencies[str]) -> None:
     earlier.usage_metadata = line.usage_metadata or earlier.usage_metadata
 
 
-def _spawner(line: Envelope) -> str | None:
-    payload = line.system_payload if isinstance(line, Line) else None
+def _spawner(line: session_tree.Envelope) -> str | None:
+    payload = line.system_payload if isinstance(line, _Line) else None
     session = (payload or {}).get("parentSessionId")
     return session if isinstance(session, str) else None
 
@@ -183,38 +155,32 @@ def _parent_name(name: str, session: str) -> str | None:
     folders = PurePath(name).parents
     project = next((folder.parent for folder in folders if folder.name == "subagents"), None)
     if project is None:
-        return beside(name, session) if session else None
+        return session_tree.beside(name, session) if session else None
     return str(project / "chats" / f"{session or PurePath(name).parent.name}.jsonl")
 
 
 def _transcript(
-    name: str, parent: str | None, lines: Sequence[Envelope], notes: list[str], counts: Frequencies[str]
+    assembly: Assembly, lines: Sequence[session_tree.Envelope], notes: list[str], counts: Frequencies[str]
 ) -> Transcript:
-    conversation = _Conversation(Assembly(name, NAME, parent), counts)
-    kept = branch(lines)
+    assembly.left_out = counts
+    conversation = _Conversation(assembly)
+    kept = session_tree.branch(lines)
     for position, line in enumerate(lines):
-        if isinstance(line, Line):
+        if isinstance(line, _Line):
             conversation.add(line, on_branch=position in kept)
-    assembly = conversation.assembly
-    assembly.project, assembly.version = where(lines)
-    assembly.head_recorded = False
-    assembly.notes += [*notes, *compaction_notes(conversation.compactions, assembly.calls), *left_out(counts)]
-    if not assembly.calls:
-        assembly.notes.append("no response of a model in it")
-    return assembly.transcript()
+    assembly.project, assembly.version = session_tree.where(lines)
+    assembly.notes += [*notes, *session_tree.compaction_notes(conversation.compactions, assembly.calls)]
+    return assembly.finished("no response of a model in it")
 
 
 class _Conversation:
-    """One transcript in the making."""
-
-    def __init__(self, assembly: Assembly, counts: Frequencies[str]) -> None:
+    def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
-        self.counts = counts
+        self.counts = assembly.left_out
         self.whole_history = True
         self.compactions: list[tuple[int, str, str]] = []
 
-    def add(self, line: Line, on_branch: bool) -> None:
-        """Add a line, or count it as left out."""
+    def add(self, line: _Line, on_branch: bool) -> None:
         if line.type == "system" and not (on_branch and line.subtype in ("chat_compression", "agent_bootstrap")):
             self.counts[f"system {line.subtype or 'line'}"] += 1
         elif line.type == "system":
@@ -229,16 +195,9 @@ class _Conversation:
             # The time at which the response was written; the start of the request isn't recorded.
             self.assembly.response(parts, usage, time_s(line.timestamp), line.model or "", self.whole_history)
         else:
-            self._user(line)
+            add_user_parts(self.assembly, line.decoded, f"{self.assembly.name}:{line.line}")
 
-    def _user(self, line: Line) -> None:
-        for part in line.decoded:
-            if part.function_response:
-                text, media = result(part.function_response, f"{self.assembly.name}:{line.line}")
-                self.assembly.result(text, part.function_response.id or "", part.function_response.name, media)
-        self.assembly.user(*user_parts([part for part in line.decoded if not part.function_response]))
-
-    def _history_replaced(self, line: Line) -> None:
+    def _history_replaced(self, line: _Line) -> None:
         """From here on requests hold the history that stands in the line itself."""
         payload = line.system_payload or {}
         if line.subtype == "agent_bootstrap":
@@ -248,22 +207,23 @@ class _Conversation:
             self.counts["compaction before the first response"] += 1
             return
         else:
-            compression = convert(payload, Compression, f"{self.assembly.name}:{line.line}")
+            where = f"{self.assembly.name}:{line.line}"
+            compression = convert(payload, _Compression, where)
             tokens, info = compression.info.original_token_count, compression.info
             said = f"{tokens} tokens" if tokens is not None else ""
             self.compactions.append((self.assembly.calls + 1, "recorded compaction", said))
-            kept, new = kept_and_new(self.assembly.items, self._said(compression, line.line))
+            history = _said(compression.compressed_history, f"{where} compressedHistory")
+            kept, new = kept_and_new(self.assembly.items, history)
             self.assembly.compacted("", new, kept, tokens, info.new_token_count)
             self.whole_history = True
 
-    def _said(self, compression: Compression, number: int) -> Iterator[tuple[Kind, str]]:
-        """Kinds and texts of the new history."""
-        for content in compression.compressed_history:
-            where = f"{self.assembly.name}:{number} compressedHistory"
-            parts = api_parts(content.parts, where)
-            for part in parts:
-                if part.function_response:
-                    yield "tool_result", result(part.function_response, where)[0]
-            others = [part for part in parts if not part.function_response]
-            made = response_parts(others) if content.role == "model" else user_parts(others)
-            yield from ((part.kind, part.text) for part in made)
+
+def _said(history: list[_Message], where: str) -> Iterator[tuple[Kind, str]]:
+    for content in history:
+        parts = api_parts(content.parts, where)
+        for part in parts:
+            if part.function_response:
+                yield "tool_result", result(part.function_response, where)[0]
+        others = [part for part in parts if not part.function_response]
+        made = response_parts(others) if content.role == "model" else user_parts(others)
+        yield from ((part.kind, part.text) for part in made)

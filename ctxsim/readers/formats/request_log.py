@@ -22,11 +22,10 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.chat_response import epoch_s
-from ctxsim.readers.assembly.requests import Logged, transcripts
+from ctxsim.readers.assembly.requests import Logged, nothing, transcripts
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
-from ctxsim.readers.source import Sample, Source, convert
+from ctxsim.readers.source import Sample, Source, convert, decoded, has
 from ctxsim.transcript import Transcript
 
 NAME = "request-log"
@@ -38,9 +37,7 @@ READS = "Requests with system prompt and tools, responses, provider usage and ti
 NOT_READ = "Streamed responses (server-sent events), SWE-agent's own estimate of usage, headers."
 
 
-class Moment(msgspec.Struct):
-    """When a request was made, where the log keeps it inside."""
-
+class _Moment(msgspec.Struct):
     timestamp: str | float | None = None
 
 
@@ -61,9 +58,7 @@ class Pair(msgspec.Struct):
     compacted: bool = False
 
 
-class Line(msgspec.Struct):
-    """One line of SWE-agent's log."""
-
+class _Line(msgspec.Struct):
     type: str
     request_params: dict[str, Any] | None = None
     response: Any = None
@@ -72,32 +67,23 @@ class Line(msgspec.Struct):
 
 def matches(sample: Sample) -> bool:
     """Entries with a `request` that has messages and a `response`, or SWE-agent's `request_params`."""
-    return any(_is_line(value) or _is_pair(value) for value in _flat(sample.records[:3]))
-
-
-def _flat(values: list[Any]) -> list[Any]:
-    return values[0][:3] if len(values) == 1 and isinstance(values[0], list) else values
+    values = sample.first if len(sample.records) == 1 and isinstance(sample.first, list) else sample.records
+    return any(_is_line(value) or _is_pair(value) for value in values[:3])
 
 
 def _is_line(value: Any) -> bool:
-    if not isinstance(value, dict) or value.get("type") != "request":
-        return False
-    return looks_like_request(_body(value.get("request_params")))
+    line = isinstance(value, dict) and value.get("type") == "request"
+    return line and looks_like_request(_body(value.get("request_params")))
 
 
 def _is_pair(value: Any) -> bool:
-    return isinstance(value, dict) and "response" in value and looks_like_request(_body(value.get("request")))
+    return has(value, response=object) and looks_like_request(_body(value.get("request")))
 
 
 def _body(value: Any) -> dict[str, Any]:
     """Return what was sent or received: the value, or its `body`, which may be JSON text; {} if it's no object."""
     if isinstance(value, dict) and "body" in value:
-        value = value["body"]
-        if isinstance(value, str):
-            try:
-                value = msgspec.json.decode(value)
-            except msgspec.DecodeError:
-                return {}
+        value = decoded(value["body"])
     return value if isinstance(value, dict) else {}
 
 
@@ -106,7 +92,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     notes: list[str] = []
     left_out: Frequencies[str] = Frequencies()
     if sample.document is None:
-        entries = ((f"{source.name}:{record.line}", record.value) for record in source.records(notes))
+        entries = ((record.where, record.value) for record in source.records(notes))
     else:
         values = sample.document if isinstance(sample.document, list) else [sample.document]
         entries = ((f"{source.name} entry {number}", value) for number, value in enumerate(values, 1))
@@ -114,10 +100,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     threads = list(transcripts(_logs(entries, left_out), source.name, NAME))
     notes += [f"{count} {what}" for what, count in left_out.items() if count]
     if not threads:
-        empty = Assembly(source.name, NAME)
-        empty.head_recorded = False
-        empty.notes += [*notes, "no model response is recorded"]
-        yield empty.transcript()
+        yield nothing(source.name, NAME, notes)
         return
     yield msgspec.structs.replace(threads[0], notes=(*notes, *threads[0].notes))
     yield from threads[1:]
@@ -125,11 +108,11 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 def _logs(entries: Iterator[tuple[str, Any]], left_out: Frequencies[str]) -> Iterator[Logged]:
     """Return the pairs; what has no response, or is of another kind, is counted in `left_out`."""
-    waiting: tuple[str, Line] | None = None
+    waiting: tuple[str, _Line] | None = None
     for where, value in entries:
         if _is_pair(value):
             pair = convert(value, Pair, where)
-            inside = convert(pair.request, Moment, f"{where} request").timestamp
+            inside = convert(pair.request, _Moment, f"{where} request").timestamp
             times = (pair.start_time, inside, pair.timestamp, pair.created_at)
             time_s = epoch_s(next((time for time in times if time is not None), None))
             if pair.kind != "main":
@@ -140,9 +123,9 @@ def _logs(entries: Iterator[tuple[str, Any]], left_out: Frequencies[str]) -> Ite
                 left_out["request(s) without a recorded response left out"] += 1
         elif _is_line(value):
             left_out["request(s) without a recorded response left out"] += waiting is not None
-            waiting = where, convert(value, Line, where)
+            waiting = where, convert(value, _Line, where)
         elif waiting and isinstance(value, dict) and value.get("type") == "response":
-            line = convert(value, Line, where)
+            line = convert(value, _Line, where)
             place, asked = waiting
             waiting = None
             logged = _logged(place, _body(asked.request_params), _body(line.response), epoch_s(asked.timestamp))

@@ -22,14 +22,12 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import Message, ToolCall, response_parts
 from ctxsim.readers.assembly.chat_response import ThinkingBlock, with_thinking
-from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.assembly.swe_runs import Described, Run
 from ctxsim.readers.assembly.text_calls import command_parts
-from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has
 from ctxsim.transcript import Transcript
 
 NAME = "swe-agent"
@@ -41,9 +39,7 @@ READS = "`history` of each agent, of each attempt, with demonstrations and think
 NOT_READ = "`trajectory` and its `query` (copies), what history processors cut, run totals of usage (none per call)."
 
 
-class Entry(msgspec.Struct):
-    """One message of the history."""
-
+class _Entry(msgspec.Struct):
     role: str
     content: str | list[Any] | None = None
     action: str | None = None
@@ -54,22 +50,17 @@ class Entry(msgspec.Struct):
     thinking_blocks: list[ThinkingBlock] | None = None
 
 
-class Attempt(Described, kw_only=True):
-    """A document, or one of its attempts."""
-
+class _Attempt(Described, kw_only=True):
     history: list[Any]
 
 
 def matches(sample: Sample) -> bool:
     """An object whose `history` holds chat messages, with `trajectory` beside it or agents named in it."""
     value = sample.document
-    if not isinstance(value, dict) or not isinstance(value.get("history"), list):
-        return False
-    history = value["history"]
-    if not all(isinstance(entry, dict) and isinstance(entry.get("role"), str) for entry in history[:3]):
-        return False
-    named = any("agent" in entry or "message_type" in entry for entry in history[:3])
-    return isinstance(value.get("trajectory"), list) or named
+    first: list[Any] = value["history"][:3] if has(value, history=list) else [None]
+    return all(has(entry, role=str) for entry in first) and (
+        has(value, trajectory=list) or any({"agent", "message_type"} & entry.keys() for entry in first)
+    )
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
@@ -85,8 +76,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
-    attempt = convert(value, Attempt, where)
-    entries = [convert(entry, Entry, f"{where} message {n}") for n, entry in enumerate(attempt.history)]
+    attempt = convert(value, _Attempt, where)
+    entries = convert_all(attempt.history, _Entry, f"{where} message")
     agents = list(dict.fromkeys(entry.agent for entry in entries)) or [""]
     for agent in agents:
         first = agent == agents[0]
@@ -103,7 +94,7 @@ def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
         yield assembly.transcript()
 
 
-def _add_history(assembly: Assembly, entries: list[Entry]) -> None:
+def _add_history(assembly: Assembly, entries: list[_Entry]) -> None:
     counts: Frequencies[str] = Frequencies()
     run = Run(assembly)
     for entry in entries:
@@ -133,15 +124,14 @@ def _add_history(assembly: Assembly, entries: list[Entry]) -> None:
     run.finish(notes)
 
 
-def _is_exit(entry: Entry) -> bool:
+def _is_exit(entry: _Entry) -> bool:
     """Whether the agent wrote this itself on giving up, as 0.x does: `exit_context`, `exit_cost`, `exit_error`, …"""
     action = (entry.action or "").strip()
     text, _ = text_and_media(entry.content, 0)
     return action.startswith("exit_") and action not in text
 
 
-def _parts(entry: Entry, text: str) -> list[Part]:
-    """Return thinking, text and tool calls of a response."""
+def _parts(entry: _Entry, text: str) -> list[Part]:
     if entry.tool_calls:
         parts = response_parts(Message("assistant", None, entry.tool_calls), text)
     else:

@@ -19,10 +19,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
-from ctxsim.readers.assembly.costs import dollars
-from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
+from ctxsim.readers.assembly.conversations import trial_name
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
 from ctxsim.transcript import Transcript, Usage
 
 NAME = "tau2-bench"
@@ -34,18 +33,14 @@ READS = "The agent's side of every simulation, with the provider's usage; the po
 NOT_READ = "The simulated user's own tools and usage, rewards, and the template that the agent puts around the policy."
 
 
-class ToolCall(msgspec.Struct):
-    """A call by the agent or by the simulated user."""
-
+class _ToolCall(msgspec.Struct):
     name: str
     arguments: Any = None
     id: str = ""
     requestor: str = "assistant"
 
 
-class Tokens(msgspec.Struct):
-    """Usage as the provider reported it for one message."""
-
+class _Tokens(msgspec.Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
@@ -55,10 +50,10 @@ class Message(msgspec.Struct):
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str | list[Any] | None = None
-    tool_calls: list[ToolCall] | None = None
+    tool_calls: list[_ToolCall] | None = None
     id: str | None = None
     requestor: str = "assistant"
-    usage: Tokens | None = None
+    usage: _Tokens | None = None
     timestamp: Any = None
     reasoning: Any = None
     errors: list[Any] | None = None
@@ -66,29 +61,21 @@ class Message(msgspec.Struct):
     cost: Any = None
 
 
-class Environment(msgspec.Struct):
-    """The domain's policy, and its tools where they were written down."""
-
+class _Environment(msgspec.Struct):
     policy: str | None = None
     tool_defs: Any = None
 
 
-class Agent(msgspec.Struct):
-    """Which model the agent ran on."""
-
+class _Agent(msgspec.Struct):
     llm: str | None = None
 
 
-class Info(msgspec.Struct):
-    """What all simulations of a file share."""
-
-    environment_info: Environment | None = None
-    agent_info: Agent | None = None
+class _Info(msgspec.Struct):
+    environment_info: _Environment | None = None
+    agent_info: _Agent | None = None
 
 
-class Simulation(msgspec.Struct):
-    """One dialogue."""
-
+class _Simulation(msgspec.Struct):
     messages: list[Any]
     task_id: int | str = ""
     trial: int | None = None
@@ -97,33 +84,24 @@ class Simulation(msgspec.Struct):
 
 def matches(sample: Sample) -> bool:
     """An object with `simulations`, `tasks` and `info`."""
-    document = sample.document
-    return (
-        isinstance(document, dict)
-        and isinstance(document.get("simulations"), list)
-        and isinstance(document.get("info"), dict)
-        and "tasks" in document
-    )
+    return has(sample.document, simulations=list, info=dict, tasks=object)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per simulation, named by task and trial."""
-    info = convert(sample.document["info"], Info, f"{source.name} info")
+    info = convert(sample.document["info"], _Info, f"{source.name} info")
     seen: Frequencies[str] = Frequencies()
     for number, value in enumerate(sample.document["simulations"]):
         where = f"{source.name} simulation {number}"
-        simulation = convert(value, Simulation, where)
-        label = f"{simulation.task_id}" if simulation.trial is None else f"{simulation.task_id}-{simulation.trial}"
-        seen[label] += 1
-        label = label if seen[label] == 1 else f"{label}-{seen[label]}"
-        yield _one(f"{source.name}#{label}", where, simulation, info)
+        simulation = convert(value, _Simulation, where)
+        name = trial_name(source.name, simulation.task_id, simulation.trial, seen)
+        yield _one(name, where, simulation, info)
 
 
-def _one(name: str, where: str, simulation: Simulation, info: Info) -> Transcript:
+def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcript:
     assembly = Assembly(name, NAME)
     _add_head(assembly, info)
     model = (info.agent_info and info.agent_info.llm) or ""
-    users: Frequencies[str] = Frequencies()
     retried = 0
     greeting: list[Part] = []
     for number, value in enumerate(simulation.messages):
@@ -143,35 +121,30 @@ def _one(name: str, where: str, simulation: Simulation, info: Info) -> Transcrip
                 time = time_s(message.timestamp)
                 assembly.response(_parts(message, text), _usage(message), time, model, comparable=not message.errors)
             case "tool" if message.requestor == "user":
-                users["result of the simulated user"] += 1
+                assembly.left_out["result of the simulated user"] += 1
             case "tool":
                 assembly.result(text, message.id or "", media=media)
             case "user":
-                users["tool call of the simulated user"] += len(message.tool_calls or [])
+                assembly.left_out["tool call of the simulated user"] += len(message.tool_calls or [])
                 if text or media:
                     assembly.user(*greeting, Part("user", text, media=media))
                     greeting = []
             case "system":
                 assembly.notes.append("a system message inside the dialogue is kept as user text")
                 assembly.user(text)
-    assembly.notes += left_out(+users)
-    if retried:
-        assembly.notes.append(f"{retried} response(s) were asked for again after an invalid one, which is left out")
     if not assembly.calls:
         assembly.user(*greeting)
-        assembly.notes.append("no response of the model in this simulation")
-    made = assembly.transcript()
+    again = [f"{retried} response(s) were asked for again after an invalid one, which is left out"] if retried else []
+    made = assembly.finished("no response of the model in this simulation", *again)
     priced = any(call.usage and call.usage.cost_usd for call in made.calls)
     return made if priced else msgspec.structs.replace(made, cost_usd=dollars(simulation.agent_cost))
 
 
-def _add_head(assembly: Assembly, info: Info) -> None:
-    environment = info.environment_info or Environment()
-    if environment.policy:
-        assembly.system.append(environment.policy)
+def _add_head(assembly: Assembly, info: _Info) -> None:
+    environment = info.environment_info or _Environment()
+    assembly.system += filter(None, [environment.policy])
     tools = environment.tool_defs if isinstance(environment.tool_defs, list) else []
-    assembly.tools += [compact_json(tool) for tool in tools]
-    assembly.head_recorded = bool(environment.policy)
+    assembly.tools += map(compact_json, tools)
     if environment.policy and not tools:
         assembly.notes.append("head: the policy alone; the agent's template and the tool definitions are not recorded")
 

@@ -21,7 +21,8 @@ import msgspec
 
 from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.chat_messages import add_messages
-from ctxsim.readers.source import Sample, Source, convert
+from ctxsim.readers.assembly.conversations import trial_name
+from ctxsim.readers.source import Sample, Source, convert, has
 from ctxsim.transcript import Transcript
 
 NAME = "tau-bench"
@@ -33,9 +34,7 @@ READS = "The agent's chat messages of every run, its system prompt included."
 NOT_READ = "Rewards and task descriptions; tool definitions, usage and times are not in these files."
 
 
-class Run(msgspec.Struct):
-    """One task, tried once."""
-
+class _Run(msgspec.Struct):
     task_id: int | str
     traj: list[Any]
     trial: int | None = None
@@ -44,11 +43,7 @@ class Run(msgspec.Struct):
 def matches(sample: Sample) -> bool:
     """A list of objects, each with `traj` and `task_id`."""
     runs = sample.document
-    return (
-        isinstance(runs, list)
-        and bool(runs)
-        and all(isinstance(run, dict) and isinstance(run.get("traj"), list) and "task_id" in run for run in runs)
-    )
+    return isinstance(runs, list) and bool(runs) and all(has(run, traj=list, task_id=object) for run in runs)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
@@ -56,12 +51,8 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     seen: Frequencies[str] = Frequencies()
     for number, value in enumerate(sample.document):
         where = f"{source.name} run {number}"
-        run = convert(value, Run, where)
-        label = f"{run.task_id}" if run.trial is None else f"{run.task_id}-{run.trial}"
-        seen[label] += 1
-        # Files that were joined by hand hold the same task and trial twice.
-        label = label if seen[label] == 1 else f"{label}-{seen[label]}"
-        assembly = Assembly(f"{source.name}#{label}", NAME)
+        run = convert(value, _Run, where)
+        assembly = Assembly(trial_name(source.name, run.task_id, run.trial, seen), NAME)
         # Call ids repeat even inside a run: results are paired by position first, which is what the assembly does.
         add_messages(assembly, run.traj, where)
         if not assembly.calls:

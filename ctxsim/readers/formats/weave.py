@@ -12,14 +12,12 @@ https://docs.wandb.ai/weave/guides/tracking/querying-calls
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ctxsim.readers.assembly.requests.bodies import api_of, looks_like_request
-from ctxsim.readers.assembly.spans import Span, conversations
+from ctxsim.readers.assembly.spans import Span
 from ctxsim.readers.assembly.spans.products import AGENT, MODEL, OTHER, Rows, first, span, table
-from ctxsim.readers.source import Sample, Source
-from ctxsim.transcript import Transcript
 
 NAME = "weave"
 TITLE = "W&B Weave calls"
@@ -32,27 +30,11 @@ READS = (
 )
 NOT_READ = "CSV, feedback, files and objects behind references, calls of functions that only contain a model's."
 
-_FIELDS = ("op_name", "trace_id", "started_at", "inputs")
 _COSTS = ("prompt_tokens_total_cost", "completion_tokens_total_cost")
 
 
-def matches(sample: Sample) -> bool:
-    """Rows with the operation's name, its trace, its start and its inputs."""
-    return _ROWS.begin(sample)
-
-
 def _is_row(row: Mapping[str, Any]) -> bool:
-    return all(row.get(name) is not None for name in _FIELDS)
-
-
-_ROWS = Rows(_is_row, ("batch", "calls", "data"))
-
-
-def read(source: Source, sample: Sample) -> Iterator[Transcript]:
-    """Return one transcript per conversation."""
-    notes: list[str] = []
-    spans = [_span(row) for row in _ROWS.read(source, sample, notes)]
-    yield from conversations(source.name, NAME, spans, notes)
+    return all(row.get(name) is not None for name in ("op_name", "trace_id", "started_at", "inputs"))
 
 
 def _span(row: Mapping[str, Any]) -> Span:
@@ -86,3 +68,7 @@ def _kind(row: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
         return {"llm": MODEL, "agent": AGENT}.get(told, OTHER)
     answered = table(row.get("output"))
     return MODEL if looks_like_request(inputs) and api_of(answered) is not None else OTHER
+
+
+_ROWS = Rows(NAME, _is_row, ("batch", "calls", "data"), _span)
+matches, read = _ROWS.matches, _ROWS.read

@@ -55,7 +55,7 @@ class Database:
     def __init__(self, source: Source) -> None:
         self.name = source.name
         self.path = source.path
-        if self.path is None or source.member is not None or not _begins(self.path, MAGIC):
+        if self.path is None or source.member is not None or _starts(self.path, len(MAGIC)) != MAGIC:
             raise InputError(self.name, "is a database inside an archive or a pipe: unpack it first")
         if find_spec("_sqlite3") is None:
             raise InputError(self.name, "is a database, and this Python was built without sqlite3: take another Python")
@@ -87,10 +87,10 @@ class Database:
     def _once(self, path: Path, ask: Callable[[sqlite3.Connection], T]) -> tuple[T] | None:
         """What is found in one go; None if that has to be tried again."""
         before = _state(path)
-        if _begins(_beside(path, "-journal"), _JOURNAL):
+        if _starts(_beside(path, "-journal"), len(_JOURNAL)) == _JOURNAL:
             time.sleep(_PAUSE_S)
             return None
-        if not _holds_anything(_beside(path, "-wal")):
+        if not _starts(_beside(path, "-wal"), 1):
             return self._asked(path, "immutable=1", ask, before)
         by_index = _beside(path, "-shm").exists()
         if by_index and (found := self._asked(path, "mode=ro&readonly_shm=1", ask, None)):
@@ -134,7 +134,7 @@ class Database:
 
 def written_beside(path: Path | None) -> list[Path]:
     """Return the files beside a database that hold a part of it; none of what is no database."""
-    if path is None or not path.is_file() or not _begins(path, MAGIC):
+    if path is None or not path.is_file() or _starts(path, len(MAGIC)) != MAGIC:
         return []
     return [file for ending in WRITTEN_BESIDE if (file := _beside(path, ending)).is_file()]
 
@@ -143,19 +143,13 @@ def _beside(path: Path, ending: str) -> Path:
     return path.with_name(f"{path.name}{ending}")
 
 
-def _begins(path: Path, start: bytes) -> bool:
+def _starts(path: Path, size: int) -> bytes:
+    """The first bytes of a file; none of one that isn't there."""
     try:
         with path.open("rb") as stream:
-            return stream.read(len(start)) == start
+            return stream.read(size)
     except FileNotFoundError:
-        return False
-
-
-def _holds_anything(path: Path) -> bool:
-    try:
-        return path.stat().st_size > 0
-    except FileNotFoundError:
-        return False
+        return b""
 
 
 def _state(path: Path) -> object:
@@ -176,16 +170,12 @@ def _opened(path: Path, how: str) -> sqlite3.Connection:
     import sqlite3
 
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None)
-    connection.text_factory = _text
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(most_bytes(), 2**31 - 1))
     # What a stranger's schema may make a query run, or a sort write to disk.
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA temp_store=MEMORY")
     return connection
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 def tables(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -11,12 +11,11 @@ from typing import Any, cast
 from ctxsim.errors import InputError
 from ctxsim.readers.source import delimited, parquet
 from ctxsim.readers.source.database import MAGIC, Database, tables
-from ctxsim.readers.source.source import Source
+from ctxsim.readers.source.source import Record, Source
 from ctxsim.readers.source.values import json_document, json_values
 
 SAMPLE_RECORDS = 40
 SAMPLE_BYTES = 1 << 20
-
 
 MARKED_DEPTH = 3
 """How deep keys are collected, of the first objects in each list."""
@@ -127,6 +126,24 @@ class Sample:
         if start not in (b"{", b"["):
             return None
         return json_document(data, self.source.name)
+
+    @property
+    def first(self) -> Any:
+        """The first JSON value of the file; None if there is none."""
+        return self.records[0] if self.records else None
+
+    def all(self, notes: list[str]) -> Iterator[Record]:
+        """Return all values of a table, of JSON lines, or the document alone; what is skipped is added to the notes."""
+        if self.columns:
+            yield from (Record(number, row, f"{self.source.name} row {number}") for number, row in self.rows())
+        elif self.document is None:
+            yield from self.source.records(notes)
+        else:
+            yield Record(1, self.document, self.source.name)
+
+    def has_tables(self, columns: Mapping[str, Collection[str]]) -> bool:
+        """Whether it is a database with these tables, and these columns in each."""
+        return self.database and all(self.tables.get(name, frozenset()).issuperset(columns[name]) for name in columns)
 
     @cached_property
     def records(self) -> list[Any]:

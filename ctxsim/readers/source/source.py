@@ -8,6 +8,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -25,10 +26,11 @@ DECOMPRESSED_AT_ONCE = 1 << 18
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One JSON value of a JSONL file and the line that it stands in, counted from 1."""
+    """One JSON value of a source, the line that it stands in, counted from 1, and its place for error messages."""
 
     line: int
     value: Any
+    where: str
 
 
 class Source:
@@ -113,17 +115,15 @@ class Source:
                 continue
             for value in values:
                 good = True
-                yield Record(number, value)
+                yield Record(number, value, f"{self.name}:{number}")
         if bad and not good:
             raise InputError(f"{self.name}:{bad[0][0]}", f"is not JSON: {bad[0][1]}")
-        for number, why in bad[:5]:
-            notes.append(f"line {number} skipped, not JSON: {why}")
-        if len(bad) > 5:
-            notes.append(f"{len(bad) - 5} more lines skipped, not JSON")
+        notes += [f"line {number} skipped, not JSON: {why}" for number, why in bad[:5]]
+        notes += [f"{len(bad) - 5} more lines skipped, not JSON"] if len(bad) > 5 else []
 
-    def readable(self) -> _Readable:
+    def readable(self) -> AbstractContextManager[None]:
         """Return a context in which what can't be read raises InputError."""
-        return _Readable(self.name)
+        return _readable(self.name)
 
 
 class _Decompressed(io.RawIOBase):
@@ -149,19 +149,15 @@ class _Decompressed(io.RawIOBase):
         super().close()
 
 
-class _Readable:
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
     """Turns what decompression and the file system can raise into one line for people."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        unreadable = EOFError | OSError | zipfile.BadZipFile | NotImplementedError
-        if isinstance(error, unreadable) and not isinstance(error, BrokenPipeError):
-            raise InputError(self.name, f"cannot be read: {error}") from error
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (EOFError, OSError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise InputError(name, f"cannot be read: {error}") from error
 
 
 def standard_input() -> Source:
@@ -181,7 +177,7 @@ def archive_members(path: Path) -> Iterator[Source]:
 
 
 def _member(path: Path, name: str, shown: str) -> bytes:
-    with _Readable(shown), _ONE_AT_A_TIME:
+    with _readable(shown), _ONE_AT_A_TIME:
         archive = _archive(path, _state(path))
         return member_bytes(archive, archive.getinfo(name))
 

@@ -5,27 +5,24 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from ctxsim.errors import InputError
+from ctxsim.readers.source.limits import read_all
 
 T = TypeVar("T")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-
 MOST_DIGITS = 4_000
 """Python reads no longer integers. The first so many are kept of one: still more than anything counts."""
 
-
-def _int(digits: str) -> int:
-    return int(digits[:MOST_DIGITS])
-
-
-_DECODER = json.JSONDecoder(parse_int=_int)
+_DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits[:MOST_DIGITS]))
 
 
 def json_values(line: bytes) -> list[Any]:
@@ -70,6 +67,26 @@ def json_document(data: bytes, where: str) -> Any:
         raise InputError(where, "is nested too deeply to be a transcript") from None
 
 
+def json_file(path: Path, kind: type[T]) -> T:
+    """Return a file of a folder that is one source as `kind`. Raises InputError if it can't be read or doesn't fit."""
+    try:
+        with path.open("rb") as stream:
+            data = read_all(stream, str(path))
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
+    return convert(json_document(data, str(path)), kind, str(path))
+
+
+def decoded(text: Any) -> Any:
+    """Return the value of a JSON text inside a recording; what is no text stays as it is, None for no JSON."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
 def _clean(value: Any) -> Any:
     """The value with each lone surrogate in its texts as U+FFFD."""
     if isinstance(value, str):
@@ -85,6 +102,16 @@ def convert(value: Any, kind: type[T], where: str) -> T:
         return msgspec.convert(value, kind, strict=False)
     except (msgspec.ValidationError, RecursionError) as error:
         raise InputError(where, str(error)) from None
+
+
+def convert_all(values: Iterable[Any], kind: type[T], where: str) -> list[T]:
+    """Return decoded JSON values as `kind`. Raises InputError naming the number of the one that doesn't fit."""
+    return [convert(value, kind, f"{where} {number}") for number, value in enumerate(values)]
+
+
+def has(value: Any, /, **fields: Any) -> bool:
+    """Whether a decoded JSON value is an object with these fields, each of its type; `object` for one of any type."""
+    return isinstance(value, dict) and all(name in value and isinstance(value[name], fields[name]) for name in fields)
 
 
 def time_s(value: Any) -> float | None:

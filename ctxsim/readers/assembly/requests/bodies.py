@@ -12,13 +12,11 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_user_content
-from ctxsim.readers.assembly.anthropic_content import Message as AnthropicMessage
+from ctxsim.readers.assembly import Part, text_and_media
+from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_messages
 from ctxsim.readers.assembly.anthropic_content import response_parts as anthropic_parts
-from ctxsim.readers.assembly.assembly import Part
-from ctxsim.readers.assembly.blocks import text_and_media
 from ctxsim.readers.assembly.chat_response import ChatResponse, add_chat_message
-from ctxsim.readers.assembly.gemini_parts import api_parts
+from ctxsim.readers.assembly.gemini_parts import GeminiUsage, api_parts
 from ctxsim.readers.assembly.gemini_parts import response_parts as gemini_parts
 from ctxsim.readers.assembly.gemini_request import add_contents, add_head
 from ctxsim.readers.assembly.requests.logged import Caught
@@ -54,27 +52,13 @@ class _AnthropicResponse(msgspec.Struct):
     model: str | None = None
 
 
-class _GeminiUsage(msgspec.Struct, rename="camel"):
-    prompt_token_count: int | None = None
-    candidates_token_count: int | None = None
-    cached_content_token_count: int | None = None
-    thoughts_token_count: int | None = None
-
-    def whole(self) -> Usage | None:
-        if self.prompt_token_count is None:
-            return None
-        thoughts = self.thoughts_token_count
-        made = None if self.candidates_token_count is None else self.candidates_token_count + (thoughts or 0)
-        return Usage(self.prompt_token_count, made, self.cached_content_token_count, None, thoughts)
-
-
 class _Candidate(msgspec.Struct):
     content: dict[str, Any] | None = None
 
 
 class _GeminiResponse(msgspec.Struct, rename="camel"):
     candidates: list[_Candidate]
-    usage_metadata: _GeminiUsage | None = None
+    usage_metadata: GeminiUsage | None = None
     model_version: str | None = None
 
 
@@ -102,26 +86,14 @@ def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
         add_request(exchanges, convert(body, Document, f"{where} request"), where)
         exchanges.finish()
     else:
-        _add_messages(made, api, convert(body, _Messages, f"{where} request"), where)
+        sent = convert(body, _Messages, f"{where} request")
+        made.tools += map(compact_json, sent.tools or [])
+        if api == "messages":
+            made.system += [text_and_media(sent.system, 0)[0]] if sent.system else []
+            add_messages(made, sent.messages, where)
+        for number, value in enumerate(sent.messages if api == "chat" else []):
+            add_chat_message(made, value, f"{where} message {number}", first=not made.said)
     return made
-
-
-def _add_messages(made: Caught, api: Api, sent: _Messages, where: str) -> None:
-    made.tools += [compact_json(tool) for tool in sent.tools or []]
-    if api == "messages" and sent.system:
-        made.system.append(text_and_media(sent.system, 0)[0])
-    for number, value in enumerate(sent.messages):
-        place = f"{where} message {number}"
-        if api == "chat":
-            add_chat_message(made, value, place, first=not made.said)
-            continue
-        message = convert(value, AnthropicMessage, place)
-        if message.role == "assistant":
-            made.response(anthropic_parts(message.content, place))
-        elif message.role == "system":
-            made.system.append(text_and_media(message.content, 0)[0])
-        else:
-            add_user_content(made, message.content, place)
 
 
 def answer(api: Api, response: dict[str, Any], where: str) -> Answer:

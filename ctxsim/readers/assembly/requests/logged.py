@@ -12,8 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from ctxsim.readers.assembly.assembly import Assembly, Part
-from ctxsim.readers.assembly.new_history import kept_and_new
+from ctxsim.readers.assembly import Assembly, Part, kept_and_new
 from ctxsim.readers.assembly.requests.threads import Request, Thread, threads
 from ctxsim.transcript import Kind, Media, Transcript, Usage
 
@@ -29,8 +28,6 @@ ABANDONED = "response(s) from which no later request went on left out (retried o
 OTHER_HEAD = "request(s) have another system prompt or other tools than the first; its head is kept"
 ASKED_AGAIN = "response(s) in a wrong form left out: they were asked for again, and no later request holds them"
 COUNTED = (ONLY_REPEATED, REWRITTEN, ABANDONED, ASKED_AGAIN, OTHER_HEAD)
-
-UNCLEAR = ", this call and later ones are not comparable"
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -128,12 +125,19 @@ def transcripts(
         yield _transcript(Assembly(names[index], format, parent), [start] if index else notes, thread, logs)
 
 
+def nothing(name: str, format: str, notes: Sequence[str]) -> Transcript:
+    """Return the transcript of a log without a response."""
+    empty = Assembly(name, format)
+    empty.notes += notes
+    return empty.finished("no model response is recorded")
+
+
 def _request(logged: Logged) -> Request:
     said = logged.request.said
     places: dict[Hashable, int] = {mark: n for n, one in enumerate(said) if one.response for mark in _marks(one.parts)}
     reply = hash(Said(logged.reply, response=True))
-    keys = [hash(one) for one in said]
-    return Request(keys, reply, places, _marks(logged.reply), logged.context, logged.head, logged.compacted)
+    marks = _marks(logged.reply)
+    return Request([*map(hash, said)], reply, places, marks, logged.context, logged.head, logged.compacted)
 
 
 class LoggedCall(msgspec.Struct):
@@ -168,10 +172,9 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
             # Where no message is missing, old ones were shortened where they stood: no summary replaced them.
             compacted = replaced or (call.shorter and _compacted(assembly, logged.request.said))
             if whole or compacted:
-                assembly.notes.append(
-                    f"recorded compaction before call {assembly.calls + 1} ({_short(logged.where)} leaves out or "
-                    f"rewrites earlier messages): the whole history is kept{'' if compacted else UNCLEAR}"
-                )
+                unclear = "" if compacted else ", this call and later ones are not comparable"
+                detail = f"{_short(logged.where)} leaves out or rewrites earlier messages"
+                assembly.compaction_note(detail, f": the whole history is kept{unclear}")
             whole = compacted
         counts[REWRITTEN] += _shown(call.reply) != _shown(logged.reply)
         same_head = logged.head == first.head
@@ -218,17 +221,14 @@ def _calls(thread: Thread, logs: Sequence[Logged], counts: Frequencies[str]) -> 
 
 def _compacted(assembly: Assembly, history: Iterable[Said]) -> bool:
     """Take a request's messages, a shorter history with texts that nobody had said: a summary. False if it isn't."""
-    kept, new = kept_and_new(assembly.items, _kinds_and_texts(history))
+    said: list[tuple[Kind, str]] = []
+    for one in history:
+        said += [("tool_result", one.answer.text)] if one.answer else []
+        said += [(part.kind, part.text) for part in one.parts]
+    kept, new = kept_and_new(assembly.items, said)
     if any(new):
         assembly.compacted("", new, kept)
     return any(new)
-
-
-def _kinds_and_texts(said: Iterable[Said]) -> Iterator[tuple[Kind, str]]:
-    for one in said:
-        if one.answer:
-            yield "tool_result", one.answer.text
-        yield from ((part.kind, part.text) for part in one.parts)
 
 
 def _as_repeated(reply: tuple[Part, ...], said: Said) -> tuple[Part, ...]:

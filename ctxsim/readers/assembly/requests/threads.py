@@ -37,10 +37,6 @@ Repeats = Callable[[int, int, int], bool]
 """Whether the reply of a request, by its number, is what another has as message at a place, in another form."""
 
 
-def _never(earlier: int, number: int, place: int) -> bool:
-    return False
-
-
 class Step(msgspec.Struct, frozen=True):
     """One request of a thread: its number, and how many of its messages are not new.
 
@@ -69,7 +65,7 @@ class Thread(msgspec.Struct, frozen=True):
         return self.steps[-1].number
 
 
-def threads(requests: Sequence[Request], loosely: Repeats = _never) -> list[Thread]:
+def threads(requests: Sequence[Request], loosely: Repeats = lambda *_: False) -> list[Thread]:
     """Return the threads in order of their first requests; `loosely` where replies don't come back to the letter."""
     links = _Links(loosely)
     for request in requests:
@@ -82,7 +78,6 @@ def threads(requests: Sequence[Request], loosely: Repeats = _never) -> list[Thre
 
 
 def _untangled(family: Sequence[int], requests: Sequence[Request], links: Sequence[Step | None]) -> Iterator[Thread]:
-    """Return the threads of requests that share a beginning."""
     remaining = dict.fromkeys(family)
     while remaining:
         context = requests[next(iter(remaining))].context
@@ -140,7 +135,6 @@ class _Links:
         self._messages: dict[tuple[str, Hashable], int] = {}
 
     def add(self, request: Request) -> None:
-        """Link the next request."""
         number = len(self.steps)
         self._requests.append(request)
         prefixes = _prefixes(request.keys)
@@ -205,7 +199,6 @@ class _Links:
 
 
 def _prefixes(keys: Sequence[Hashable]) -> list[int]:
-    """Return a hash for each number of leading messages."""
     hashes = [0]
     for key in keys:
         hashes.append(hash((hashes[-1], key)))

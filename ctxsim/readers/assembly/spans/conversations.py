@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.requests import Logged, transcripts
+from ctxsim.readers.assembly import Part
+from ctxsim.readers.assembly.requests import Logged, nothing, transcripts
 from ctxsim.readers.assembly.spans.messages import exchange, unreadable
 from ctxsim.readers.assembly.spans.span import Span
 from ctxsim.transcript import Transcript
@@ -27,7 +27,6 @@ CUT = "attribute(s) of messages that are cut, no complete JSON: their requests l
 LOST = "attribute(s) or event(s) lost at the SDK's limits: what was sent may be short"
 REDACTED = "text(s) redacted before export: counts are of what stands for them"
 SHORT = "response(s) whose text later requests leave out: taken from where they were made"
-NO_TOOLS = "the tool definitions are not recorded"
 ORPHANS = "span(s) whose parent is missing: sampled away, or exported elsewhere"
 
 
@@ -36,18 +35,18 @@ def conversations(name: str, format: str, spans: list[Span], notes: list[str]) -
     by_id = {(span.trace, span.id): span for span in spans}
     counts: Frequencies[str] = Frequencies()
     pools: dict[str, list[tuple[Span, Logged]]] = {}
-    inside = _told_inside(spans, by_id)
     for span in spans:
         counts[LOST] += span.lost
         counts[ORPHANS] += bool(span.parent) and (span.trace, span.parent) not in by_id
         if kind_of(span) != MODEL:
             counts[OTHER] += kind_of(span) != AGENT
-        elif id(span) in inside:
+        elif any(kind_of(above) == MODEL for above in _above(span, by_id)):
+            # An SDK and an instrumentation of it tell of the same request.
             counts[INSIDE] += 1
         elif cut := unreadable(span.attributes):
             counts[CUT] += len(cut)
         elif logged := _logged(name, span):
-            counts[REDACTED] += _redacted(logged)
+            counts[REDACTED] += sum(any(mark in text for mark in _REDACTED) for text in _texts(logged))
             pools.setdefault(_agent(span, by_id), []).append((span, logged))
         else:
             counts[SILENT] += 1
@@ -78,10 +77,7 @@ def _of_pools(
                     whose.setdefault(call.time_s or 0.0, (times[call.time_s], transcript.name))
             yield _with_parent(transcript, parent)
     if not order:
-        empty = Assembly(source, format)
-        empty.head_recorded = False
-        empty.notes += [*notes, "no model response is recorded"]
-        yield empty.transcript()
+        yield nothing(source, format, notes)
 
 
 def _by_time(pool: list[tuple[Span, Logged]]) -> list[tuple[Span, Logged]]:
@@ -117,7 +113,7 @@ def _with_parent(transcript: Transcript, parent: str | None) -> Transcript:
     """Return a transcript as a child; where calls are made of tools that no span defines, its head is incomplete."""
     head, notes = transcript.head, transcript.notes
     if not head.tools and any(item.kind == "tool_call" for item in transcript.items):
-        head, notes = msgspec.structs.replace(head, recorded=False), (*notes, NO_TOOLS)
+        head, notes = msgspec.structs.replace(head, recorded=False), (*notes, "the tool definitions are not recorded")
     return msgspec.structs.replace(transcript, head=head, notes=notes, parent=parent or transcript.parent)
 
 
@@ -150,15 +146,6 @@ def _agent(span: Span, by_id: Mapping[tuple[str, str], Span]) -> str:
     return f"{agents[0].trace} {agents[0].id}" if len(agents) > 1 else ""
 
 
-def _told_inside(spans: list[Span], by_id: Mapping[tuple[str, str], Span]) -> set[int]:
-    """Spans inside another request's span: an SDK and an instrumentation of it tell of the same request."""
-    return {
-        id(span)
-        for span in spans
-        if kind_of(span) == MODEL and any(kind_of(above) == MODEL for above in _above(span, by_id))
-    }
-
-
 def _logged(name: str, span: Span) -> Logged | None:
     where = f"{name} span {span.id}"
     found = exchange(span, where)
@@ -176,10 +163,6 @@ def _texts(logged: Logged) -> Iterator[str]:
         if said.answer:
             yield said.answer.text
     yield from (part.text for part in logged.reply)
-
-
-def _redacted(logged: Logged) -> int:
-    return sum(any(mark in text for mark in _REDACTED) for text in _texts(logged))
 
 
 def _cut_texts(logs: list[Logged]) -> list[str]:

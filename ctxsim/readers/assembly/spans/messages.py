@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
-from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, dollars, text_and_media
 from ctxsim.readers.assembly.requests import Caught
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested
-from ctxsim.readers.source import compact_json
+from ctxsim.readers.assembly.usage import of_prompt
+from ctxsim.readers.source import compact_json, decoded, has
 from ctxsim.transcript import Kind, Media, Usage
 
 _IMAGE = IMAGE_TOKENS["openai"]
@@ -30,8 +29,17 @@ _OLD = {
     "gen_ai.tool.message": "tool",
     "gen_ai.choice": "choice",
 }
-_OPENAI = ("openai", "azure.ai.openai")
-DETAILS = "gen_ai.client.inference.operation.details"
+_COUNTS = (
+    ("gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens"),
+    ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens"),
+    ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read",
+     "gen_ai.usage.cache_read_input_tokens"),
+    ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write",
+     "gen_ai.usage.cache_creation_input_tokens"),
+    ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
+     "llm.token_count.completion_details.reasoning"),
+)  # fmt: skip
+"""Under which names conventions count the prompt, the output, what of the prompt was read or written, reasoning."""
 
 
 class Message(NamedTuple):
@@ -40,6 +48,14 @@ class Message(NamedTuple):
     role: str
     parts: tuple[Part, ...] = ()
     results: tuple[tuple[str, Part], ...] = ()
+
+
+def _result(role: str, call_id: Any, part: Part) -> Message:
+    return Message(role, (), ((str(call_id or ""), msgspec.structs.replace(part, kind="user")),))
+
+
+def _kind(role: str) -> Kind:
+    return "assistant" if role in ("assistant", "model", "choice") else "user"
 
 
 class Exchange(NamedTuple):
@@ -55,7 +71,7 @@ def exchange(span: Span, where: str) -> Exchange | None:
     """Return what a span tells of a request and its answer; None if it holds no answer."""
     attributes = dict(span.attributes)
     for event in span.events:
-        if event.name == DETAILS:
+        if event.name == "gen_ai.client.inference.operation.details":
             attributes |= event.attributes
     model = _text(attributes, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
                   "gen_ai.request.model")  # fmt: skip
@@ -71,17 +87,14 @@ def exchange(span: Span, where: str) -> Exchange | None:
         _add(made, message)
     made.tools += _tools(attributes)
     # Whatever role it has there: what was answered is the model's.
-    reply = tuple(_by_model(part) for message in answered for part in message.parts)
-    return Exchange(made, reply, usage(attributes), model)
-
-
-def _by_model(part: Part) -> Part:
-    return msgspec.structs.replace(part, kind="assistant") if part.kind == "user" else part
+    reply = [part for message in answered for part in message.parts]
+    by_model = (msgspec.structs.replace(part, kind="assistant") if part.kind == "user" else part for part in reply)
+    return Exchange(made, tuple(by_model), usage(attributes), model)
 
 
 def _bodies(attributes: Attributes, where: str) -> Exchange | None:
     """OpenInference repeats the request and the response whole: exact, and whatever the limit of attributes."""
-    request, response = (_decoded(attributes.get(f"{name}.value")) for name in ("input", "output"))
+    request, response = (decoded(attributes.get(f"{name}.value")) for name in ("input", "output"))
     if not isinstance(request, dict) or not isinstance(response, dict) or not looks_like_request(request):
         return None
     api = api_of(response)
@@ -92,11 +105,11 @@ def _bodies(attributes: Attributes, where: str) -> Exchange | None:
 
 
 def _messages(attributes: Attributes, events: Sequence[Event]) -> tuple[list[Message], list[Message]]:
-    sent, answered = (_decoded(attributes.get(f"gen_ai.{side}.messages")) for side in ("input", "output"))
+    sent, answered = (decoded(attributes.get(f"gen_ai.{side}.messages")) for side in ("input", "output"))
     if isinstance(answered, list):
-        first = _decoded(attributes.get("gen_ai.system_instructions"))
+        first = decoded(attributes.get("gen_ai.system_instructions"))
         system = [_of_parts({"role": "system", "parts": first})] if isinstance(first, list) else []
-        of_openai = _text(attributes, "gen_ai.provider.name", "gen_ai.system") in _OPENAI
+        of_openai = _text(attributes, "gen_ai.provider.name", "gen_ai.system") in ("openai", "azure.ai.openai")
         message = _calls_last if of_openai else _of_parts
         return [*system, *map(message, _objects(sent))], [message(one) for one in _objects(answered)[:1]]
     if found := nested(attributes, "llm.output_messages"):
@@ -134,40 +147,32 @@ def _objects(value: Any) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _decoded(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return msgspec.json.decode(value)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-
-
 def unreadable(attributes: Attributes) -> list[str]:
     """Return the names of attributes that hold JSON and are cut in it."""
     names = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions")
-    return [name for name in names if isinstance(attributes.get(name), str) and _decoded(attributes[name]) is None]
+    return [name for name in names if isinstance(attributes.get(name), str) and decoded(attributes[name]) is None]
 
 
-def _call(name: Any, arguments: Any, call_id: Any) -> Part:
-    text = "" if arguments is None else compact_json(arguments)
-    return Part("tool_call", text, str(name or ""), str(call_id or ""))
+def _call(call: Mapping[str, Any]) -> Part:
+    """A call as Chat Completions have it."""
+    function = call["function"] if has(call, function=dict) else {}
+    return call_part(function.get("name"), function.get("arguments"), call.get("id"))
 
 
 def _of_parts(message: Mapping[str, Any]) -> Message:
     """A message of the conventions since 1.37: `parts`, each with a type."""
     role = str(message.get("role", ""))
-    kind: Kind = "assistant" if role in ("assistant", "model") else "user"
+    kind = _kind(role)
     parts: list[Part] = []
     results: list[tuple[str, Part]] = []
     for part in _objects(message.get("parts")):
         match part.get("type"):
             case "text":
-                parts.append(Part(kind, _plain(part.get("content"))))
+                parts.append(Part(kind, text_and_media(part.get("content"), 0)[0]))
             case "reasoning" | "thinking":
-                parts.append(Part("reasoning", _plain(part.get("content"))))
+                parts.append(Part("reasoning", text_and_media(part.get("content"), 0)[0]))
             case "tool_call":
-                parts.append(_call(part.get("name"), part.get("arguments"), part.get("id")))
+                parts.append(call_part(part.get("name"), part.get("arguments"), part.get("id")))
             case "tool_call_response":
                 said = next((part[name] for name in ("response", "result") if part.get(name) is not None), None)
                 text, media = text_and_media(said, _IMAGE)
@@ -179,20 +184,15 @@ def _of_parts(message: Mapping[str, Any]) -> Message:
     return Message(role, tuple(part for part in parts if part.text or part.tool or part.media), tuple(results))
 
 
-def _plain(content: Any) -> str:
-    return text_and_media(content, 0)[0]
-
-
 def _of_inference(held: Mapping[str, Any]) -> Message:
     """A message of OpenInference: `message.content`, or `message.contents`, and `message.tool_calls`."""
-    message = held.get("message")
-    message = message if isinstance(message, dict) else {}
+    message = held["message"] if has(held, message=dict) else {}
     role = str(message.get("role", ""))
-    kind: Kind = "assistant" if role in ("assistant", "model") else "user"
+    kind = _kind(role)
     parts: list[Part] = []
     content = message.get("content")
     if content:
-        parts.append(Part(kind, _plain(content)))
+        parts.append(Part(kind, text_and_media(content, 0)[0]))
     for entry in in_order(message.get("contents")) if not content else ():
         block = entry.get("message_content") if isinstance(entry, dict) else None
         if not isinstance(block, dict) or block.get("type") == "tool_use":
@@ -205,14 +205,10 @@ def _of_inference(held: Mapping[str, Any]) -> Message:
         elif text:
             parts.append(Part(kind, text))
     for entry in in_order(message.get("tool_calls")):
-        call = entry.get("tool_call") if isinstance(entry, dict) else None
-        if isinstance(call, dict):
-            function = call.get("function")
-            function = function if isinstance(function, dict) else {}
-            parts.append(_call(function.get("name"), function.get("arguments"), call.get("id")))
+        if has(entry, tool_call=dict):
+            parts.append(_call(entry["tool_call"]))
     if role in ("tool", "function"):
-        said = Part("user", "\n".join(part.text for part in parts))
-        return Message(role, (), ((str(message.get("tool_call_id") or ""), said),))
+        return _result(role, message.get("tool_call_id"), Part("user", "\n".join(part.text for part in parts)))
     return Message(role, tuple(parts))
 
 
@@ -221,35 +217,33 @@ def _of_prompt(message: Mapping[str, Any]) -> Message:
     role = str(message.get("role", ""))
     kind: Kind = "assistant" if role == "assistant" or "finish_reason" in message else "user"
     content = message.get("content")
-    blocks = _decoded(content) if isinstance(content, str) and content[:1] == "[" else None
+    blocks = decoded(content) if isinstance(content, str) and content[:1] == "[" else None
     text, media = text_and_media(blocks if isinstance(blocks, list) else content, _IMAGE)
-    parts = [Part(kind, text, media=media)] if text or media else []
+    said = Part(kind, text, media=media)
+    parts = [said] if text or media else []
     for call in in_order(message.get("tool_calls")):
         if isinstance(call, dict):
-            parts.append(_call(call.get("name"), call.get("arguments"), call.get("id")))
-    if role in ("tool", "function"):
-        return Message(role, (), ((str(message.get("tool_call_id") or ""), Part("user", text, media=media)),))
-    return Message(role, tuple(parts))
+            parts.append(call_part(call.get("name"), call.get("arguments"), call.get("id")))
+    return (
+        _result(role, message.get("tool_call_id"), said)
+        if role in ("tool", "function")
+        else Message(role, tuple(parts))
+    )
 
 
 def _of_event(event: Event) -> Message:
     """An event for each message, as the conventions had it up to 1.36; its content in the body or in attributes."""
-    held = event.body if isinstance(event.body, dict) else _decoded(event.attributes.get("gen_ai.event.content"))
+    held = event.body if isinstance(event.body, dict) else decoded(event.attributes.get("gen_ai.event.content"))
     held = held if isinstance(held, dict) else dict(event.attributes)
-    message = held.get("message")
-    message = _decoded(message) if isinstance(message, str) else message
+    message = decoded(held.get("message"))
     inner = message if isinstance(message, dict) else held
     role = _OLD[event.name]
-    kind: Kind = "assistant" if role in ("assistant", "choice") else "user"
     text, media = text_and_media(inner.get("content"), _IMAGE)
+    said = Part(_kind(role), text, media=media)
     if role == "tool":
-        return Message(role, (), ((str(inner.get("id") or ""), Part("user", text, media=media)),))
-    parts = [Part(kind, text, media=media)] if text or media else []
-    for call in _objects(_decoded(inner.get("tool_calls"))):
-        function = call.get("function")
-        function = function if isinstance(function, dict) else {}
-        parts.append(_call(function.get("name"), function.get("arguments"), call.get("id")))
-    return Message(role, tuple(parts))
+        return _result(role, inner.get("id"), said)
+    parts = [said] if text or media else []
+    return Message(role, (*parts, *map(_call, _objects(decoded(inner.get("tool_calls"))))))
 
 
 def _add(made: Caught, message: Message) -> None:
@@ -265,12 +259,10 @@ def _add(made: Caught, message: Message) -> None:
 
 
 def _tools(attributes: Attributes) -> list[str]:
-    defined = _objects(_decoded(attributes.get("gen_ai.tool.definitions")))
-    if defined:
-        return [compact_json(tool) for tool in defined]
     found: Iterable[Any] = (tool.get("tool", {}).get("json_schema") for tool in nested(attributes, "llm.tools"))
-    listed = [compact_json(_decoded(tool) or tool) for tool in found if tool]
-    return listed or [compact_json(tool) for tool in nested(attributes, "llm.request.functions")]
+    defined = _objects(decoded(attributes.get("gen_ai.tool.definitions")))
+    tools = defined or [decoded(tool) or tool for tool in found if tool] or nested(attributes, "llm.request.functions")
+    return [compact_json(tool) for tool in tools]
 
 
 def _text(attributes: Attributes, *names: str) -> str:
@@ -283,19 +275,8 @@ def _number(attributes: Attributes, *names: str) -> int | None:
 
 def usage(attributes: Attributes) -> Usage | None:
     """Return a span's usage; the prompt is the whole one, also where cached tokens stand beside it."""
-    prompt = _number(attributes, "gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens")
-    if prompt is None:
-        return None
-    made = _number(attributes, "gen_ai.usage.output_tokens", "llm.token_count.completion",
-                   "gen_ai.usage.completion_tokens")  # fmt: skip
-    read = _number(attributes, "gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read",
-                   "gen_ai.usage.cache_read_input_tokens")  # fmt: skip
-    written = _number(attributes, "gen_ai.usage.cache_creation.input_tokens",
-                      "llm.token_count.prompt_details.cache_write",
-                      "gen_ai.usage.cache_creation_input_tokens")  # fmt: skip
-    reasoning = _number(attributes, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
-                        "llm.token_count.completion_details.reasoning")  # fmt: skip
+    prompt, *others = (_number(attributes, *names) for names in _COUNTS)
     # Instrumentations of Anthropic's SDK pass on its `input_tokens`, which are those outside of the cache.
-    beside = (read or 0) + (written or 0)
-    whole = prompt if beside <= prompt else prompt + beside
-    return Usage(whole, made, read, written, reasoning).costing(dollars(finite(attributes.get("llm.cost.total"))))
+    made, read, written, reasoning = others
+    cost = finite(attributes.get("llm.cost.total"))
+    return None if prompt is None else of_prompt(prompt, made, read, written, reasoning, cost)

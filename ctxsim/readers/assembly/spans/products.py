@@ -6,57 +6,55 @@ choices, of messages or of Responses items, one message, or a text; each may be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-import msgspec
-
-from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.requests.bodies import api_of
+from ctxsim.readers.assembly.spans.conversations import conversations
 from ctxsim.readers.assembly.spans.span import Span, finite
-from ctxsim.readers.source import Sample, Source, time_s
+from ctxsim.readers.source import Sample, Source, has, time_s
+from ctxsim.readers.source import decoded as json_decoded
+from ctxsim.transcript import Transcript
 
 MODEL, AGENT, OTHER = "LLM", "AGENT", "CHAIN"
 """Kinds of spans, in the words of OpenInference."""
 
-_ITEMS = ("function_call", "function_call_output", "reasoning", "item_reference")
-_SIDES = ("messages", "contents", "input")
+_ITEMS = ("function_call", "function_call_output", "reasoning", "item_reference", "message")
 
 
 def decoded(value: Any) -> Any:
     """Return a value, or what it is the JSON text of."""
-    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
-        return value
-    try:
-        return msgspec.json.decode(value)
-    except (msgspec.DecodeError, RecursionError):
-        return value
+    found = json_decoded(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else None
+    return value if found is None else found
 
 
 class Rows(NamedTuple):
-    """How a product's rows are told, and the names under which they may be nested in others."""
+    """A format of rows: how they are told, the names under which they may be nested, and what span each is."""
 
+    format: str
     told: Callable[[Mapping[str, Any]], bool]
     nested: tuple[str, ...]
+    span: Callable[[Mapping[str, Any]], Span]
 
-    def begin(self, sample: Sample) -> bool:
+    def matches(self, sample: Sample) -> bool:
         """Whether there is such a row among the first ones of a sample."""
         if sample.columns:
             return self.told(dict.fromkeys(sample.columns, "told"))
         return any(self.told(row) for record in sample.records[:3] for row in islice(self._all(record), 3))
 
-    def read(self, source: Source, sample: Sample, notes: list[str]) -> Iterator[Mapping[str, Any]]:
+    def read(self, source: Source, sample: Sample) -> Iterator[Transcript]:
+        """Return one transcript per conversation."""
+        notes: list[str] = []
+        spans = [self.span(row) for row in self.rows(sample, notes)]
+        yield from conversations(source.name, self.format, spans, notes)
+
+    def rows(self, sample: Sample, notes: list[str]) -> Iterator[Mapping[str, Any]]:
         """Return the rows of a document, of JSON lines or of a table; what was left out is noted at the end."""
-        if sample.columns:
-            values: Iterable[Any] = (row for _, row in sample.rows())
-        elif sample.document is None:
-            values = (record.value for record in source.records(notes))
-        else:
-            values = [sample.document]
         others = 0
-        for value in values:
-            for row in self._all(value):
+        for record in sample.all(notes):
+            for row in self._all(record.value):
                 if self.told(row):
                     yield row
                 others += not self.told(row)
@@ -82,11 +80,6 @@ def first(row: Mapping[str, Any], *names: str) -> Any:
     return next((row[name] for name in names if row.get(name) is not None), None)
 
 
-def text(value: Any) -> str:
-    """Return a text; '' for what is none."""
-    return value if isinstance(value, str) else ""
-
-
 def table(value: Any) -> Mapping[str, Any]:
     """Return an object, also from its JSON text; {} for what is none."""
     found = decoded(value)
@@ -110,9 +103,10 @@ def span(
     `started` is an ISO 8601 time or epoch seconds. `counts` are `prompt`, `completion`, `read`, `written`, `reasoning`.
     """
     trace, own, parent = (str(one or "") for one in ids)
-    attributes: dict[str, Any] = {"openinference.span.kind": kind, "llm.model_name": text(model)}
+    named = model if isinstance(model, str) else ""
+    attributes: dict[str, Any] = {"openinference.span.kind": kind, "llm.model_name": named}
     if kind == MODEL:
-        attributes |= _bodies(decoded(sent), decoded(answered), text(model), decoded(tools))
+        attributes |= _bodies(decoded(sent), decoded(answered), named, decoded(tools))
     for name, key in _COUNTED.items():
         # Where nobody counted some write zeros.
         if counts and counts.get("prompt") and counts.get(name) is not None:
@@ -151,7 +145,7 @@ def _bodies(sent: Any, answered: Any, model: str, tools: Any) -> dict[str, Any]:
 
 def _request(sent: Any, side: str) -> dict[str, Any] | None:
     if isinstance(sent, dict):
-        if any(isinstance(sent.get(name), list | str) for name in _SIDES):
+        if any(isinstance(sent.get(name), list | str) for name in ("messages", "contents", "input")):
             # What a client was not given stands there as some text.
             lists = ("messages", "contents", "tools")
             return {name: held for name, held in sent.items() if name not in lists or isinstance(held, list)}
@@ -170,9 +164,9 @@ def _response(answered: Any) -> dict[str, Any] | None:
         return _choice(answered) if _is_message(answered) else None
     if not isinstance(answered, list) or not all(isinstance(entry, dict) for entry in answered) or not answered:
         return None
-    if all(isinstance(entry.get("message"), dict) for entry in answered):
+    if all(has(entry, message=dict) for entry in answered):
         return {"choices": answered}
-    if any(entry.get("type") in _ITEMS or (entry.get("type") == "message") for entry in answered):
+    if any(entry.get("type") in _ITEMS for entry in answered):
         return {"output": answered}
     said = [entry for entry in answered if _is_message(entry)]
     return _choice(said[-1]) if said else None
@@ -183,6 +177,4 @@ def _choice(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_message(value: Any) -> bool:
-    return (
-        isinstance(value, dict) and isinstance(value.get("role"), str) and ("content" in value or "tool_calls" in value)
-    )
+    return has(value, role=str) and bool({"content", "tool_calls"} & value.keys())

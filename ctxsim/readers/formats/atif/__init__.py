@@ -18,10 +18,8 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.conversations import conversations
-from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.formats.atif.document import (
     BOUNDARY,
     OfCall,
@@ -33,8 +31,8 @@ from ctxsim.readers.formats.atif.document import (
     Trajectory,
     ours,
 )
-from ctxsim.readers.source import Sample, Source, compact_json, convert, time_s
-from ctxsim.transcript import Head, Item, Media, Transcript, Usage, problems
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
+from ctxsim.transcript import Head, Media, Transcript, Usage, problems
 
 NAME = "atif"
 TITLE = "ATIF trajectories (Harbor, Terminal-Bench)"
@@ -47,21 +45,10 @@ NOT_READ = (
     "in other files, `extra` of other programs."
 )
 
-DISPATCHED = "step(s) that no model made (`llm_call_count` 0): kept as user texts"
-SEVERAL = "step(s) of several requests at once: their usage is a sum, left out"
-COPIED = "step(s) copied from an earlier trajectory: their calls were made there, without usage here"
-LATER_SYSTEM = "system step(s) in mid-conversation kept as user texts"
-ELSEWHERE = "reference(s) to trajectories in other files left out"
-
 
 def matches(sample: Sample) -> bool:
     """An object that names its version of the schema and has steps."""
-    first = sample.records[0] if sample.records else None
-    return (
-        isinstance(first, dict)
-        and str(first.get("schema_version", "")).startswith("ATIF-")
-        and isinstance(first.get("steps"), list)
-    )
+    return has(sample.first, steps=list) and str(sample.first.get("schema_version", "")).startswith("ATIF-")
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
@@ -88,17 +75,14 @@ def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> T
     assembly = reading.assembly
     stated = ours(trajectory.agent.extra).get("tools")
     tools = stated if isinstance(stated, list) else trajectory.agent.tool_definitions or []
-    assembly.tools += [compact_json(tool) for tool in tools]
-    assembly.head_recorded = bool(assembly.system)
+    assembly.tools += map(compact_json, tools)
     assembly.notes += [f"{count} {what}" for what, count in reading.counts.items() if count]
     final = trajectory.final_metrics
     if final and not reading.costs:
         assembly.cost_usd = dollars(final.total_cost_usd)
     if trajectory.continued_trajectory_ref:
         assembly.notes.append(f"goes on in {trajectory.continued_trajectory_ref}, a trajectory of its own")
-    if not assembly.calls:
-        assembly.notes.append("no model response is recorded")
-    return _completed(assembly.transcript(), reading, trajectory, where)
+    return _completed(assembly.finished("no model response is recorded"), reading, trajectory, where)
 
 
 class _Reading:
@@ -120,15 +104,16 @@ class _Reading:
         managed = (step.extra or {}).get("context_management")
         if isinstance(managed, dict) and managed.get("type") == BOUNDARY["type"] and self.assembly.calls:
             self.assembly.compacted("")
-            self.assembly.notes.append(f"recorded compaction before call {self.assembly.calls + 1}")
+            self.assembly.compaction_note()
             self._results(step)
             return
         parts = _said(step.message, held)
         if step.source == "system" and not self.assembly.calls:
             self.assembly.system += [part.text for part in parts]
         else:
-            self.counts[LATER_SYSTEM] += step.source == "system"
-            self.counts[DISPATCHED] += step.source == "agent"
+            kept = "kept as user texts"
+            self.counts[f"system step(s) in mid-conversation {kept}"] += step.source == "system"
+            self.counts[f"step(s) that no model made (`llm_call_count` 0): {kept}"] += step.source == "agent"
             self.assembly.user(*parts)
         self._results(step)
 
@@ -138,17 +123,14 @@ class _Reading:
         if metrics and metrics.prompt_tokens is not None and not several and not step.is_copied_context:
             extra = metrics.extra or {}
             written, reasoning = extra.get("cache_creation_input_tokens"), extra.get("reasoning_tokens")
-            usage = Usage(
-                metrics.prompt_tokens,
-                metrics.completion_tokens,
-                metrics.cached_tokens,
-                written if isinstance(written, int) else None,
-                reasoning if isinstance(reasoning, int) else None,
-                dollars(metrics.cost_usd),
-            )
+            written = written if isinstance(written, int) else None
+            reasoning = reasoning if isinstance(reasoning, int) else None
+            usage = Usage(metrics.prompt_tokens, metrics.completion_tokens, metrics.cached_tokens, written, reasoning)
+            usage = usage.costing(dollars(metrics.cost_usd))
             self.costs = self.costs or usage.cost_usd is not None
-        self.counts[SEVERAL] += several
-        self.counts[COPIED] += bool(step.is_copied_context)
+        self.counts["step(s) of several requests at once: their usage is a sum, left out"] += several
+        copied = "copied from an earlier trajectory: their calls were made there, without usage here"
+        self.counts[f"step(s) {copied}"] += bool(step.is_copied_context)
         parts = _parts(step, held, where)
         time = held.time_s if held.time_s is not None else time_s(step.timestamp)
         comparable = held.comparable and not step.is_copied_context and not several
@@ -171,11 +153,9 @@ class _Reading:
             texts = [text_and_media(result.content, IMAGE_TOKENS["openai"]) for result in results]
             text = "\n".join(text for text, _ in texts)
             media = tuple(one for _, found in texts for one in found) + _media_of(results[0])
-            self.counts[ELSEWHERE] += sum(
-                isinstance(ref, dict) and "trajectory_path" in ref
-                for result in results
-                for ref in result.subagent_trajectory_ref or []
-            )
+            refs = [ref for result in results for ref in result.subagent_trajectory_ref or []]
+            elsewhere = sum(has(ref, trajectory_path=object) for ref in refs)
+            self.counts["reference(s) to trajectories in other files left out"] += elsewhere
             if step.tool_calls and (call_id is None or call_id in called):
                 self.assembly.result(text, call_id or "", media=media)
             elif text or media:
@@ -196,7 +176,6 @@ def _media_of(result: Result) -> tuple[Media, ...]:
 
 
 def _said(message: Any, held: OfStep) -> list[Part]:
-    """A message as one part per block."""
     blocks = message if isinstance(message, list) else [message]
     parts = []
     for number, block in enumerate(blocks):
@@ -242,32 +221,22 @@ def _completed(transcript: Transcript, reading: _Reading, trajectory: Trajectory
     """Return a transcript with what ctxsim itself had put beside the steps; what doesn't fit any more is left out."""
     calls = list(transcript.calls)
     for number, held in reading.steps:
-        head = None
-        if held.system is not None:
-            head = Head(held.system, held.tools or (), hidden=held.hidden)
+        head = None if held.system is None else Head(held.system, held.tools or (), hidden=held.hidden)
         calls[number] = msgspec.structs.replace(calls[number], held=held.held, head=head)
-    items = tuple(_with_id(item, reading.ids) for item in transcript.items)
-    made = msgspec.structs.replace(transcript, items=items, calls=tuple(calls))
+    items = []
+    for item in transcript.items:
+        place = item.place if item.kind == "tool_call" else item.answers
+        named = place is not None and reading.ids.get(place)
+        items.append(msgspec.structs.replace(item, call_id=named) if isinstance(named, str) else item)
+    made = msgspec.structs.replace(transcript, items=tuple(items), calls=tuple(calls))
     if not ours(trajectory.extra):
         return made
     held_whole = convert(ours(trajectory.extra), OfTranscript, f"{where} extra")
-    whole = msgspec.structs.replace(
-        made,
-        format=held_whole.format,
-        notes=held_whole.notes,
-        head=msgspec.structs.replace(made.head, recorded=held_whole.head_recorded, hidden=held_whole.hidden),
-        needles=held_whole.needles,
-        compactions=held_whole.compactions,
-        cleared=held_whole.cleared,
-        project=held_whole.project,
-        version=held_whole.agent_version,
-    )
+    names = ("format", "notes", "needles", "compactions", "cleared", "project")
+    fields = {name: getattr(held_whole, name) for name in names} | {"version": held_whole.agent_version}
+    head = msgspec.structs.replace(made.head, recorded=held_whole.head_recorded, hidden=held_whole.hidden)
+    whole = msgspec.structs.replace(made, head=head, **fields)
     if found := problems(whole):
         note = f"what ctxsim had written beside the steps no longer fits them ({found[0]}): left out"
         return msgspec.structs.replace(made, notes=(*made.notes, note))
     return whole
-
-
-def _with_id(item: Item, ids: dict[int, str]) -> Item:
-    place = item.place if item.kind == "tool_call" else item.answers
-    return msgspec.structs.replace(item, call_id=ids[place]) if place is not None and place in ids else item

@@ -49,9 +49,7 @@ class Result(msgspec.Struct):
     extra: dict[str, Any] | None = None
 
 
-class Observation(msgspec.Struct):
-    """What came back of a step."""
-
+class _Observation(msgspec.Struct):
     results: list[Result] = []
 
 
@@ -64,36 +62,31 @@ class Step(msgspec.Struct):
     model_name: str | None = None
     reasoning_content: str | None = None
     tool_calls: list[ToolCall] | None = None
-    observation: Observation | None = None
+    observation: _Observation | None = None
     metrics: Metrics | None = None
     is_copied_context: bool | None = None
     llm_call_count: int | None = None
     extra: dict[str, Any] | None = None
 
 
-class Agent(msgspec.Struct):
-    """Who acted."""
-
+class _Agent(msgspec.Struct):
     model_name: str | None = None
     tool_definitions: list[Any] | None = None
     extra: dict[str, Any] | None = None
 
 
-class FinalMetrics(msgspec.Struct):
-    """Totals of a run."""
-
-    total_prompt_tokens: int | None = None
+class _FinalMetrics(msgspec.Struct):
     total_cost_usd: float | None = None
 
 
 class Trajectory(msgspec.Struct):
     """A document, or a sub-agent inside one."""
 
-    agent: Agent
+    agent: _Agent
     steps: list[Any]
     session_id: str | None = None
     trajectory_id: str | None = None
-    final_metrics: FinalMetrics | None = None
+    final_metrics: _FinalMetrics | None = None
     continued_trajectory_ref: str | None = None
     extra: dict[str, Any] | None = None
     subagent_trajectories: list[Any] | None = None

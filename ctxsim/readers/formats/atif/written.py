@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
@@ -15,7 +16,7 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.formats.atif.document import BOUNDARY, OURS, VERSION, OfCall, OfStep, OfTranscript
-from ctxsim.readers.source import compact_json, time_s
+from ctxsim.readers.source import compact_json, decoded, time_s
 from ctxsim.transcript import Call, Item, Transcript, Usage
 
 Json = dict[str, Any]
@@ -69,7 +70,6 @@ def _closes_a_circle(number: int, above: Sequence[int | None]) -> bool:
 
 
 def _whole(root: int, kept: list[_Kept], children: dict[int | None, list[int]], spool: IO[bytes]) -> Iterator[bytes]:
-    """A document with those inside it."""
     waiting: list[bytes | int] = [root]
     while waiting:
         one = waiting.pop()
@@ -113,12 +113,8 @@ def _document(transcript: Transcript) -> Iterator[bytes]:
         transcript.format, transcript.notes, transcript.head.recorded, transcript.head.hidden,
         transcript.needles, transcript.compactions, transcript.cleared, transcript.project, transcript.version,
     )  # fmt: skip
-    before: Json = {
-        "schema_version": VERSION,
-        "session_id": transcript.name,
-        "trajectory_id": transcript.name,
-        "agent": agent,
-    }
+    name = transcript.name
+    before: Json = {"schema_version": VERSION, "session_id": name, "trajectory_id": name, "agent": agent}
     after: Json = {"extra": {OURS: msgspec.to_builtins(held) | {"version": 1}}}
     if transcript.cost_usd is not None:
         after["final_metrics"] = {"total_cost_usd": transcript.cost_usd}
@@ -131,19 +127,8 @@ def _document(transcript: Transcript) -> Iterator[bytes]:
 
 def _tools(texts: Sequence[str]) -> tuple[list[Any], list[str]]:
     """Return tool schemas as objects, and as texts if those can't be told from the objects."""
-    values = [_decoded(text) for text in texts]
-    objects = [value for value in values if isinstance(value, dict)]
-    exact = len(objects) == len(texts) and all(
-        compact_json(value) == text for value, text in zip(objects, texts, strict=True)
-    )
-    return objects, [] if exact else list(texts)
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return None
+    objects = [value for value in map(decoded, texts) if isinstance(value, dict)]
+    return objects, [] if [*map(compact_json, objects)] == list(texts) else list(texts)
 
 
 def _steps(transcript: Transcript, model: str) -> Iterator[Json]:
@@ -154,20 +139,19 @@ def _steps(transcript: Transcript, model: str) -> Iterator[Json]:
     for number, call in enumerate(transcript.calls, 1):
         yield from _user_steps(items[end : call.start])
         if number in boundaries:
-            yield _boundary()
+            yield _BOUNDARY
         yield _agent_step(items[call.start : call.end], items[call.end :], call, model)
         end = call.end
     yield from _user_steps(items[end:])
     if len(transcript.calls) + 1 in boundaries:
-        yield _boundary()
+        yield _BOUNDARY
 
 
-def _boundary() -> Json:
-    return {
-        "source": "system",
-        "message": "The history before this step was replaced.",
-        "extra": {"context_management": BOUNDARY},
-    }
+_BOUNDARY: Json = {
+    "source": "system",
+    "message": "The history before this step was replaced.",
+    "extra": {"context_management": BOUNDARY},
+}
 
 
 def _user_steps(items: Sequence[Item]) -> Iterator[Json]:
@@ -206,7 +190,8 @@ def _agent_step(items: Sequence[Item], after: Sequence[Item], call: Call, model:
         ids = {place: f"call_{place}" for place in ids}
     if calls:
         step["tool_calls"] = [_tool_call(item, ids[item.place]) for item in calls]
-    answered = [_result(item, ids) for item in _results(after)]
+    # The results of a response stand right behind it.
+    answered = [_result(item, ids) for item in takewhile(lambda item: item.kind == "tool_result", after)]
     step |= {"observation": {"results": answered}} if answered else {}
     step |= {"metrics": _metrics(call.usage)} if call.usage else {}
     head = call.head
@@ -224,14 +209,6 @@ def _agent_step(items: Sequence[Item], after: Sequence[Item], call: Call, model:
     return step | _extra(held)
 
 
-def _results(after: Sequence[Item]) -> Iterator[Item]:
-    """The results of a response stand right behind it."""
-    for item in after:
-        if item.kind != "tool_result":
-            return
-        yield item
-
-
 def _layout(items: Sequence[Item]) -> tuple[tuple[str, int], ...]:
     """The order of a response's items, unless it is reasoning, text and calls, one of each and none empty."""
     kinds = [item.kind for item in items]
@@ -243,9 +220,9 @@ def _layout(items: Sequence[Item]) -> tuple[tuple[str, int], ...]:
 
 
 def _tool_call(item: Item, call_id: str) -> Json:
-    value = _decoded(item.text)
-    exact = isinstance(value, dict) and compact_json(value) == item.text
+    value = decoded(item.text)
     arguments = value if isinstance(value, dict) else {}
+    exact = arguments is value and compact_json(value) == item.text
     held = OfCall(None if exact else item.text, item.call_id if item.call_id != call_id else None)
     return {"tool_call_id": call_id, "function_name": item.tool, "arguments": arguments} | _extra(held)
 
@@ -258,7 +235,7 @@ def _result(item: Item, ids: dict[int, str]) -> Json:
 
 def _metrics(usage: Usage) -> Json:
     extra = {"cache_creation_input_tokens": usage.cache_write_tokens, "reasoning_tokens": usage.reasoning_tokens}
-    extra = {name: value for name, value in extra.items() if value is not None}
+    extra = {name: count for name, count in extra.items() if count is not None}
     metrics = {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,

@@ -19,15 +19,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from ctxsim.readers.assembly import Assembly, Part, left_out
+from ctxsim.readers.assembly import Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
-from ctxsim.readers.assembly.blocks import text_and_media
 from ctxsim.readers.assembly.plausible import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
-from ctxsim.readers.assembly.session_tree import CHAT, Envelope, beside, compaction_notes, conversations, link, where
+from ctxsim.readers.assembly.session_tree import (
+    CHAT,
+    Envelope,
+    beside,
+    compaction_notes,
+    conversations,
+    kind_of,
+    link,
+    where,
+)
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
 from ctxsim.readers.formats.claude_code.tree import Line, Metadata, Repeats, conversation
-from ctxsim.readers.source import Sample, Source, convert, time_s
+from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
 NAME = "claude-code"
@@ -38,7 +46,6 @@ VERSIONS = "2.0 to 2.1"
 READS = "the branch a session ended on, sub-agents as transcripts of their own, attachments whose text is recorded"
 NOT_READ = "toolUseResult and progress (they repeat results), abandoned branches, titles, snapshots, the message queue"
 
-ENVELOPE = {"uuid", "parentUuid", "sessionId", "isSidechain"}
 KNOWN = {"user", "assistant", "system", "attachment"}
 
 SHRUNK = 0.9
@@ -48,14 +55,10 @@ SHRUNK = 0.9
 def matches(sample: Sample) -> bool:
     """Lines with uuid, parent, session and sidechain flag, Anthropic content in their messages; or session titles."""
     records = [record for record in sample.records if isinstance(record, dict)]
-    if any("systemPayload" in record or "parts" in _message(record) for record in records):
+    if any("systemPayload" in record or has(record.get("message"), parts=object) for record in records):
         return False
-    return any(record.keys() >= ENVELOPE or _title(record) for record in records)
-
-
-def _message(record: dict[str, Any]) -> dict[str, Any]:
-    message = record.get("message")
-    return message if isinstance(message, dict) else {}
+    envelope = {"uuid", "parentUuid", "sessionId", "isSidechain"}
+    return any(record.keys() >= envelope or _title(record) for record in records)
 
 
 def _title(record: dict[str, Any]) -> bool:
@@ -67,36 +70,29 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the session, then the sub-agents that are in its file. The file of a sub-agent is one transcript."""
     notes: list[str] = []
     counts: Frequencies[str] = Frequencies()
-    main, agents = conversations(_lines(source, notes, counts))
-    if len(agents) == 1 and not any(line.type in CHAT for line in main):
-        ((_, lines),) = agents.items()
-        session = next((line.session_id for line in lines if line.session_id), "")
-        yield _Conversation(source.name, _parent_name(source, session)).transcript(lines, notes, counts)
-        return
-    yield _Conversation(source.name).transcript(main, notes, counts)
-    for agent, lines in agents.items():
-        yield _Conversation(f"{source.name}#{agent}", source.name).transcript(lines, [], Frequencies())
+    lines_of = _lines(source, notes, counts)
+    for name, parent, lines in conversations(source.name, lines_of, lambda session: _parent_name(source, session)):
+        yield _Conversation(name, parent, counts).transcript(lines, notes)
+        # What is known of the file is told of its first conversation.
+        notes, counts = [], Frequencies()
 
 
 def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[Envelope]:
     repeats = Repeats()
     for record in source.records(notes):
-        value = record.value
-        kind = str(value.get("type")) if isinstance(value, dict) else "JSON that is no object"
+        kind = kind_of(record.value)
         line: Envelope | None
         if kind in KNOWN:
-            line = convert(value, Line, f"{source.name}:{record.line}")
+            line = convert(record.value, Line, record.where)
             line.line = record.line
         else:
             counts[kind] += 1
-            line = link(value, kind, record.line) if isinstance(value, dict) else None
-        if line is None:
-            continue
-        if repeats.seen(line):
+            line = link(record.value, kind, record.line)
+        if line and repeats.seen(line):
             # A resumed session can repeat the lines before it.
             counts["repeated line"] += 1
-            continue
-        yield line
+        elif line:
+            yield line
 
 
 def _parent_name(source: Source, session: str) -> str | None:
@@ -110,13 +106,10 @@ def _parent_name(source: Source, session: str) -> str | None:
 
 
 class _Conversation:
-    """One transcript in the making."""
-
-    def __init__(self, name: str, parent: str | None = None) -> None:
+    def __init__(self, name: str, parent: str | None, counts: Frequencies[str]) -> None:
         self.name = name
         self.assembly = Assembly(name, NAME, parent)
-        self.assembly.head_recorded = False
-        self.counts: Frequencies[str] = Frequencies()
+        self.assembly.left_out = self.counts = +counts
         self.whole_history = True
         self.compaction_notes: list[tuple[int, str, str]] = []
         self.restoring = False
@@ -124,10 +117,8 @@ class _Conversation:
         self.last_request: tuple[str, int] | None = None
         self.cleared_requests = 0
 
-    def transcript(self, lines: Sequence[Envelope], notes: list[str], counts: Frequencies[str]) -> Transcript:
-        """Return the transcript of these lines; `notes` and `counts` are what is known of the file already."""
+    def transcript(self, lines: Sequence[Envelope], notes: list[str]) -> Transcript:
         kept, rest = conversation(lines)
-        self.counts += counts
         responses: dict[str, list[Line]] = {}
         for line in kept:
             if line.type == "assistant":
@@ -148,10 +139,7 @@ class _Conversation:
         self.assembly.notes += [*notes, *compaction_notes(self.compaction_notes, self.assembly.calls)]
         if self.cleared_requests:
             self.assembly.notes.append(f"{self.cleared_requests} request(s) without old tool results, by the server")
-        self.assembly.notes += left_out(+self.counts)
-        if not self.assembly.calls:
-            self.assembly.notes.append("no response of a model in it")
-        return self.assembly.transcript()
+        return self.assembly.finished("no response of a model in it")
 
     def _add(self, line: Line, response: list[Line]) -> None:
         match line.type:

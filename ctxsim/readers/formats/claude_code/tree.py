@@ -12,16 +12,14 @@ from ctxsim.readers.assembly.session_tree import Envelope, branch
 from ctxsim.transcript import StartedBy, Usage
 
 
-class OutputDetails(msgspec.Struct):
-    """Newer versions say how much of the output was thinking."""
-
+class _OutputDetails(msgspec.Struct):
     thinking_tokens: int | None = None
 
 
 class LineUsage(BilledUsage):
     """Usage as each line of a response repeats it."""
 
-    output_tokens_details: OutputDetails | None = None
+    output_tokens_details: _OutputDetails | None = None
 
     @property
     def thinking_tokens(self) -> int | None:
@@ -43,16 +41,12 @@ class LineUsage(BilledUsage):
         )
 
 
-class Edit(msgspec.Struct):
-    """What the server did to the request."""
-
+class _Edit(msgspec.Struct):
     type: str = ""
 
 
-class ContextManagement(msgspec.Struct):
-    """What the server did to the request, all of it."""
-
-    applied_edits: list[Edit] | None = None
+class _ContextManagement(msgspec.Struct):
+    applied_edits: list[_Edit] | None = None
 
 
 class LineMessage(msgspec.Struct):
@@ -63,7 +57,7 @@ class LineMessage(msgspec.Struct):
     model: str | None = None
     stop_reason: str | None = None
     usage: LineUsage | None = None
-    context_management: ContextManagement | None = None
+    context_management: _ContextManagement | None = None
 
     @property
     def cleared(self) -> bool:
@@ -72,16 +66,12 @@ class LineMessage(msgspec.Struct):
         return any(edit.type.startswith("clear_tool_uses") for edit in edits)
 
 
-class Segment(msgspec.Struct, rename="camel"):
-    """The first and the last line that a compaction kept."""
-
+class _Segment(msgspec.Struct, rename="camel"):
     head_uuid: str = ""
     tail_uuid: str = ""
 
 
-class Preserved(msgspec.Struct, rename="camel"):
-    """The lines that a compaction kept, all of them."""
-
+class _Preserved(msgspec.Struct, rename="camel"):
     uuids: list[str] = []
 
 
@@ -93,8 +83,8 @@ class Metadata(msgspec.Struct, rename="camel"):
     post_tokens: int | None = None
     tokens_saved: int | None = None
     duration_ms: float | None = None
-    preserved_segment: Segment | None = None
-    preserved_messages: Preserved | None = None
+    preserved_segment: _Segment | None = None
+    preserved_messages: _Preserved | None = None
     compacted_tool_ids: list[str] = []
 
     def __str__(self) -> str:
@@ -113,7 +103,7 @@ class Metadata(msgspec.Struct, rename="camel"):
             kept = set(self.preserved_messages.uuids)
             return [uuid for uuid in known if uuid in kept]
         order = list(known)
-        ends = self.preserved_segment or Segment()
+        ends = self.preserved_segment or _Segment()
         if ends.head_uuid not in order or ends.tail_uuid not in order:
             return []
         return order[order.index(ends.head_uuid) : order.index(ends.tail_uuid) + 1]

@@ -15,15 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly
-from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
-from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly import Assembly, dollars
+from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
 from ctxsim.readers.formats.cline.task import read_task
-from ctxsim.readers.source import Sample, Source, convert, time_s
+from ctxsim.readers.source import Sample, Source, convert, convert_all, has, time_s
 from ctxsim.transcript import Transcript, Usage
 
 NAME = "cline"
@@ -37,9 +36,7 @@ NOT_READ = "Tool calls that older task folders hold as XML inside the text: they
 MESSAGES_FILE = "api_conversation_history.json"
 
 
-class ModelInfo(msgspec.Struct):
-    """Which model answered."""
-
+class _ModelInfo(msgspec.Struct):
     id: str = ""
 
 
@@ -74,20 +71,14 @@ class Metadata(msgspec.Struct, rename="camel"):
         return self.kind == "compaction" or bool(self.compaction)
 
 
-class Message(msgspec.Struct, rename="camel"):
-    """One message."""
-
-    role: Literal["user", "assistant"]
-    content: str | list[Any] | None = None
+class _Message(Turn, rename="camel"):
     ts: Any = None
-    model_info: ModelInfo | None = None
+    model_info: _ModelInfo | None = None
     metrics: Metrics | None = None
     metadata: Metadata | None = None
 
 
-class Session(msgspec.Struct):
-    """A session document."""
-
+class _Session(msgspec.Struct):
     messages: list[Any]
     system_prompt: str = ""
 
@@ -100,14 +91,7 @@ def owns(folder: Path) -> bool:
 def matches(sample: Sample) -> bool:
     """An object with `sessionId`, `agent` and `messages`, and no other agent's marks."""
     session = sample.document
-    return (
-        isinstance(session, dict)
-        and isinstance(session.get("messages"), list)
-        and isinstance(session.get("agent"), str)
-        and "sessionId" in session
-        and "version" in session
-        and "projectHash" not in session
-    )
+    return has(session, messages=list, agent=str, sessionId=object, version=object) and "projectHash" not in session
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
@@ -115,39 +99,26 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     if sample.folder:
         yield read_task(source, sample.folder, MESSAGES_FILE, NAME)
         return
-    session = convert(sample.document, Session, source.name)
+    session = convert(sample.document, _Session, source.name)
     assembly = Assembly(source.name, NAME)
-    if session.system_prompt:
-        assembly.system.append(session.system_prompt)
-    else:
-        assembly.head_recorded = False
-    messages = [
-        convert(value, Message, f"{source.name} message {number}") for number, value in enumerate(session.messages)
-    ]
+    assembly.system += filter(None, [session.system_prompt])
+    messages = convert_all(session.messages, _Message, f"{source.name} message")
     marked = [number for number, message in enumerate(messages) if message.metadata and message.metadata.marked]
     for number, message in enumerate(messages):
-        where = f"{source.name} message {number}"
         if marked and number == marked[0]:
-            assembly.notes.append(_compaction_note(message.metadata or Metadata(), assembly.calls + 1))
+            metadata = message.metadata or Metadata()
+            how = "manual" if "manual" in metadata.reason else "auto"
+            removed = "" if metadata.messages_removed is None else f", {metadata.messages_removed} messages"
+            assembly.compaction_note(f"{how}{removed}", ": what it removed is not in the file")
         if message.role == "user":
-            add_user_content(assembly, _with_files_as_text(message.content), where)
-            continue
+            message.content = _with_files_as_text(message.content)
         usage = message.metrics.whole() if message.metrics else None
         model = message.model_info.id if message.model_info else ""
-        # The time is that of the finished response.
-        time = time_s(message.ts)
         # The file holds the history as it is now: what stands up to the last kept message answered longer requests.
         later = not marked or number > marked[-1]
-        assembly.response(response_parts(message.content, where), usage, time, model, comparable=later)
-    if not assembly.calls:
-        assembly.notes.append("no response of the model in this session")
-    yield assembly.transcript()
-
-
-def _compaction_note(metadata: Metadata, call: int) -> str:
-    how = "manual" if "manual" in metadata.reason else "auto"
-    removed = "" if metadata.messages_removed is None else f", {metadata.messages_removed} messages"
-    return f"recorded compaction before call {call} ({how}{removed}): what it removed is not in the file"
+        # The time is that of the finished response.
+        add_turn(assembly, message, f"{source.name} message {number}", usage, time_s(message.ts), model, later)
+    yield assembly.finished("no response of the model in this session")
 
 
 def _with_files_as_text(content: Any) -> Any:
@@ -156,7 +127,7 @@ def _with_files_as_text(content: Any) -> Any:
         return content
     return [
         {"type": "text", "text": f"{block.get('path', '')}\n{block['content']}"}
-        if isinstance(block, dict) and block.get("type") == "file" and isinstance(block.get("content"), str)
+        if has(block, content=str) and block.get("type") == "file"
         else block
         for block in content
     ]

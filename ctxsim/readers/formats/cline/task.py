@@ -6,37 +6,30 @@ Documentation: https://github.com/RooCodeInc/Roo-Code (`src/core/task-persistenc
 from __future__ import annotations
 
 import re
-from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, left_out
-from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
-from ctxsim.readers.assembly.blocks import text_and_media
-from ctxsim.readers.source import Source, convert, time_s
-from ctxsim.readers.source.folder import json_file
+from ctxsim.readers.assembly import Assembly, text_and_media
+from ctxsim.readers.assembly.anthropic_content import Turn, add_user_content, response_parts
+from ctxsim.readers.source import Source, convert, convert_all, json_file, time_s
 from ctxsim.transcript import Transcript, Usage
 
 UI_FILE = "ui_messages.json"
 
 
-class Message(msgspec.Struct, rename="camel"):
+class Message(Turn, rename="camel"):
     """One message of the conversation; Roo marks what a compaction wrote."""
 
-    role: Literal["user", "assistant"]
-    content: str | list[Any] | None = None
     ts: Any = None
     is_summary: bool | None = None
     is_truncation_marker: bool | None = None
 
 
-class UiModel(msgspec.Struct, rename="camel"):
-    """Which model a request went to; newer versions of Cline say so."""
-
+class _UiModel(msgspec.Struct, rename="camel"):
     model_id: str = ""
 
 
@@ -47,7 +40,7 @@ class UiMessage(msgspec.Struct, rename="camel"):
     text: str | None = None
     ts: Any = None
     conversation_history_deleted_range: tuple[int, int] | None = None
-    model_info: UiModel | None = None
+    model_info: _UiModel | None = None
 
 
 class RequestLine(msgspec.Struct, rename="camel"):
@@ -79,15 +72,9 @@ class Request(msgspec.Struct):
 def read_task(source: Source, folder: Path, messages_file: str, format: str) -> Transcript:
     """Return the transcript of a task folder. Raises InputError if a file isn't what its name says."""
     assembly = Assembly(source.name, format)
-    # The extension builds its system prompt anew for each request and doesn't store it.
-    assembly.head_recorded = False
-    where = str(folder / messages_file)
-    messages = [
-        convert(value, Message, f"{where} message {number}")
-        for number, value in enumerate(_json_list(folder / messages_file))
-    ]
+    where = f"{folder / messages_file} message"
+    messages = convert_all(json_file(folder / messages_file, list[Any]), Message, where)
     requests = _requests_of(assembly, folder, sum(m.role == "assistant" and not m.is_summary for m in messages))
-    skipped: Frequencies[str] = Frequencies()
     whole, xml, deleted = True, False, None
     message_of: list[int] = []
     for number, message in enumerate(messages):
@@ -96,28 +83,26 @@ def read_task(source: Source, folder: Path, messages_file: str, format: str) -> 
             whole = not message.is_truncation_marker
             if whole:
                 assembly.compacted(summary=[text_and_media(message.content, 0)[0]])
-            skipped["marker of the agent's own truncation"] += not whole
-            assembly.notes.append(f"recorded compaction before call {assembly.calls + 1} (how is not recorded)")
-        elif message.is_summary:
-            assembly.notes.append("starts after a compaction: its summary is user text, what came before is not there")
-            add_user_content(assembly, message.content, f"{where} message {number}")
-        elif message.role == "user":
-            add_user_content(assembly, message.content, f"{where} message {number}")
+            assembly.left_out["marker of the agent's own truncation"] += not whole
+            assembly.compaction_note("how is not recorded")
+        elif message.is_summary or message.role == "user":
+            if message.is_summary:
+                what = "its summary is user text, what came before is not there"
+                assembly.notes.append(f"starts after a compaction: {what}")
+            add_user_content(assembly, message.content, f"{where} {number}")
         else:
             request = next(requests, Request(time_s=time_s(message.ts)))
             if request.deleted != deleted:
                 deleted = request.deleted
                 _left_out_of_requests(assembly, message_of, deleted)
-            parts = response_parts(message.content, f"{where} message {number}")
+            parts = response_parts(message.content, f"{where} {number}")
             xml = xml or (bool(parts) and parts[-1].kind == "assistant" and _ends_with_xml(parts[-1].text))
             assembly.response(parts, request.usage, request.time_s, request.model, whole)
         message_of += [number] * (len(assembly.items) - len(message_of))
     if xml:
         assembly.notes.append("tool calls that stand in the text as XML stay text, their results user text")
-    assembly.notes += left_out(+skipped)
-    if not assembly.calls:
-        assembly.notes.append("no response of the model in this task")
-    return assembly.transcript()
+    # The extension builds its system prompt anew for each request and doesn't store it.
+    return assembly.finished("no response of the model in this task")
 
 
 def _left_out_of_requests(assembly: Assembly, message_of: Sequence[int], deleted: tuple[int, int] | None) -> None:
@@ -151,7 +136,7 @@ def _requests_of(assembly: Assembly, folder: Path, responses: int) -> Iterator[R
 
 
 def _requests(path: Path) -> Iterator[Request]:
-    for number, value in enumerate(_json_list(path)):
+    for number, value in enumerate(json_file(path, list[Any])):
         message = convert(value, UiMessage, f"{path} message {number}")
         if message.say != "api_req_started":
             continue
@@ -164,7 +149,3 @@ def _requests(path: Path) -> Iterator[Request]:
         yield Request(
             line.whole(), time_s(message.ts), deleted, message.model_info.model_id if message.model_info else ""
         )
-
-
-def _json_list(path: Path) -> list[Any]:
-    return convert(json_file(path), list[Any], str(path))

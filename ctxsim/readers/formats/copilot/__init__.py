@@ -14,24 +14,21 @@ Documentation: https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by
 from ctxsim.readers.assembly.responses_items import Exchanges
 from ctxsim.readers.formats.copilot.events import (
     AssistantMessage,
     Compaction,
     Event,
-    Requests,
     Shutdown,
     ToolComplete,
     UserMessage,
     parts,
     result,
 )
-from ctxsim.readers.source import Sample, Source, convert, time_s
-from ctxsim.transcript import Media, StartedBy, Transcript, Usage
+from ctxsim.readers.source import Sample, Source, convert, has, time_s
+from ctxsim.transcript import Media, Transcript, Usage
 
 NAME = "copilot-cli"
 TITLE = "GitHub Copilot CLI session"
@@ -43,93 +40,70 @@ NOT_READ = (
     "Hooks, permissions and progress, detailed results, encrypted reasoning, usage of single requests (not recorded)."
 )
 
-KNOWN = ("session.start", "session.resume", "system.message", "user.message", "assistant.message")
-
 
 def matches(sample: Sample) -> bool:
     """Events with dotted types, data, and the id of the event before."""
-    events = [record for record in sample.records if _is_event(record)]
-    return bool(events) and events[0] is sample.records[0] and any(event["type"] in KNOWN for event in events)
-
-
-def _is_event(record: Any) -> bool:
-    return (
-        isinstance(record, dict)
-        and isinstance(record.get("type"), str)
-        and isinstance(record.get("data"), dict)
-        and "parentId" in record
-    )
+    events = [record for record in sample.records if has(record, type=str, data=dict, parentId=object)]
+    known = ("session.start", "session.resume", "system.message", "user.message", "assistant.message")
+    return bool(events) and events[0] is sample.first and any(event["type"] in known for event in events)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the main conversation, then one transcript per sub-agent."""
     session = _Session(source.name)
     for record in source.records(session.main.assembly.notes):
-        where = f"{source.name}:{record.line}"
-        if isinstance(record.value, dict) and isinstance(record.value.get("type"), str):
-            session.add(convert(record.value, Event, where), where)
+        if has(record.value, type=str):
+            session.add(convert(record.value, Event, record.where), record.where)
         else:
             session.left_out["line without a type"] += 1
     yield from session.transcripts()
 
 
 class _Agent:
-    """The conversation of the main agent or of a sub-agent."""
-
     def __init__(self, name: str, parent: str | None = None) -> None:
         self.assembly = Assembly(name, NAME, parent)
         self.exchanges = Exchanges(self.assembly)
         self.asked = False
         self._api_call = ""
-        self._turn_s: float | None = None
-
-    def turn(self, start_s: float | None) -> None:
-        """A request is about to be sent."""
-        self._turn_s = start_s
+        # When a request is about to be sent.
+        self.turn_s: float | None = None
 
     def system(self, text: str) -> None:
-        """A system prompt, which may be recorded again."""
         if not self.assembly.system:
             self.assembly.system.append(text)
         elif text not in self.assembly.system:
-            self.exchanges.left_out["system.message that changes the system prompt"] += 1
+            self.assembly.left_out["system.message that changes the system prompt"] += 1
 
     def user(self, text: str, media: tuple[Media, ...] = ()) -> None:
-        """A text that is sent with the next request."""
         self.asked = True
         self.exchanges.give(Part("user", text, media=media))
 
     def response(self, message: AssistantMessage, written_s: float | None) -> None:
-        """A response or the next chunk of one."""
         if not message.api_call_id or message.api_call_id != self._api_call:
             self.exchanges.close()
         self._api_call = message.api_call_id or ""
         self.exchanges.model = message.model or self.exchanges.model
         # The start of the turn is when the request goes out; without it, the time when the response was whole.
-        start_s, self._turn_s = self._turn_s or written_s, None
+        start_s, self.turn_s = self.turn_s or written_s, None
         for part in parts(message):
             self.exchanges.made(part, start_s)
 
     def transcript(self) -> Transcript:
-        """Return what was read."""
         self.exchanges.finish()
         self.assembly.head_recorded = bool(self.assembly.system)
         return self.assembly.transcript()
 
 
 class _Session:
-    """What has been read of a session so far."""
-
     def __init__(self, name: str) -> None:
         self.name = name
         self.main = _Agent(name)
-        self.left_out = self.main.exchanges.left_out
+        self.left_out = self.main.assembly.left_out
         self._agents: dict[str, _Agent] = {}
         self._prompts: dict[str, str] = {}
         self._started_by: dict[str, str] = {}
 
     def add(self, event: Event, where: str) -> None:
-        """Add one event. Raises InputError if it matters and doesn't fit."""
         agent = self._agent(event)
         data = event.data
         match event.type:
@@ -140,14 +114,15 @@ class _Session:
             case "system.notification" | "skill.invoked":
                 agent.user(convert(data, UserMessage, where).content or "")
             case "assistant.turn_start":
-                agent.turn(time_s(event.timestamp))
+                agent.turn_s = time_s(event.timestamp)
             case "assistant.message":
                 self._response(agent, convert(data, AssistantMessage, where), event)
             case "tool.execution_complete":
                 agent.exchanges.give(result(convert(data, ToolComplete, where)))
             case "session.start" | "session.resume" | "session.model_change":
                 model = data.get("newModel") or data.get("selectedModel") if isinstance(data, dict) else None
-                self.main.exchanges.model = model if isinstance(model, str) else self.main.exchanges.model
+                if isinstance(model, str):
+                    self.main.exchanges.model = model
             case "session.compaction_complete" | "session.truncation":
                 _compacted(agent, convert(data, Compaction, where))
             case "session.shutdown":
@@ -156,7 +131,6 @@ class _Session:
                 self.left_out[event.type] += 1
 
     def transcripts(self) -> Iterator[Transcript]:
-        """Return what was read."""
         if not self.main.exchanges.open and not self.main.assembly.calls:
             self.main.assembly.notes.append("no response of a model is recorded")
         yield self.main.transcript()
@@ -197,7 +171,7 @@ class _Session:
     def _shutdown(self, shutdown: Shutdown) -> None:
         notes = self.main.assembly.notes
         for model, metrics in (shutdown.model_metrics or {}).items():
-            count = metrics.requests.count if isinstance(metrics.requests, Requests) else metrics.requests
+            count = metrics.requests if isinstance(metrics.requests, int | None) else metrics.requests.count
             usage = metrics.usage
             if usage is None or usage.input_tokens is None:
                 continue
@@ -219,13 +193,13 @@ class _Session:
 
 def _compacted(agent: _Agent, compaction: Compaction) -> None:
     if compaction.success is False:
-        agent.exchanges.left_out["failed session.compaction_complete"] += 1
+        agent.assembly.left_out["failed session.compaction_complete"] += 1
         return
     tokens = compaction.pre_compaction_tokens or compaction.pre_truncation_tokens_in_messages
     if tokens and compaction.pre_compaction_tokens is None:
         agent.exchanges.truncated(f"{tokens} tokens")
         return
-    started_by: StartedBy = "" if not compaction.trigger else "manual" if compaction.trigger == "manual" else "auto"
-    detail = ", ".join([*([started_by] if started_by else []), *([f"{tokens} tokens"] if tokens else [])])
+    by = started_by(compaction.trigger and ("manual" if compaction.trigger == "manual" else "auto"))
+    detail = ", ".join(filter(None, [by, f"{tokens} tokens" if tokens else ""]))
     summary = [compaction.summary_content or ""]
-    agent.exchanges.compacted(detail, started_by, summary, (), tokens or None, compaction.post_compaction_tokens)
+    agent.exchanges.compacted(detail, by, summary, (), tokens or None, compaction.post_compaction_tokens)

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Part, text_and_media
 from ctxsim.readers.assembly.responses_items import Result
 from ctxsim.readers.source import compact_json
 
@@ -59,9 +58,7 @@ class ToolOutput(msgspec.Struct):
     contents: list[Any] | None = None
 
 
-class ToolError(msgspec.Struct):
-    """A failed execution."""
-
+class _ToolError(msgspec.Struct):
     message: str = ""
 
 
@@ -70,12 +67,10 @@ class ToolComplete(msgspec.Struct, rename="camel"):
 
     tool_call_id: str
     result: ToolOutput | None = None
-    error: ToolError | None = None
+    error: _ToolError | None = None
 
 
-class ModelUsage(msgspec.Struct, rename="camel"):
-    """Totals of one model."""
-
+class _ModelUsage(msgspec.Struct, rename="camel"):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_tokens: int | None = None
@@ -83,23 +78,19 @@ class ModelUsage(msgspec.Struct, rename="camel"):
     reasoning_tokens: int | None = None
 
 
-class Requests(msgspec.Struct):
-    """How many requests."""
-
+class _Requests(msgspec.Struct):
     count: int | None = None
 
 
-class ModelMetrics(msgspec.Struct):
-    """What one model was used for."""
-
-    requests: Requests | int | None = None
-    usage: ModelUsage | None = None
+class _ModelMetrics(msgspec.Struct):
+    requests: _Requests | int | None = None
+    usage: _ModelUsage | None = None
 
 
 class Shutdown(msgspec.Struct, rename="camel"):
     """The totals of a session, and the client's split of the last request."""
 
-    model_metrics: dict[str, ModelMetrics] | None = None
+    model_metrics: dict[str, _ModelMetrics] | None = None
     system_tokens: int | None = None
     tool_definitions_tokens: int | None = None
     conversation_tokens: int | None = None

@@ -12,16 +12,15 @@ Documentation: https://cursor.com/docs (agent transcripts; the formats themselve
 
 from __future__ import annotations
 
-from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, left_out
-from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
-from ctxsim.readers.formats.cursor.composers import conversations, holds_conversations
-from ctxsim.readers.source import Database, Sample, Source, convert
+from ctxsim.readers.assembly import Assembly
+from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
+from ctxsim.readers.formats.cursor.composers import KEYS, conversations
+from ctxsim.readers.source import Database, Sample, Source, convert, has
 from ctxsim.transcript import Transcript
 
 NAME = "cursor"
@@ -44,24 +43,20 @@ NOT_READ = (
 _BLOCK_TYPES = {"tool_call": "tool_use", "tool-call": "tool_use", "tool-result": "tool_result"}
 
 
-class Inner(msgspec.Struct):
-    """What a line holds beside its role."""
-
+class _Inner(msgspec.Struct):
     content: str | list[Any] | None = None
 
 
-class Line(msgspec.Struct):
-    """One message."""
-
+class _Line(msgspec.Struct):
     role: Literal["user", "assistant"]
-    message: Inner
+    message: _Inner
     model: str | None = None
 
 
 def matches(sample: Sample) -> bool:
     """A database of the editor; lines of `role` and `message`, a list in it, without the fields of other agents."""
     if sample.database:
-        return holds_conversations(sample.tables)
+        return sample.has_tables({KEYS: ("key", "value")})
     lines = [record for record in sample.records if _is_message(record)]
     others = [record for record in sample.records if not _is_message(record)]
     return bool(lines) and all(isinstance(record, dict) and "role" not in record for record in others)
@@ -69,10 +64,9 @@ def matches(sample: Sample) -> bool:
 
 def _is_message(record: Any) -> bool:
     return (
-        isinstance(record, dict)
+        has(record, message=dict)
         and record.get("role") in ("user", "assistant")
-        and isinstance(record.get("message"), dict)
-        and isinstance(record["message"].get("content"), list)
+        and has(record["message"], content=list)
         and not {"uuid", "parentUuid", "type", "timestamp"} & record.keys()
     )
 
@@ -84,28 +78,18 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             yield from conversations(source, database, NAME)
         return
     assembly = Assembly(source.name, NAME, _parent(source))
-    assembly.head_recorded = False
-    skipped: Frequencies[str] = Frequencies()
     for record in source.records(assembly.notes):
-        where = f"{source.name}:{record.line}"
         if not _is_message(record.value):
             kind = record.value.get("type") if isinstance(record.value, dict) else None
-            skipped[str(kind or "line without a type")] += 1
+            assembly.left_out[str(kind or "line without a type")] += 1
             continue
-        line = convert(record.value, Line, where)
+        line = convert(record.value, _Line, record.where)
         content = [_renamed(block) for block in line.message.content or []]
-        if line.role == "user":
-            add_user_content(assembly, content, where)
-        else:
-            assembly.response(response_parts(content, where), model=line.model or "")
-    assembly.notes += left_out(skipped)
-    if not assembly.calls:
-        assembly.notes.append("no response of the model in this file")
-    yield assembly.transcript()
+        add_turn(assembly, Turn(line.role, content), record.where, model=line.model or "")
+    yield assembly.finished("no response of the model in this file")
 
 
 def _renamed(block: Any) -> Any:
-    """Return a block under the name that Anthropic gives its type."""
     kind = block.get("type") if isinstance(block, dict) else None
     return block | {"type": _BLOCK_TYPES[kind]} if isinstance(kind, str) and kind in _BLOCK_TYPES else block
 

@@ -10,16 +10,14 @@ https://github.com/michaeldhood/chatrxiv (`docs/cursor/storage-reference.md`) de
 
 from __future__ import annotations
 
-from collections import Counter as Frequencies
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
 from ctxsim.readers.assembly.stores import cell, each
 from ctxsim.readers.source import Database, Source, compact_json, time_s
 from ctxsim.transcript import Media, Transcript, Usage
@@ -29,21 +27,16 @@ if TYPE_CHECKING:
 
 KEYS = "cursorDiskKV"
 ITEMS = "ItemTable"
-COLUMNS = frozenset(("key", "value"))
 _OLD = "composer.composerData"
 
 USER, MODEL = 1, 2
 
 
-class Header(msgspec.Struct):
-    """One bubble's place in a conversation."""
-
+class _Header(msgspec.Struct):
     bubble_id: str = msgspec.field(name="bubbleId")
 
 
-class ModelName(msgspec.Struct):
-    """Which model was chosen."""
-
+class _ModelName(msgspec.Struct):
     name: str | None = msgspec.field(default=None, name="modelName")
 
 
@@ -54,9 +47,7 @@ class Tokens(msgspec.Struct, rename="camel"):
     output_tokens: int | None = None
 
 
-class Thinking(msgspec.Struct):
-    """The model's reasoning."""
-
+class _Thinking(msgspec.Struct):
     text: str = ""
 
 
@@ -73,16 +64,14 @@ class Tool(msgspec.Struct, rename="camel"):
     status: str | None = None
 
 
-class Bubble(msgspec.Struct, rename="camel"):
-    """A bubble."""
-
+class _Bubble(msgspec.Struct, rename="camel"):
     type: int
     text: str = ""
     created_at: Any = None
-    thinking: Thinking | None = None
+    thinking: _Thinking | None = None
     tool_former_data: Tool | None = None
     token_count: Tokens | None = None
-    model_info: ModelName | None = None
+    model_info: _ModelName | None = None
     images: list[Any] | None = None
     bubble_id: str = ""
 
@@ -92,24 +81,23 @@ class Composer(msgspec.Struct, rename="camel"):
 
     composer_id: str
     created_at: Any = None
-    full_conversation_headers_only: list[Header] | None = None
-    conversation: list[Bubble] | None = None
-    conversation_map: dict[str, Bubble] | None = None
-    model_config: ModelName | None = None
+    full_conversation_headers_only: list[_Header] | None = None
+    conversation: list[_Bubble] | None = None
+    conversation_map: dict[str, _Bubble] | None = None
+    model_config: _ModelName | None = None
     context_token_limit: int | None = None
     sub_composer_ids: list[str] | None = None
     subagent_composer_ids: list[str] | None = None
     latest_conversation_summary: Any = None
 
 
-def holds_conversations(tables: Mapping[str, frozenset[str]]) -> bool:
-    """Whether a database has the tables of Cursor; Visual Studio Code's has one of them."""
-    return tables.get(KEYS, frozenset()) >= COLUMNS
+class _Index(msgspec.Struct, rename="camel"):
+    all_composers: list[Composer] | None = None
 
 
 def conversations(source: Source, database: Database, format: str) -> Iterator[Transcript]:
     """Return the conversations of a database in order of their ids, each read at one moment."""
-    ids = database.read(lambda found: [*_ids(found), *_old_ids(found, source.name)])
+    ids = database.read(lambda found: _ids(found, source.name))
     names = {one: f"{source.name}#{one}" for one in dict.fromkeys(ids)}
     parents = {child: names[one] for one, children in database.read(_children) for child in children if one in names}
 
@@ -125,13 +113,10 @@ def _range(start: str) -> tuple[str, str]:
     return start, f"{start[:-1]};"
 
 
-def _ids(found: sqlite3.Connection) -> list[str]:
+def _ids(found: sqlite3.Connection, name: str) -> list[str]:
     keys = found.execute(f"SELECT key FROM {KEYS} WHERE key >= ? AND key < ? ORDER BY key", _range("composerData:"))
-    return [key.partition(":")[2] for (key,) in keys]
-
-
-def _old_ids(found: sqlite3.Connection, name: str) -> list[str]:
-    return [one.composer_id for one in _old(found, name) if one.conversation]
+    ids = [key.partition(":")[2] for (key,) in keys]
+    return ids + [one.composer_id for one in _old(found, name) if one.conversation]
 
 
 def _old(found: sqlite3.Connection, name: str) -> list[Composer]:
@@ -139,13 +124,7 @@ def _old(found: sqlite3.Connection, name: str) -> list[Composer]:
     if not found.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (ITEMS,)).fetchone():
         return []
     row = found.execute(f"SELECT value FROM {ITEMS} WHERE key = ?", (_OLD,)).fetchone()
-    return (cell(row[0], Index, f"{name} {_OLD}").all_composers or []) if row and row[0] else []
-
-
-class Index(msgspec.Struct, rename="camel"):
-    """What a workspace knows of its conversations."""
-
-    all_composers: list[Composer] | None = None
+    return (cell(row[0], _Index, f"{name} {_OLD}").all_composers or []) if row and row[0] else []
 
 
 def _children(found: sqlite3.Connection) -> list[tuple[str, list[str]]]:
@@ -160,7 +139,7 @@ def _children(found: sqlite3.Connection) -> list[tuple[str, list[str]]]:
     return told
 
 
-def _held(found: sqlite3.Connection, one: str, name: str) -> tuple[Composer, list[Bubble], int] | None:
+def _held(found: sqlite3.Connection, one: str, name: str) -> tuple[Composer, list[_Bubble], int] | None:
     """A conversation, its bubbles in order, and how many have no row; None if it has no bubbles."""
     row = found.execute(f"SELECT value FROM {KEYS} WHERE key = ?", (f"composerData:{one}",)).fetchone()
     if row is None:
@@ -176,7 +155,7 @@ def _held(found: sqlite3.Connection, one: str, name: str) -> tuple[Composer, lis
         key = f"bubbleId:{one}:{header.bubble_id}"
         row = found.execute(f"SELECT value FROM {KEYS} WHERE key = ?", (key,)).fetchone()
         if row and row[0] is not None:
-            bubbles.append(cell(row[0], Bubble, f"{name} {key}"))
+            bubbles.append(cell(row[0], _Bubble, f"{name} {key}"))
         elif header.bubble_id in inside:
             bubbles.append(inside[header.bubble_id])
         else:
@@ -185,56 +164,44 @@ def _held(found: sqlite3.Connection, one: str, name: str) -> tuple[Composer, lis
     return (composer, bubbles, missing) if bubbles or missing else None
 
 
-class _Response:
-    """The bubbles of one response so far."""
-
-    def __init__(self) -> None:
-        self.bubbles: list[Bubble] = []
-
-    def takes(self, bubble: Bubble) -> bool:
-        """Whether a bubble of the model belongs to it: calls end a response, unless they say that they are of it."""
-        last = self.bubbles[-1].tool_former_data if self.bubbles else None
-        if last is None:
-            return True
-        call = bubble.tool_former_data
-        return call is not None and bool(call.model_call_id) and call.model_call_id == last.model_call_id
+def _goes_on(response: list[_Bubble], bubble: _Bubble) -> bool:
+    """Whether a bubble belongs to a response: calls end it, unless they say that they are of it."""
+    last, call = response[-1].tool_former_data, bubble.tool_former_data
+    if bubble.type != MODEL or last is None:
+        return bubble.type == MODEL
+    return call is not None and bool(call.model_call_id) and call.model_call_id == last.model_call_id
 
 
 def _transcript(
-    name: str, format: str, parent: str | None, composer: Composer, bubbles: list[Bubble], missing: int
+    name: str, format: str, parent: str | None, composer: Composer, bubbles: list[_Bubble], missing: int
 ) -> Transcript:
     assembly = Assembly(name, format, parent)
-    assembly.head_recorded = False
     assembly.window = composer.context_token_limit or None
-    chosen = composer.model_config.name if composer.model_config else None
-    skipped: Frequencies[str] = Frequencies()
-    response = _Response()
+    chosen = (composer.model_config and composer.model_config.name) or ""
+    response: list[_Bubble] = []
     for bubble in bubbles:
-        if response.bubbles and (bubble.type != MODEL or not response.takes(bubble)):
-            _add(assembly, response, chosen or "", skipped)
-            response = _Response()
+        if response and not _goes_on(response, bubble):
+            _add(assembly, response, chosen)
+            response = []
         if bubble.type == USER:
             media = tuple(Media("image", IMAGE_TOKENS["anthropic"]) for _ in bubble.images or [])
             assembly.user(*([Part("user", bubble.text, media=media)] if bubble.text or media else []))
         elif bubble.type == MODEL:
-            response.bubbles.append(bubble)
+            response.append(bubble)
         else:
-            skipped[f"bubble of type {bubble.type}"] += 1
-    if response.bubbles:
-        _add(assembly, response, chosen or "", skipped)
+            assembly.left_out[f"bubble of type {bubble.type}"] += 1
+    if response:
+        _add(assembly, response, chosen)
     if missing:
         assembly.notes.append(f"{missing} bubble(s) of this conversation are not in the database")
     if composer.latest_conversation_summary:
         assembly.notes.append("the conversation was summarized: from when on requests began with that is not recorded")
-    assembly.notes += left_out(skipped)
-    if not assembly.calls:
-        assembly.notes.append("no response of the model in this conversation")
-    return assembly.transcript()
+    return assembly.finished("no response of the model in this conversation")
 
 
-def _add(assembly: Assembly, response: _Response, chosen: str, skipped: Frequencies[str]) -> None:
+def _add(assembly: Assembly, response: list[_Bubble], chosen: str) -> None:
     parts: list[Part] = []
-    for bubble in response.bubbles:
+    for bubble in response:
         if bubble.thinking and bubble.thinking.text:
             parts.append(Part("reasoning", bubble.thinking.text))
         if bubble.text:
@@ -243,14 +210,14 @@ def _add(assembly: Assembly, response: _Response, chosen: str, skipped: Frequenc
             arguments = tool.raw_args if tool.raw_args not in (None, "") else tool.params
             parts.append(Part("tool_call", compact_json(arguments or ""), tool.name, tool.tool_call_id))
     if not parts:
-        skipped["empty bubble of the model"] += len(response.bubbles)
+        assembly.left_out["empty bubble of the model"] += len(response)
         return
-    counted = [bubble.token_count for bubble in response.bubbles if bubble.token_count]
+    counted = [bubble.token_count for bubble in response if bubble.token_count]
     tokens = next((count for count in reversed(counted) if count.input_tokens), None)
     usage = Usage(tokens.input_tokens or 0, tokens.output_tokens) if tokens else None
-    named = next((bubble.model_info.name for bubble in response.bubbles if bubble.model_info), None)
-    assembly.response(parts, usage, time_s(response.bubbles[0].created_at), named or chosen)
-    for bubble in response.bubbles:
+    named = next((bubble.model_info.name for bubble in response if bubble.model_info), None)
+    assembly.response(parts, usage, time_s(response[0].created_at), named or chosen)
+    for bubble in response:
         tool = bubble.tool_former_data
         if tool and tool.name:
             said = next((held for held in (tool.result, tool.error) if held not in (None, "")), None)

@@ -19,12 +19,16 @@ Documentation: https://github.com/aaif-goose/goose (`session/session_manager.rs`
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ctxsim.readers.assembly.stores import each
+from ctxsim.readers.assembly.stores import of_database
 from ctxsim.readers.formats.goose.conversation import transcript
 from ctxsim.readers.formats.goose.stored import stored
-from ctxsim.readers.source import Database, Sample, Source
+from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
+
+if TYPE_CHECKING:
+    import sqlite3
 
 NAME = "goose"
 TITLE = "Goose sessions"
@@ -48,22 +52,16 @@ _COLUMNS = {
 
 def matches(sample: Sample) -> bool:
     """A database with Goose's tables of sessions and messages."""
-    return sample.database and all(
-        columns <= sample.tables.get(table, frozenset()) for table, columns in _COLUMNS.items()
-    )
+    return sample.has_tables(_COLUMNS)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per session that has messages, in order of time."""
     tables = sample.tables
     parent = "parent_session_id" if "parent_session_id" in tables["sessions"] else "NULL"
-    with Database(source) as database:
-        listed = f"SELECT id, {parent} FROM sessions ORDER BY created_at, id"
-        parents = dict(database.read(lambda found: found.execute(listed).fetchall()))
-        names = {one: f"{source.name}#{one}" for one in parents}
 
-        def one(session: str) -> Transcript | None:
-            held = database.read(lambda found: stored(found, tables, session, names[session]))
-            return transcript(names[session], NAME, names.get(parents[session] or ""), held) if held.messages else None
+    def one(found: sqlite3.Connection, session: str, name: str, parent: str | None) -> Transcript | None:
+        held = stored(found, tables, session, name)
+        return transcript(name, NAME, parent, held) if held.messages else None
 
-        yield from each(source.name, names, one)
+    return of_database(source, f"SELECT id, {parent} FROM sessions ORDER BY created_at, id", one)

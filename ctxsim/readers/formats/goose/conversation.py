@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter as Frequencies
 from collections.abc import Mapping
 
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, text_and_media
 from ctxsim.readers.formats.goose.stored import Content, Message, Outcome, Session, Spent, for_agent
-from ctxsim.readers.source import compact_json
 from ctxsim.transcript import Media, StartedBy, Transcript
 
-_OF_TOOLS = ("toolRequest", "frontendToolRequest", "toolResponse")
 _STARTED: Mapping[str, StartedBy] = {
     "user's request": "manual", "no longer fits": "auto", "context limit": "auto",
 }  # fmt: skip
 """By what the word to continue says, what started a compaction."""
 
-SUMMARIZED = "summary(s) of tool calls stand where they were written, and the calls that they replaced are kept"
-UNASSIGNED = "usage left out: the ledger has {} request(s) where {} response(s) are stored"
-
 
 def transcript(name: str, format: str, parent: str | None, session: Session) -> Transcript:
     """Return a session as a transcript."""
-    reading = _Reading(Assembly(name, format, parent), session)
-    reading.all()
-    return reading.assembly.transcript()
+    return _Reading(Assembly(name, format, parent), session).all()
 
 
 class _Reading:
-    """What has been read of a session so far."""
-
     def __init__(self, assembly: Assembly, session: Session) -> None:
         self.assembly = assembly
         self.session = session
-        self.skipped: Frequencies[str] = Frequencies()
+        self.skipped = assembly.left_out
         self.messages = _sent(session.messages)
         if unsent := len(session.messages) - len(self.messages):
             self.skipped["message that only the user sees"] = unsent
@@ -44,23 +33,21 @@ class _Reading:
         self.summarized = 0
         self.whole = True
 
-    def all(self) -> None:
-        """Read all messages."""
+    def all(self) -> Transcript:
         assembly, session = self.assembly, self.session
-        assembly.head_recorded = False
         assembly.window = session.model.context_limit
         number = 0
         while number < len(self.messages):
             number = self._one(number)
         if session.spent and len(session.spent) != len(self.responses):
-            assembly.notes.append(UNASSIGNED.format(len(session.spent), len(self.responses)))
+            stored = f"where {len(self.responses)} response(s) are stored"
+            assembly.notes.append(f"usage left out: the ledger has {len(session.spent)} request(s) {stored}")
         if not any(one.usage and one.usage.cost_usd for one in session.spent):
             assembly.cost_usd = session.cost_usd
         if self.summarized:
-            assembly.notes.append(f"{self.summarized} {SUMMARIZED}")
-        assembly.notes += left_out(self.skipped)
-        if not assembly.calls:
-            assembly.notes.append("no response of the model in this session")
+            what = "stand where they were written, and the calls that they replaced are kept"
+            assembly.notes.append(f"{self.summarized} summary(s) of tool calls {what}")
+        return assembly.finished("no response of the model in this session")
 
     def _one(self, number: int) -> int:
         """Read the message with that number, and what belongs to it; return the number of the next."""
@@ -70,7 +57,7 @@ class _Reading:
             return self._compaction(number)
         if number in self.responses:
             return self._response(number, self.responses[number])
-        elif not message.shown.user_visible and message.only_text:
+        if not message.shown.user_visible and message.only_text:
             self.summarized += 1
             self.whole = False
             self.assembly.user(message.text)
@@ -87,7 +74,7 @@ class _Reading:
         kept = [item.place for item in assembly.items if item.kind == "user" and item.text == copied][-1:]
         started_by: StartedBy = next((by for sign, by in _STARTED.items() if sign in word.text), "")
         assembly.compacted(started_by, (summary.text, word.text), kept)
-        assembly.notes.append(f"recorded compaction before call {assembly.calls + 1}")
+        assembly.compaction_note()
         self.whole = True
         return number + 2 + len(kept)
 
@@ -111,14 +98,10 @@ class _Reading:
         if outcome.status == "error":
             self.assembly.result(outcome.error or "", piece.id)
             return
-        value = outcome.value
-        held = value.get("content") if isinstance(value, dict) else value
-        sent = (
-            [one for one in held if not isinstance(one, dict) or for_agent(one.get("annotations"))]
-            if isinstance(held, list)
-            else held
-        )
-        text, media = text_and_media(sent, IMAGE_TOKENS["anthropic"])
+        held = outcome.value.get("content") if isinstance(outcome.value, dict) else outcome.value
+        if isinstance(held, list):
+            held = [one for one in held if not isinstance(one, dict) or for_agent(one.get("annotations"))]
+        text, media = text_and_media(held, IMAGE_TOKENS["anthropic"])
         self.assembly.result(text, piece.id, media=media)
 
     def _response(self, number: int, end: int) -> int:
@@ -147,9 +130,7 @@ class _Reading:
             case "toolRequest" | "frontendToolRequest":
                 outcome = piece.tool_call or Outcome()
                 value = outcome.value if isinstance(outcome.value, dict) else {}
-                arguments = value.get("arguments")
-                text = "" if arguments is None else compact_json(arguments)
-                return [Part("tool_call", text, str(value.get("name") or ""), piece.id)]
+                return [call_part(value.get("name"), value.get("arguments"), piece.id)]
         self.skipped[piece.type] += 1
         return []
 
@@ -161,21 +142,19 @@ def _sent(messages: list[Message]) -> list[Message]:
     """
     starts = (number for number in range(len(messages)) if _starts_over(messages, number))
     last = max(starts, default=-1)
+    of_tools = ("toolRequest", "frontendToolRequest", "toolResponse")
     return [
         message
         for number, message in enumerate(messages)
-        if number < last or message.shown.agent_visible or any(piece.type in _OF_TOOLS for piece in message.content)
+        if number < last or message.shown.agent_visible or any(piece.type in of_tools for piece in message.content)
     ]
-
-
-def _hidden(message: Message, role: str) -> bool:
-    return message.role == role and not message.shown.user_visible and message.only_text
 
 
 def _starts_over(messages: list[Message], number: int) -> bool:
     """Whether a compaction's two messages stand here: a summary as the user's, and the assistant's word to go on."""
     both = messages[number : number + 2]
-    return len(both) == 2 and _hidden(both[0], "user") and _hidden(both[1], "assistant")
+    hidden = all(message.only_text and not message.shown.user_visible for message in both)
+    return hidden and [message.role for message in both] == ["user", "assistant"]
 
 
 def _responses(messages: list[Message]) -> dict[int, int]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.stores import cell
+from ctxsim.readers.assembly.usage import of_prompt
 from ctxsim.readers.source import convert
 from ctxsim.transcript import Usage
 
@@ -29,9 +30,7 @@ class Metadata(msgspec.Struct, rename="camel"):
     agent_visible: bool = True
 
 
-class Model(msgspec.Struct):
-    """A session's model; `context_limit` is its window."""
-
+class _Model(msgspec.Struct):
     model_name: str = ""
     context_limit: int | None = None
 
@@ -95,12 +94,9 @@ class Spent(msgspec.Struct):
     @property
     def usage(self) -> Usage | None:
         """Usage of the whole prompt: some providers' `input_tokens` are those outside of the cache."""
-        prompt, read, written = self.input_tokens, self.cache_read_tokens, self.cache_write_tokens
-        if not prompt:
-            return None
-        beside = (read or 0) + (written or 0)
-        whole = prompt if beside <= prompt else prompt + beside
-        return Usage(whole, self.output_tokens, read, written).costing(dollars(self.cost))
+        read, written = self.cache_read_tokens, self.cache_write_tokens
+        prompt = self.input_tokens
+        return of_prompt(prompt, self.output_tokens, read, written, cost=self.cost) if prompt else None
 
 
 class Session(msgspec.Struct):
@@ -108,7 +104,7 @@ class Session(msgspec.Struct):
 
     messages: list[Message]
     spent: list[Spent]
-    model: Model
+    model: _Model
     cost_usd: float | None
 
 
@@ -126,7 +122,7 @@ def stored(found: sqlite3.Connection, tables: Tables, session: str, name: str) -
     row = found.execute(f"SELECT {', '.join(['id', *told])} FROM sessions WHERE id = ?", (session,)).fetchone()
     kept = dict(zip(told, row[1:] if row else (), strict=False))
     config = kept.get("model_config_json")
-    model = cell(config, Model, f"{name} model_config_json") if config else Model()
+    model = cell(config, _Model, f"{name} model_config_json") if config else _Model()
     return Session(messages, _ledger(found, tables, session, name), model, dollars(kept.get("accumulated_cost")))
 
 

@@ -19,8 +19,7 @@ from typing import Any, cast
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly, left_out
-from ctxsim.readers.assembly.blocks import text_and_media
+from ctxsim.readers.assembly import Assembly, left_out, text_and_media
 from ctxsim.readers.assembly.requests import Request, Step, threads
 from ctxsim.readers.formats.inspect_ai.events import Compaction, ModelEvent, Walk
 from ctxsim.readers.formats.inspect_ai.messages import (
@@ -30,7 +29,7 @@ from ctxsim.readers.formats.inspect_ai.messages import (
     response_parts,
     with_attachments,
 )
-from ctxsim.readers.source import Sample, Source, convert, time_s
+from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.readers.source.archive import member_bytes
 from ctxsim.transcript import Transcript
 
@@ -55,18 +54,12 @@ class EvalSample(msgspec.Struct):
     message_pool: list[Any] | None = None
     events_data: dict[str, Any] | None = None
 
-    @property
-    def label(self) -> str:
-        """The name that the archive's members have."""
-        return f"{self.id}_epoch_{self.epoch}"
-
 
 def matches(sample: Sample) -> bool:
     """An archive with a header or journal and samples, or an object with `version`, `status` and `eval`."""
     if sample.members:
         return any(name in ("header.json", "_journal/start.json") for name in sample.members)
-    log = sample.document
-    return isinstance(log, dict) and isinstance(log.get("eval"), dict) and "status" in log and "version" in log
+    return has(sample.document, eval=dict, status=object, version=object)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
@@ -87,7 +80,6 @@ def _listed(source: Source, log: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _archived(source: Source, sample: Sample) -> Iterator[tuple[str, Any]]:
-    """Return the samples of an archive, one in memory at a time."""
     with source.open() as stream, zipfile.ZipFile(cast(Any, stream)) as archive:
         for name in sorted(sample.members):
             parts = name.split("/")
@@ -124,7 +116,7 @@ def _transcripts(source: Source, where: str, sample: EvalSample) -> Iterator[Tra
     attachments = convert(kept, dict[str, str], f"{where} attachments")
     found = Walk(sample.message_pool or (sample.events_data or {}).get("messages") or [], attachments, where)
     found.events(sample.events or old.get("events") or [])
-    name = f"{source.name}#{sample.label}"
+    name = f"{source.name}#{sample.id}_epoch_{sample.epoch}"
     if not found.calls:
         yield _final_messages(name, where, sample, attachments, found)
         return
@@ -154,7 +146,8 @@ def _final_messages(
 ) -> Transcript:
     """Return the final message list as a transcript, for logs that were written without model events."""
     assembly = Assembly(name, NAME)
-    for number, value in enumerate(with_attachments(sample.messages or [], attachments)):
+    messages = with_attachments(sample.messages or [], attachments)
+    for number, value in enumerate(messages):
         add_message(assembly, convert(value, Message, f"{where} message {number}"), image_tokens(""))
     assembly.head_recorded = bool(assembly.system)
     assembly.notes += left_out(found.left_out)
@@ -171,7 +164,7 @@ def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEven
         call = calls[step.number]
         whole = whole and step.whole
         if not step.whole:
-            assembly.notes.append(_compaction_note(call.compaction, assembly.calls + 1))
+            _note_compaction(assembly, call.compaction)
         image = image_tokens(call.model)
         new = [message for message in call.messages[step.known :] if not message.summary]
         summarizes = _summarizes(call, chain[place + 1 :], calls)
@@ -203,8 +196,10 @@ def _summarizes(call: ModelEvent, later: Sequence[Step], calls: list[ModelEvent]
     return bool(text) and any(text in text_and_media(message.content, 0)[0] for message in summaries)
 
 
-def _compaction_note(compaction: Compaction | None, call: int) -> str:
+def _note_compaction(assembly: Assembly, compaction: Compaction | None) -> None:
     if compaction is None:
-        return f"the request of call {call} was not the whole history, and no compaction is recorded"
+        call = assembly.calls + 1
+        assembly.notes.append(f"the request of call {call} was not the whole history, and no compaction is recorded")
+        return
     tokens = "" if compaction.tokens_before is None else f", {compaction.tokens_before} tokens"
-    return f"recorded compaction before call {call} (auto, {compaction.type}{tokens})"
+    assembly.compaction_note(f"auto, {compaction.type}{tokens}")

@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.formats.inspect_ai.messages import Message, ModelUsage, with_attachments
-from ctxsim.readers.source import compact_json, convert
+from ctxsim.readers.source import compact_json, convert, convert_all, has
 
-_AGENTS = ("agent", "subtask", "tool", "handoff")
 # What is no part of a conversation: a log has thousands of these.
 _OTHERS = (
     *("anchor", "approval", "branch", "checkpoint", "error", "info", "input", "interrupt", "logger", "review"),
@@ -19,15 +18,11 @@ _OTHERS = (
 )
 
 
-class Choice(msgspec.Struct):
-    """One of the answers; agents ask for one."""
-
+class _Choice(msgspec.Struct):
     message: Message
 
 
-class Output(msgspec.Struct):
-    """The response."""
-
+class _Output(msgspec.Struct):
     choices: list[Any] | None = None
     usage: ModelUsage | None = None
     model: str = ""
@@ -39,9 +34,7 @@ class Request(msgspec.Struct):
     tools: Any = None
 
 
-class RawCall(msgspec.Struct):
-    """The raw call."""
-
+class _RawCall(msgspec.Struct):
     request: Any = None
 
 
@@ -59,8 +52,8 @@ class RawModelEvent(msgspec.Struct):
     input: list[Any] | None = None
     input_refs: list[tuple[int, int]] | None = None
     tools: list[Any] | None = None
-    output: Output | None = None
-    call: RawCall | None = None
+    output: _Output | None = None
+    call: _RawCall | None = None
     timestamp: Any = None
     error: Any = None
     pending: bool | None = None
@@ -99,10 +92,7 @@ class Walk:
         self.left_out: Frequencies[str] = Frequencies()
         self._attachments = attachments
         self._where = where
-        self._pool = [
-            convert(with_attachments(value, attachments), Message, f"{where} pooled message {number}")
-            for number, value in enumerate(pool)
-        ]
+        self._pool = convert_all(with_attachments(list(pool), attachments), Message, f"{where} pooled message")
         self._spans: dict[str, Span] = {}
         self._compactions: dict[str, Compaction] = {}
         self._nested = 0
@@ -131,7 +121,7 @@ class Walk:
                         self._model(convert(value, RawModelEvent, where), where, *inner)
                 case "tool" | "subtask":
                     # Older versions nest what happened inside; newer ones have it in spans.
-                    if isinstance(value.get("events"), list) and value["events"]:
+                    if has(value, events=list) and value["events"]:
                         self._nested += 1
                         name = str(value.get("name") or value.get("function") or kind)
                         self.events(value["events"], f"{kind} {self._nested}", name, f"{path}{number}.")
@@ -147,40 +137,40 @@ class Walk:
             span = self._spans[span_id]
             if span.type in ("scorer", "scorers"):
                 return span.id, "scorer"
-            if found is None and span.type in _AGENTS:
+            if found is None and span.type in ("agent", "subtask", "tool", "handoff"):
                 found = span.id, span.name
             span_id = span.parent_id
         return found
 
     def _model(self, event: RawModelEvent, where: str, context: str, agent: str) -> None:
-        output = event.output or Output()
+        output = event.output or _Output()
         if event.pending or event.error or not output.choices:
             self.left_out["model call that failed or was cut off"] += 1
             return
         if event.cache == "read":
             self.left_out["request, answered from the harness's own cache"] += 1
-        reply = convert(with_attachments(output.choices[0], self._attachments), Choice, f"{where} choice 0").message
+        reply = convert(with_attachments(output.choices[0], self._attachments), _Choice, f"{where} choice 0").message
         request = convert(event.call.request, Request, where) if event.call and event.call.request else Request()
         tools = request.tools if isinstance(request.tools, list) and request.tools else event.tools or []
+        tools = [compact_json(tool) for tool in with_attachments(tools, self._attachments)]
+        messages, served_by = self._messages(event, where), output.model or event.model
+        compaction = self._compactions.pop(context, None)
         self.calls.append(
             ModelEvent(
                 event.model,
-                self._messages(event, where),
+                messages,
                 reply,
-                [compact_json(tool) for tool in with_attachments(tools, self._attachments)],
+                tools,
                 context,
                 agent,
                 output.usage,
-                output.model or event.model,
+                served_by,
                 event.timestamp,
-                self._compactions.pop(context, None),
+                compaction,
             )
         )
 
     def _messages(self, event: RawModelEvent, where: str) -> list[Message]:
         if event.input_refs is not None:
             return [message for start, end in event.input_refs for message in self._pool[start:end]]
-        return [
-            convert(with_attachments(value, self._attachments), Message, f"{where} message {number}")
-            for number, value in enumerate(event.input or [])
-        ]
+        return convert_all(with_attachments(event.input or [], self._attachments), Message, f"{where} message")

@@ -8,12 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import Media, Usage
-
-_REFERENCES = ("attachment://", "tc://")
 
 
 class ToolCall(msgspec.Struct):
@@ -92,10 +89,8 @@ class ModelUsage(msgspec.Struct):
 def with_attachments(value: Any, attachments: Mapping[str, str]) -> Any:
     """Return a JSON value with the texts that the log moved out of it put back."""
     if isinstance(value, str):
-        for start in _REFERENCES:
-            if value.startswith(start):
-                return attachments.get(value[len(start) :], value)
-        return value
+        scheme, _, key = value.partition("://")
+        return attachments.get(key, value) if scheme in ("attachment", "tc") else value
     if isinstance(value, list):
         return [with_attachments(entry, attachments) for entry in value]
     if isinstance(value, dict):
@@ -135,10 +130,10 @@ def response_parts(message: Message, image: int, reasoning_tokens: int | None = 
     parts: list[Part] = []
     for block in message.blocks:
         if block.get("type") == "reasoning":
-            hidden = (Media("encrypted_reasoning", reasoning_tokens),) if reasoning_tokens else ()
             if not block.get("redacted"):
                 parts.append(Part("reasoning", str(block.get("reasoning") or "")))
                 continue
+            hidden = (Media("encrypted_reasoning", reasoning_tokens),) if reasoning_tokens else ()
             parts.append(Part("reasoning", "", media=hidden))
             # The recorded number is that of the whole response.
             reasoning_tokens = None

@@ -16,19 +16,16 @@ Documentation: https://github.com/MoonshotAI/kimi-code (`packages/agent-core/src
 
 from __future__ import annotations
 
-from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by, text_and_media
 from ctxsim.readers.formats.kimi.wire import Compaction, Event, Request, Step, result_text
-from ctxsim.readers.source import Sample, Source, compact_json, convert
-from ctxsim.readers.source.folder import json_file
-from ctxsim.transcript import Item, StartedBy, Transcript
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has, json_file
+from ctxsim.transcript import Item, Transcript
 
 NAME = "kimi"
 TITLE = "Kimi Code sessions"
@@ -49,30 +46,22 @@ _BESIDE = (
 )
 
 
-class UserMessage(msgspec.Struct):
-    """A message that was put into the context."""
-
+class _UserMessage(msgspec.Struct):
     role: str
     content: str | list[Any] | None = None
 
 
-class Settings(msgspec.Struct, rename="camel"):
-    """What a session is told anew: the system prompt, the tools."""
-
+class _Settings(msgspec.Struct, rename="camel"):
     system_prompt: str | None = None
     tools: Any = None
 
 
-class Agent(msgspec.Struct, rename="camel"):
-    """An agent of a session."""
-
+class _Agent(msgspec.Struct, rename="camel"):
     parent_agent_id: str | None = None
 
 
-class State(msgspec.Struct):
-    """The agents of a session by their folders' names."""
-
-    agents: dict[str, Agent]
+class _State(msgspec.Struct):
+    agents: dict[str, _Agent]
 
 
 def owns(folder: Path) -> bool:
@@ -82,8 +71,7 @@ def owns(folder: Path) -> bool:
 
 def matches(sample: Sample) -> bool:
     """A first line that names the protocol's version, and dotted types after it."""
-    first = sample.records[0] if sample.records else None
-    return isinstance(first, dict) and first.get("type") == "metadata" and "protocol_version" in first
+    return has(sample.first, protocol_version=object) and sample.first.get("type") == "metadata"
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
@@ -91,7 +79,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     if not sample.folder:
         yield _Reading(source, None).transcript()
         return
-    state = convert(json_file(sample.folder / STATE_FILE), State, str(sample.folder / STATE_FILE))
+    state = json_file(sample.folder / STATE_FILE, _State)
     names = {agent: source.name if agent == "main" else f"{source.name}#{agent}" for agent in state.agents}
     # Looked up among the folders that are there: an agent's name is anybody's text, and no path.
     kept = {path.name: path for path in (sample.folder / "agents").iterdir()}
@@ -102,13 +90,11 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 
 
 class _Reading:
-    """What has been read of one agent's file so far."""
-
     def __init__(self, source: Source, parent: str | None) -> None:
         self.source = source
         self.assembly = Assembly(source.name, NAME, parent)
-        self.skipped: Frequencies[str] = Frequencies()
-        self.head = Settings()
+        self.skipped = self.assembly.left_out
+        self.head = _Settings()
         self.step: Step | None = None
         self.waiting: list[Part] = []
         self.request = Request()
@@ -117,28 +103,20 @@ class _Reading:
         self.started_by = "how is not recorded"
 
     def transcript(self) -> Transcript:
-        """Return the agent's conversation as a transcript."""
         for record in self.source.records(self.assembly.notes):
             value = record.value if isinstance(record.value, dict) else {}
-            self._record(str(value.get("type") or "line without a type"), value, f"{self.source.name}:{record.line}")
+            self._record(str(value.get("type") or "line without a type"), value, record.where)
         self._close()
-        assembly = self.assembly
-        if self.head.system_prompt:
-            assembly.system.append(self.head.system_prompt)
-        assembly.head_recorded = bool(assembly.system)
-        if isinstance(self.head.tools, list):
-            assembly.tools += [compact_json(tool) for tool in self.head.tools]
-        assembly.notes += left_out(self.skipped)
-        if not assembly.calls:
-            assembly.notes.append("no response of the model in this file")
-        return assembly.transcript()
+        self.assembly.system += filter(None, [self.head.system_prompt])
+        self.assembly.tools += map(compact_json, self.head.tools if isinstance(self.head.tools, list) else [])
+        return self.assembly.finished("no response of the model in this file")
 
     def _record(self, kind: str, value: dict[str, Any], where: str) -> None:
         match kind:
             case "config.update" | "profile.bind" | "llm.tools_snapshot":
-                self._settings(convert(value, Settings, where))
+                self._settings(convert(value, _Settings, where))
             case "context.append_message":
-                self._message(convert(value.get("message"), UserMessage, where))
+                self._message(convert(value.get("message"), _UserMessage, where))
             case "context.append_loop_event":
                 self._event(convert(value.get("event"), Event, where))
             case "llm.request" if value.get("kind") == "loop":
@@ -155,26 +133,23 @@ class _Reading:
 
     def _compacted(self, compaction: Compaction) -> None:
         tokens = compaction.tokens_before
-        size = "" if tokens is None else f", {tokens} tokens"
-        note = f"recorded compaction before call {self.assembly.calls + 1} ({self.started_by}{size})"
-        self.assembly.notes.append(note)
+        self.assembly.compaction_note(self.started_by + ("" if tokens is None else f", {tokens} tokens"))
         # The count is of the messages of the history as it was: after an earlier compaction, its summary is the first.
         history = [*self.history, *_messages(self.assembly.items[self.history_end :])]
         rest = [] if compaction.compacted_count is None else history[compaction.compacted_count :]
         kept = [place for message in rest for place in message]
-        started_by: StartedBy = "manual" if self.started_by == "manual" else "auto" if self.started_by == "auto" else ""
-        after = compaction.tokens_after
-        self.assembly.compacted(started_by, [compaction.summary or ""], kept, tokens, after)
+        summary = [compaction.summary or ""]
+        self.assembly.compacted(started_by(self.started_by), summary, kept, tokens, compaction.tokens_after)
         self.history, self.history_end = [[], *rest], len(self.assembly.items)
 
-    def _settings(self, settings: Settings) -> None:
+    def _settings(self, settings: _Settings) -> None:
         # Which head the first request had is what counts: later ones differ in dates and lists of files.
         if not self.assembly.calls and self.step is None:
             self.head.system_prompt = settings.system_prompt or self.head.system_prompt
         if not self.assembly.calls:
             self.head.tools = settings.tools or self.head.tools
 
-    def _message(self, message: UserMessage) -> None:
+    def _message(self, message: _UserMessage) -> None:
         text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
         if not text and not media:
             return
@@ -211,8 +186,7 @@ class _Reading:
         step, self.step = self.step, None
         if step and (step.parts or step.usage):
             usage = step.usage.whole() if step.usage else None
-            request = self.request
-            self.assembly.response(step.parts, usage, request.time_s, request.model)
+            self.assembly.response(step.parts, usage, self.request.time_s, self.request.model)
             for call_id, text, media in step.results:
                 self.assembly.result(text, call_id, media=media)
         elif step:

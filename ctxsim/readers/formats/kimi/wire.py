@@ -5,13 +5,14 @@ Source: https://github.com/MoonshotAI/kimi-code (`packages/agent-core/src/agent/
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
-from ctxsim.readers.source import compact_json
+from ctxsim.readers.assembly import IMAGE_TOKENS, Part, text_and_media
+from ctxsim.readers.assembly.usage import in_parts
+from ctxsim.readers.source import compact_json, time_s
 from ctxsim.transcript import Media, Usage
 
 _FAILED = "ERROR: Tool execution failed."
@@ -19,7 +20,7 @@ _EMPTY = "Tool output is empty."
 
 
 class TokenUsage(msgspec.Struct, rename="camel"):
-    """Usage of a step; the three parts of the prompt add up to the whole."""
+    """Usage of a step."""
 
     input_other: int = 0
     output: int | None = None
@@ -27,9 +28,8 @@ class TokenUsage(msgspec.Struct, rename="camel"):
     input_cache_creation: int | None = None
 
     def whole(self) -> Usage:
-        """Tokens of the whole prompt."""
-        read, written = self.input_cache_read, self.input_cache_creation
-        return Usage(self.input_other + (read or 0) + (written or 0), self.output, read, written)
+        """Tokens of the whole prompt, of which there are three parts."""
+        return in_parts(self.input_other, self.output, self.input_cache_read, self.input_cache_creation)
 
 
 class Result(msgspec.Struct, rename="camel"):
@@ -68,7 +68,7 @@ class Request(msgspec.Struct):
     @property
     def time_s(self) -> float | None:
         """The time in epoch seconds."""
-        return None if self.time is None else self.time / 1000
+        return time_s(self.time)
 
 
 class Compaction(msgspec.Struct, rename="camel"):
@@ -80,13 +80,13 @@ class Compaction(msgspec.Struct, rename="camel"):
     compacted_count: int | None = None
 
 
+@dataclass
 class Step:
     """One response in the making, and its results."""
 
-    def __init__(self) -> None:
-        self.parts: list[Part] = []
-        self.results: list[tuple[str, str, tuple[Media, ...]]] = []
-        self.usage: TokenUsage | None = None
+    parts: list[Part] = field(default_factory=list)
+    results: list[tuple[str, str, tuple[Media, ...]]] = field(default_factory=list)
+    usage: TokenUsage | None = None
 
 
 def result_text(result: Result) -> tuple[str, tuple[Media, ...]]:

@@ -14,14 +14,15 @@ Documentation: https://python.langchain.com/docs/concepts/messages/ (`messages_t
 from __future__ import annotations
 
 from collections import Counter as Frequencies
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ctxsim.readers.assembly import Assembly, left_out
+from ctxsim.readers.assembly.conversations import message_list
 from ctxsim.readers.assembly.requests import transcripts
 from ctxsim.readers.formats.langchain.messages import add_messages, is_message
 from ctxsim.readers.formats.langchain.runs import is_run, logged_runs
-from ctxsim.readers.source import Record, Sample, Source
+from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
 NAME = "langchain"
@@ -35,34 +36,24 @@ NOT_READ = "Chain, tool and retriever runs, which repeat what the llm runs hold;
 
 def matches(sample: Sample) -> bool:
     """A list of LangChain messages, an object that holds one under `messages`, or LangSmith runs."""
-    values = sample.records
-    return bool(values) and (
-        _all(is_message, values)
-        or _all(is_run, values)
-        or all(_all(is_message, inner) or _all(is_run, inner) for inner in map(_list, values))
-    )
+    lists = map(message_list, sample.records)
+    return bool(sample.records) and (_alike(sample.records) or all(map(_alike, lists)))
 
 
-def _list(value: Any) -> list[Any]:
-    if isinstance(value, dict) and isinstance(value.get("messages"), list):
-        return list(value["messages"])
-    return list(value) if isinstance(value, list) else []
-
-
-def _all(test: Callable[[Any], bool], values: list[Any]) -> bool:
-    return bool(values) and all(test(value) for value in values)
+def _alike(values: list[Any]) -> bool:
+    return bool(values) and (all(map(is_message, values)) or all(map(is_run, values)))
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per message list, and for LangSmith runs one per conversation of each trace."""
     notes: list[str] = []
-    records = [Record(0, sample.document)] if sample.document is not None else source.records(notes)
-    if is_message(sample.records[0]) or is_run(sample.records[0]):
+    records = sample.all(notes)
+    if is_message(sample.first) or is_run(sample.first):
         yield from _transcripts(source.name, source.name, [record.value for record in records], notes)
         return
     for record in records:
-        line = f"#{record.line}" if record.line else ""
-        yield from _transcripts(source.name + line, source.name + line.replace("#", ":"), _list(record.value), notes)
+        name = source.name if sample.document is not None else f"{source.name}#{record.line}"
+        yield from _transcripts(name, record.where, message_list(record.value), notes)
         notes = []
 
 
@@ -72,13 +63,8 @@ def _transcripts(name: str, where: str, values: list[Any], notes: list[str]) -> 
         return
     assembly = Assembly(name, NAME)
     assembly.notes += notes
-    skipped: Frequencies[str] = Frequencies()
-    add_messages(assembly, values, where, skipped)
-    assembly.head_recorded = bool(assembly.system)
-    assembly.notes += left_out(skipped)
-    if not assembly.calls:
-        assembly.notes.append("no response of the model in this list")
-    yield assembly.transcript()
+    add_messages(assembly, values, where, assembly.left_out)
+    yield assembly.finished("no response of the model in this list")
 
 
 def _runs(name: str, where: str, values: list[Any], notes: list[str]) -> Iterator[Transcript]:

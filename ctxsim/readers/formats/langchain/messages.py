@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part, chat_messages
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, text_and_media
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import Usage
 

@@ -17,9 +17,7 @@ from ctxsim.readers.source import compact_json, convert, time_s
 from ctxsim.transcript import Usage
 
 
-class Run(msgspec.Struct):
-    """A run of any type; sub-runs may be nested."""
-
+class _Run(msgspec.Struct):
     run_type: str
     id: str = ""
     trace_id: str | None = None
@@ -53,16 +51,16 @@ def logged_runs(values: list[Any], where: str, skipped: Frequencies[str]) -> dic
     return traces
 
 
-def _flat(values: list[Any], where: str, trace: str | None) -> Iterator[tuple[str, str, Run]]:
+def _flat(values: list[Any], where: str, trace: str | None) -> Iterator[tuple[str, str, _Run]]:
     for number, value in enumerate(values):
         place = f"{where} run {number}"
-        run = convert(value, Run, place)
+        run = convert(value, _Run, place)
         own = trace or run.trace_id or run.id
         yield place, own, run
         yield from _flat(run.child_runs or [], place, own)
 
 
-def _logged(run: Run, where: str, skipped: Frequencies[str]) -> Logged | None:
+def _logged(run: _Run, where: str, skipped: Frequencies[str]) -> Logged | None:
     messages = _message_lists(run.inputs)
     reply = _reply(run.outputs)
     if run.error or not messages or reply is None:
@@ -97,7 +95,6 @@ def _reply(outputs: Any) -> Any:
 
 
 def _tools(extra: Any) -> list[Any]:
-    """Return the tool definitions of a request's parameters."""
     parameters = extra.get("invocation_params") if isinstance(extra, dict) else None
     tools = parameters.get("tools") if isinstance(parameters, dict) else None
     return tools if isinstance(tools, list) else []

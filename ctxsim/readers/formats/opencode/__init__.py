@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxsim.readers.assembly.stores import cell, each
+from ctxsim.readers.assembly.stores import cell, of_database
 from ctxsim.readers.formats.opencode.session import Info, Message, Part, Session, transcript
-from ctxsim.readers.source import Database, Sample, Source, convert
-from ctxsim.readers.source.folder import json_file
+from ctxsim.readers.source import Sample, Source, convert, convert_all, has, json_file
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -49,9 +48,7 @@ COLUMNS = {
 COPIED = "newer versions copied what was in this folder to opencode.db beside it: read one of them"
 
 
-class Exported(msgspec.Struct):
-    """One message of an exported session, with its parts."""
-
+class _Exported(msgspec.Struct):
     info: Any
     parts: list[Any]
 
@@ -64,14 +61,9 @@ def owns(folder: Path) -> bool:
 def matches(sample: Sample) -> bool:
     """A database, or an exported session: an object with `info` and `messages`, each with `info` and `parts`."""
     if sample.database:
-        return all(columns <= sample.tables.get(table, frozenset()) for table, columns in COLUMNS.items())
-    document = sample.document
-    if not isinstance(document, dict) or not isinstance(document.get("info"), dict):
-        return False
-    messages = document.get("messages")
-    return isinstance(messages, list) and all(
-        isinstance(message, dict) and isinstance(message.get("info"), dict) and isinstance(message.get("parts"), list)
-        for message in messages
+        return sample.has_tables(COLUMNS)
+    return has(sample.document, info=dict, messages=list) and all(
+        has(message, info=dict, parts=list) for message in sample.document["messages"]
     )
 
 
@@ -81,55 +73,40 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         yield from _stored(source, sample.folder)
         return
     if sample.database:
-        with Database(source) as database:
-            yield from _in_database(source, database)
+        yield from of_database(source, "SELECT id, parent_id FROM session ORDER BY time_created, id", _of_database)
         return
     session = convert(sample.document["info"], Session, f"{source.name} info")
     messages: list[Message] = []
     for number, value in enumerate(sample.document["messages"]):
         where = f"{source.name} message {number}"
-        exported = convert(value, Exported, where)
-        parts = [convert(part, Part, f"{where} part {place}") for place, part in enumerate(exported.parts)]
+        exported = convert(value, _Exported, where)
+        parts = convert_all(exported.parts, Part, f"{where} part")
         messages.append(Message(convert(exported.info, Info, where), parts))
     yield transcript(source.name, NAME, session, messages, None)
 
 
-def _in_database(source: Source, database: Database) -> Iterator[Transcript]:
-    """Return the sessions of a database in order of time, each read at one moment."""
-    parents = dict(database.read(lambda found: found.execute(_SESSIONS).fetchall()))
-    names = {session: f"{source.name}#{session}" for session in parents}
-
-    def one(session: str) -> Transcript:
-        messages = database.read(lambda found: _messages(found, session, names[session]))
-        parent = parents[session]
-        return transcript(names[session], NAME, Session(session, parent), messages, names.get(parent or ""))
-
-    yield from each(source.name, parents, one)
-
-
-_SESSIONS = "SELECT id, parent_id FROM session ORDER BY time_created, id"
-_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-_PARTS = "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id"
-
-
-def _messages(found: sqlite3.Connection, session: str, name: str) -> list[Message]:
+def _of_database(found: sqlite3.Connection, session: str, name: str, parent: str | None) -> Transcript:
     parts: defaultdict[str, list[Part]] = defaultdict(list)
-    for message, part, data in found.execute(_PARTS, (session,)):
+    asked = "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id"
+    for message, part, data in found.execute(asked, (session,)):
         parts[message].append(cell(data, Part, f"{name} part {part}"))
-    return [
+    asked = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+    messages = [
         Message(cell(data, Info, f"{name} message {message}", id=message), parts[message])
-        for message, data in found.execute(_MESSAGES, (session,))
+        for message, data in found.execute(asked, (session,))
     ]
+    (above,) = found.execute("SELECT parent_id FROM session WHERE id = ?", (session,)).fetchone()
+    return transcript(name, NAME, Session(session, above), messages, parent)
 
 
 def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
     """Return the sessions of a storage folder in order of their files, each with its parent's name."""
-    sessions = [convert(json_file(path), Session, str(path)) for path in sorted(folder.glob("session/**/*.json"))]
+    sessions = [json_file(path, Session) for path in sorted(folder.glob("session/**/*.json"))]
     parts: defaultdict[str, list[Part]] = defaultdict(list)
     # Newer versions have a folder per message, in which the parts' own `messageID` may be missing. The names of parts
     # grow with time.
     for path in sorted(folder.glob("part/**/*.json")):
-        part = convert(json_file(path), Part, str(path))
+        part = json_file(path, Part)
         parts[part.message_id or path.parent.name].append(part)
     # Looked up among the folders that are there: an id is anybody's text, and no path.
     kept = {path.name: path for path in (folder / "message").iterdir()}
@@ -138,7 +115,7 @@ def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
     for session in sessions:
         messages = []
         for path in sorted(kept[session.id].glob("*.json")) if session.id in kept else ():
-            info = convert(json_file(path), Info, str(path))
+            info = json_file(path, Info)
             messages.append(Message(info, parts.get(info.id, [])))
         messages.sort(key=lambda message: message.info.created_ms)
         parent = names.get(session.parent_id or "")

@@ -5,24 +5,21 @@ Source of what is sent and what is not: https://github.com/sst/opencode (`sessio
 
 from __future__ import annotations
 
-from collections import Counter as Frequencies
 from typing import Any
 
 import msgspec
 
 from ctxsim.readers import assembly
-from ctxsim.readers.assembly import Assembly, left_out
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS
-from ctxsim.readers.assembly.costs import dollars
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, started_by
+from ctxsim.readers.assembly.usage import in_parts
 from ctxsim.readers.source import compact_json, time_s
-from ctxsim.transcript import Media, StartedBy, Transcript, Usage
+from ctxsim.transcript import Media, Transcript, Usage
 
 # Written beside the conversation: marks, snapshots of the files, and what the user interface shows.
 _MARKS = ("step-start", "step-finish", "snapshot", "patch", "retry", "agent")
 _CONTENT = ("text", "reasoning", "tool")
 # OpenCode puts the content of such files in a text part and doesn't send the file.
 _EXPANDED = ("text/plain", "application/x-directory")
-_INTERRUPTED = "[Tool execution was interrupted]"
 
 
 class Session(msgspec.Struct):
@@ -32,9 +29,7 @@ class Session(msgspec.Struct):
     parent_id: str | None = msgspec.field(default=None, name="parentID")
 
 
-class Cache(msgspec.Struct):
-    """Cached tokens of a request."""
-
+class _Cache(msgspec.Struct):
     read: int | None = None
     write: int | None = None
 
@@ -45,14 +40,13 @@ class Tokens(msgspec.Struct):
     input: int = 0
     output: int | None = None
     reasoning: int | None = None
-    cache: Cache | None = None
+    cache: _Cache | None = None
 
     def whole(self, cost_usd: Any) -> Usage | None:
         """Tokens of the whole prompt, with their cost; None if nothing was counted."""
-        cache = self.cache or Cache()
-        prompt = self.input + (cache.read or 0) + (cache.write or 0)
-        usage = Usage(prompt, self.output, cache.read, cache.write, self.reasoning)
-        return usage.costing(dollars(cost_usd)) if prompt else None
+        cache = self.cache or _Cache()
+        usage = in_parts(self.input, self.output, cache.read, cache.write, self.reasoning, cost_usd)
+        return usage if usage.input_tokens else None
 
 
 class Time(msgspec.Struct):
@@ -63,9 +57,7 @@ class Time(msgspec.Struct):
     compacted: float | None = None
 
 
-class Model(msgspec.Struct):
-    """Which model a message is for."""
-
+class _Model(msgspec.Struct):
     model_id: str = msgspec.field(default="", name="modelID")
 
 
@@ -78,7 +70,7 @@ class Info(msgspec.Struct):
     tokens: Tokens | None = None
     cost: Any = None
     model_id: str = msgspec.field(default="", name="modelID")
-    model: Model | None = None
+    model: _Model | None = None
     summary: Any = None
     error: Any = None
     system: Any = None
@@ -94,9 +86,7 @@ class Info(msgspec.Struct):
         return isinstance(self.error, dict) and self.error.get("name") == "MessageAbortedError"
 
 
-class File(msgspec.Struct):
-    """A file that a tool returned."""
-
+class _File(msgspec.Struct):
     mime: str = ""
 
 
@@ -108,7 +98,7 @@ class State(msgspec.Struct):
     output: str | None = None
     error: str | None = None
     time: Time | None = None
-    attachments: list[File] | None = None
+    attachments: list[_File] | None = None
 
 
 class Part(msgspec.Struct):
@@ -152,25 +142,21 @@ def transcript(name: str, format: str, session: Session, messages: list[Message]
     reading = _Reading(Assembly(name, format, parent))
     for message in messages:
         reading.message(message)
-    assembly = reading.assembly
     if session.parent_id and not parent:
-        assembly.notes.append(f"sub-session of {session.parent_id}, which is not in this source")
+        reading.assembly.notes.append(f"sub-session of {session.parent_id}, which is not in this source")
     return reading.finished()
 
 
 class _Reading:
-    """What has been read of a session so far."""
-
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
-        self.skipped: Frequencies[str] = Frequencies()
+        self.skipped = assembly.left_out
         self.to_clear: list[tuple[float, int]] = []
         self.cleared: list[int] = []
         self.place_of: dict[str, int] = {}
         self.other_usage = 0
 
     def message(self, message: Message) -> None:
-        """Read a message."""
         info = message.info
         self.place_of[info.id] = len(self.assembly.items)
         if info.system and not self.assembly.system:
@@ -208,13 +194,11 @@ class _Reading:
         auto = part.auto if part else None
         items = self.assembly.items
         start = self.place_of.get(part.tail_start_id or "", len(items)) if part else len(items)
-        started_by: StartedBy = "" if auto is None else "manual" if not auto else "auto"
-        self.assembly.compacted("overflow" if part and part.overflow else started_by, (), range(start, len(items)))
+        by = started_by(None if auto is None else "auto" if auto else "manual")
+        self.assembly.compacted("overflow" if part and part.overflow else by, (), range(start, len(items)))
         # The message that asks for a compaction is followed by the summary: one compaction, one note.
         if not any(text.startswith(f"{note} ") for text in self.assembly.notes):
-            self.assembly.notes.append(
-                f"{note} ({'how is not recorded' if auto is None else 'auto' if auto else 'manual'})"
-            )
+            self.assembly.compaction_note(by or "how is not recorded")
 
     def _assistant(self, message: Message) -> None:
         """Read a message as one response per step; without marks, text after a tool call is the next response."""
@@ -277,7 +261,7 @@ class _Reading:
     def _result(self, part: Part, state: State) -> None:
         text = state.output if state.output is not None else state.error
         if text is None and state.status in ("pending", "running"):
-            text = _INTERRUPTED
+            text = "[Tool execution was interrupted]"
         if text is None:
             return
         media = tuple(_media(file.mime) for file in state.attachments or [])
@@ -288,16 +272,11 @@ class _Reading:
                 self.to_clear.append((state.time.compacted / 1000, place))
 
     def finished(self) -> Transcript:
-        """Return the transcript."""
         assembly = self.assembly
-        assembly.head_recorded = bool(assembly.system)
         if self.to_clear:
             assembly.notes.append(f"{len(self.to_clear)} old result(s) were cleared from later requests: kept here")
         if self.other_usage:
             assembly.notes.append(
                 f"{self.other_usage} message(s) whose tokens are not those of their last step: the step's are used"
             )
-        assembly.notes += left_out(self.skipped)
-        if not assembly.calls:
-            assembly.notes.append("no response of the model in this session")
-        return assembly.transcript()
+        return assembly.finished("no response of the model in this session")

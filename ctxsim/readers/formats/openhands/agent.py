@@ -11,10 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_response import ChatResponse, epoch_s
-from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import Media, Transcript
 
@@ -82,17 +80,13 @@ class Event(msgspec.Struct):
         return "" if number is None else f"event-{number}"
 
 
-class Told(msgspec.Struct):
-    """Arguments of a message, and of the action that holds the head."""
-
+class _Told(msgspec.Struct):
     content: Any = None
     image_urls: list[Any] | None = None
     tools: list[Any] | None = None
 
 
-class ShellState(msgspec.Struct):
-    """What stands around the output of a command."""
-
+class _ShellState(msgspec.Struct):
     prefix: str = ""
     suffix: str = ""
     working_dir: str | None = None
@@ -112,7 +106,7 @@ class Agent:
         self._event_of: list[int | None] = []
         self._cost_usd = 0.0
         self._agent_spoke = True
-        self._left_out: Frequencies[str] = Frequencies()
+        self._left_out = assembly.left_out
         self._counts: Frequencies[str] = Frequencies()
 
     def add(self, event: Event, fields: dict[str, Any], where: str) -> None:
@@ -135,24 +129,24 @@ class Agent:
 
     def _condensed(self, condensation: Condensation) -> None:
         """Events that are forgotten stay so; of several summaries only the newest is sent."""
-        number = self.assembly.calls + 1
-        self.assembly.notes.append(f"recorded compaction before call {number} (auto): the whole history is kept")
+        self.assembly.compaction_note("auto", ": the whole history is kept")
         self._forgotten |= condensation.forgotten
         kept = [place for place, event in enumerate(self._event_of) if event not in self._forgotten]
         self.assembly.compacted("auto", [condensation.summary or ""], kept)
 
     def _action(self, event: Event, action: str, fields: dict[str, Any], where: str) -> None:
         if action == "system":
-            told = convert(fields, Told, where)
+            told = convert(fields, _Told, where)
             self.assembly.system.append(text_and_media(told.content, 0)[0])
-            self.assembly.tools += [compact_json(tool) for tool in told.tools or []]
+            self.assembly.tools += map(compact_json, told.tools or [])
         elif action == "condensation":
             self._condensed(convert(fields, Condensation, where))
         elif action in QUIET:
             self._left_out[action] += 1
-        elif action == "message" and self._is_from_user(event):
+        elif action == "message" and (event.source == "user" or (event.source is None and self._agent_spoke)):
+            # Without a source, agent and user take turns.
             self._agent_spoke = False
-            told = convert(fields, Told, where)
+            told = convert(fields, _Told, where)
             images = [Media("image", IMAGE_TOKENS["openai"]) for _ in told.image_urls or []]
             self.assembly.user(Part("user", text_and_media(told.content, 0)[0], media=tuple(images)))
         elif event.source == "user":
@@ -162,10 +156,6 @@ class Agent:
             self._left_out[action] += 1
         else:
             self._response(event, action, fields)
-
-    def _is_from_user(self, event: Event) -> bool:
-        # Without a source, agent and user take turns.
-        return event.source == "user" or (event.source is None and self._agent_spoke)
 
     def _response(self, event: Event, action: str, fields: dict[str, Any]) -> None:
         self._agent_spoke = action == "message"
@@ -185,7 +175,6 @@ class Agent:
         self.assembly.response(parts, usage and usage.costing(self._cost(event)), time_s, response.model or "")
 
     def _rebuilt(self, event: Event, action: str, fields: dict[str, Any]) -> list[Part]:
-        """Return the parts of an action without the model's response."""
         if action == "message":
             self._counts["message(s) of the agent without the model's response: their usage is unknown"] += 1
             return [Part("assistant", text_and_media(fields.get("content"), 0)[0])]
@@ -212,12 +201,11 @@ class Agent:
             self.assembly.result(text, event.call_id, kind, media)
 
     def _shown(self, event: Event, kind: str, fields: dict[str, Any], where: str) -> tuple[str, tuple[Media, ...]]:
-        """Return an observation as the model sees it."""
         text, media = text_and_media(event.content, IMAGE_TOKENS["openai"])
         match kind:
             case "run" if isinstance(fields.get("metadata"), dict):
                 self._counts["command result(s) with directory, interpreter and exit code as the agent adds them"] += 1
-                text = _shell_text(text, convert(fields["metadata"], ShellState, where))
+                text = _shell_text(text, convert(fields["metadata"], _ShellState, where))
             case "run":
                 self._counts["command result(s) as recorded, without the line on the exit code that was sent"] += 1
             case "edit" if fields.get("formatted_output_and_error"):
@@ -232,17 +220,11 @@ class Agent:
 
     def finished(self) -> Transcript:
         """Return the transcript with its notes."""
-        self.assembly.head_recorded = bool(self.assembly.system)
         self.assembly.notes += [f"{count} {what}" for what, count in self._counts.items()]
-        if self._left_out:
-            kinds = ", ".join(f"{count} x {kind}" for kind, count in self._left_out.most_common())
-            self.assembly.notes.append(f"left out: {kinds}")
-        if not self.assembly.calls:
-            self.assembly.notes.append("no model response is recorded")
-        return self.assembly.transcript()
+        return self.assembly.finished("no model response is recorded")
 
 
-def _shell_text(output: str, state: ShellState) -> str:
+def _shell_text(output: str, state: _ShellState) -> str:
     text = f"{state.prefix}{output}{state.suffix}"
     if state.working_dir:
         text += f"\n[Current working directory: {state.working_dir}]"

@@ -24,14 +24,12 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
+from ctxsim.readers.assembly import IMAGE_TOKENS, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import Message
 from ctxsim.readers.assembly.chat_response import ChatResponse, add_chat_message
-from ctxsim.readers.assembly.costs import dollars
 from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
 from ctxsim.readers.assembly.text_calls import call_in_text
-from ctxsim.readers.source import Sample, Source, compact_json, convert
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has
 from ctxsim.transcript import Transcript
 
 NAME = "openhands-completions"
@@ -47,27 +45,21 @@ OTHERS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".traj", ".traj.gz", ".eval", ".z
 """What a run's folder doesn't hold; as part of the run it would not be read."""
 
 
-class RawReply(msgspec.Struct):
-    """The text of a response before conversion."""
-
+class _RawReply(msgspec.Struct):
     content: str | list[Any] | None = None
 
 
-class RawChoice(msgspec.Struct):
-    """One of the answers before conversion."""
-
-    message: RawReply
+class _RawChoice(msgspec.Struct):
+    message: _RawReply
 
 
 class RawResponse(msgspec.Struct):
     """A response before conversion; its `tool_calls` are logged as empty objects."""
 
-    choices: list[RawChoice] = []
+    choices: list[_RawChoice] = []
 
 
-class Sent(msgspec.Struct):
-    """What was passed to LiteLLM beside the messages."""
-
+class _Sent(msgspec.Struct):
     tools: list[Any] | None = None
 
 
@@ -76,7 +68,7 @@ class Record(msgspec.Struct):
 
     messages: list[Any]
     response: ChatResponse
-    kwargs: Sent | None = None
+    kwargs: _Sent | None = None
     tools: list[Any] | None = None
     raw_messages: list[Any] | None = None
     raw_response: RawResponse | None = None
@@ -89,11 +81,9 @@ def matches(sample: Sample) -> bool:
     """An object with the `messages` of a request and the `choices` of its response, besides `kwargs` or `tools`."""
     value = sample.document
     return (
-        isinstance(value, dict)
-        and isinstance(value.get("messages"), list)
-        and isinstance(value.get("response"), dict)
+        has(value, messages=list, response=dict)
         and "choices" in value["response"]
-        and ("kwargs" in value or "tools" in value)
+        and bool({"kwargs", "tools"} & value.keys())
     )
 
 
@@ -173,15 +163,12 @@ def _logged(value: Any, where: str) -> Logged:
             add_chat_message(request, entry, place, first=not request.said)
     # `kwargs` is what was sent. `tools` alone was not, where a converter wrote it into the system prompt.
     tools = (record.kwargs.tools if record.kwargs else None) or (None if as_text else record.tools) or []
-    request.tools += [compact_json(tool) for tool in tools]
-    time_s = record.timestamp
-    if time_s is not None:
-        # Without a latency, the time of the response is all there is.
-        time_s -= record.latency_sec or 0.0
-    response = record.response
-    usage = response.whole_usage()
+    request.tools += map(compact_json, tools)
+    # Without a latency, the time of the response is all there is.
+    time_s = None if record.timestamp is None else record.timestamp - (record.latency_sec or 0.0)
+    usage = record.response.whole_usage()
     usage = usage and usage.costing(dollars(record.cost))
-    return Logged(where, request, tuple(_reply(record)), usage, time_s, response.model or "")
+    return Logged(where, request, tuple(_reply(record)), usage, time_s, record.response.model or "")
 
 
 def _reply(record: Record) -> list[Part]:
@@ -194,7 +181,6 @@ def _reply(record: Record) -> list[Part]:
 
 
 def _add_text_message(request: Caught, message: Message) -> None:
-    """Add a message whose calls and results are text."""
     text, media = text_and_media(message.content, IMAGE_TOKENS["openai"])
     result = re.match(r"EXECUTION RESULT of \[([^\]]*)\]:", text)
     if message.role == "assistant":

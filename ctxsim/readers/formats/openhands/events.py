@@ -23,10 +23,9 @@ from typing import Any
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.assembly import Assembly
-from ctxsim.readers.assembly.costs import dollars
-from ctxsim.readers.formats.openhands.agent import Agent, Event
-from ctxsim.readers.source import Record, Sample, Source, compact_json, convert
+from ctxsim.readers.assembly import Assembly, dollars
+from ctxsim.readers.formats.openhands.agent import Agent, Event, LlmMetrics
+from ctxsim.readers.source import Sample, Source, compact_json, convert, has
 from ctxsim.transcript import Transcript
 
 NAME = "openhands-events"
@@ -36,23 +35,14 @@ MARKS = ("history", "observation")
 VERSIONS = "lists of January 2025, resolver output of 2024; not tried on real ones: folders, delegates, condensation"
 READS = "Messages, actions with the model's response and usage, observations as the agent shows them, delegates."
 NOT_READ = "States, recalls, page trees, summaries of condensers, cuts by the agent's own limit; events of the SDK."
-SOURCES = ("user", "agent", "environment")
 SOME = 20
 """So many events are looked at to recognise the format."""
 
 
-class Metrics(msgspec.Struct):
-    """Totals of a run."""
-
-    accumulated_cost: Any = None
-
-
-class Run(msgspec.Struct):
-    """One line of evaluation output."""
-
+class _Run(msgspec.Struct):
     history: list[Any]
     instance_id: str | int | None = None
-    metrics: Metrics | None = None
+    metrics: LlmMetrics | None = None
 
 
 def matches(sample: Sample) -> bool:
@@ -60,31 +50,26 @@ def matches(sample: Sample) -> bool:
     if sample.folder or not sample.records:
         return False
     first = sample.records[0]
-    if isinstance(first, dict) and isinstance(first.get("history"), list):
+    if has(first, history=list):
         history = _flat(first["history"])
         return "trajectory" not in first and (_are_events(history) if history else "test_result" in first)
     if isinstance(sample.document, list):
         return _are_stored(sample.document)
-    exported = sample.document.get("trajectory") if isinstance(sample.document, dict) else None
+    exported = first["trajectory"] if sample.document is not None and has(first, trajectory=list) else []
     return _are_stored(exported) or _are_stored(sample.records)
 
 
-def _are_stored(values: Any) -> bool:
+def _are_stored(values: list[Any]) -> bool:
     """Whether these are events as an event stream stores them, each with its source."""
-    return _are_events(values) and all(value.get("source") in SOURCES for value in values[:SOME])
+    sources = ("user", "agent", "environment")
+    return _are_events(values) and all(value.get("source") in sources for value in values[:SOME])
 
 
-def _are_events(values: Any) -> bool:
+def _are_events(values: list[Any]) -> bool:
     """Whether these are actions and observations; a step of SWE-agent is both."""
-    return (
-        isinstance(values, list)
-        and bool(values)
-        and all(
-            isinstance(value, dict)
-            and "role" not in value
-            and isinstance(value.get("action"), str) != isinstance(value.get("observation"), str)
-            for value in values[:SOME]
-        )
+    return bool(values) and all(
+        isinstance(value, dict) and "role" not in value and has(value, action=str) != has(value, observation=str)
+        for value in values[:SOME]
     )
 
 
@@ -119,23 +104,22 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     first = sample.records[0]
     if isinstance(first, list):
         yield from _run(source.name, _numbered(source.name, first), notes)
-    elif isinstance(first.get("history"), list):
+    elif has(first, history=list):
         yield from _runs(source, sample, notes)
-    elif sample.document is not None and isinstance(first.get("trajectory"), list):
+    elif sample.document is not None and has(first, trajectory=list):
         yield from _run(source.name, _numbered(source.name, first["trajectory"]), notes)
     else:
-        yield from _run(source.name, ((f"{source.name}:{r.line}", r.value) for r in source.records(notes)), notes)
+        yield from _run(source.name, ((record.where, record.value) for record in source.records(notes)), notes)
 
 
 def _runs(source: Source, sample: Sample, notes: list[str]) -> Iterator[Transcript]:
     """Return the runs of evaluation output; it can also be one document that is not on one line."""
-    records = [Record(1, sample.document)] if sample.document is not None else source.records(notes)
     held: list[Transcript] = []
-    for record in records:
+    for record in sample.all(notes):
         # What was skipped is known when the next line is read: each run waits for it.
         yield from held
         where = f"{source.name}:{record.line}"
-        run = convert(record.value, Run, where)
+        run = convert(record.value, _Run, where)
         name = source.name if sample.document is not None else f"{source.name}#{run.instance_id or record.line}"
         held = list(_run(name, _numbered(where, _flat(run.history)), []))
         priced = any(call.usage and call.usage.cost_usd for transcript in held for call in transcript.calls)

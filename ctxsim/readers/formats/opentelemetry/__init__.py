@@ -20,7 +20,7 @@ https://arize-ai.github.io/openinference/spec/semantic_conventions.html
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from itertools import chain
 
 from ctxsim.readers.assembly.spans import Event, Span, conversations
 from ctxsim.readers.formats.opentelemetry.spans import ROW, is_export, is_page, is_row, is_sdk_span, key_of, spans_of
@@ -49,29 +49,22 @@ def matches(sample: Sample) -> bool:
     """Exports of OTLP, spans with a context and attributes, and Phoenix's rows and pages of spans."""
     if ROW.issubset(sample.columns):
         return True
-    first = sample.records[0] if sample.records else None
-    if isinstance(first, list):
-        first = first[0] if first else None
+    first = sample.first[0] if isinstance(sample.first, list) and sample.first else sample.first
     return is_export(first) or is_sdk_span(first) or is_row(first) or is_page(first)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per conversation, those of agents inside agents after the others."""
     notes: list[str] = []
-    yield from conversations(source.name, NAME, _spans(source, sample, notes), notes)
+    yield from conversations(source.name, NAME, _spans(sample, notes), notes)
 
 
-def _spans(source: Source, sample: Sample, notes: list[str]) -> list[Span]:
-    if sample.columns:
-        values: Iterator[Any] = (row for _, row in sample.rows())
-    elif sample.document is None:
-        values = (record.value for record in source.records(notes))
-    else:
-        values = iter(sample.document if isinstance(sample.document, list) else [sample.document])
+def _spans(sample: Sample, notes: list[str]) -> list[Span]:
     spans: list[Span] = []
     events: dict[str, list[Event]] = {}
-    for value in values:
-        for found in spans_of(value):
+    for record in sample.all(notes):
+        one = sample.document is not None and isinstance(record.value, list)
+        for found in chain.from_iterable(map(spans_of, record.value if one else [record.value])):
             if isinstance(found, Span):
                 spans.append(found)
             else:

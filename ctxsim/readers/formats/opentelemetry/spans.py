@@ -13,30 +13,20 @@ from typing import Any
 
 from ctxsim.readers.assembly.spans import Attributes, Event, Span
 from ctxsim.readers.assembly.spans.span import flat
-from ctxsim.readers.source import time_s
+from ctxsim.readers.source import has, time_s
 
 ROW = frozenset(("context.span_id", "context.trace_id", "parent_id", "span_kind"))
 """Columns of Phoenix's frame of spans; attributes are others."""
 
-_PAGED = frozenset(("span_id", "trace_id", "attributes", "start_time_unix_nano"))
-_KIND = "openinference.span.kind"
-
 
 def is_export(value: Any) -> bool:
     """Whether a JSON value is an export of OTLP."""
-    return isinstance(value, dict) and any(
-        isinstance(value.get(name), list) for name in ("resourceSpans", "resourceLogs")
-    )
+    return has(value, resourceSpans=list) or has(value, resourceLogs=list)
 
 
 def is_sdk_span(value: Any) -> bool:
     """Whether a JSON value is a span as the SDK prints it, and Phoenix hands it out."""
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("context"), dict)
-        and "span_id" in value["context"]
-        and isinstance(value.get("attributes"), dict)
-    )
+    return has(value, context=dict, attributes=dict) and "span_id" in value["context"]
 
 
 def is_row(value: Any) -> bool:
@@ -47,7 +37,8 @@ def is_row(value: Any) -> bool:
 def is_page(value: Any) -> bool:
     """Whether a JSON value is a page of OTLP spans as Phoenix's server hands them out, in snake case."""
     spans = value.get("data") if isinstance(value, dict) else None
-    return isinstance(spans, list) and any(isinstance(span, dict) and span.keys() >= _PAGED for span in spans)
+    names = dict.fromkeys(("span_id", "trace_id", "attributes", "start_time_unix_nano"), object)
+    return isinstance(spans, list) and any(has(span, **names) for span in spans)
 
 
 def spans_of(value: Any) -> Iterator[Span | tuple[str, Event]]:
@@ -70,16 +61,12 @@ def spans_of(value: Any) -> Iterator[Span | tuple[str, Event]]:
                 attributes = _attributes(record.get("attributes"))
                 name = str(record.get("eventName") or attributes.get("event.name") or "")
                 body = _value(record.get("body"))
-                yield _key(record.get("traceId"), record.get("spanId")), Event(name, attributes, body)
+                yield f"{record.get('traceId')} {record.get('spanId')}", Event(name, attributes, body)
 
 
 def key_of(span: Span) -> str:
     """Return what events name a span by."""
-    return _key(span.trace, span.id)
-
-
-def _key(trace: Any, span: Any) -> str:
-    return f"{trace} {span}"
+    return f"{span.trace} {span.id}"
 
 
 def _list(value: Any, name: str) -> list[Any]:
@@ -105,9 +92,9 @@ def _sdk_span(span: dict[str, Any]) -> Span:
     context = span["context"]
     events = [Event(str(event.get("name", "")), flat(event.get("attributes") or {})) for event in _list(span, "events")]
     attributes = dict(flat(span["attributes"]))
-    if isinstance(span.get("span_kind"), str):
+    if has(span, span_kind=str):
         # Phoenix takes it out of the attributes.
-        attributes.setdefault(_KIND, span["span_kind"])
+        attributes.setdefault("openinference.span.kind", span["span_kind"])
     return Span(
         str(context.get("trace_id", "")),
         str(context["span_id"]),
@@ -120,7 +107,6 @@ def _sdk_span(span: dict[str, Any]) -> Span:
 
 
 def _nested_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as the span that it was."""
     span: dict[str, Any] = {"context": {}, "attributes": {}}
     for name, value in row.items():
         where, _, inner = name.partition(".")
@@ -153,8 +139,7 @@ def _nanoseconds(value: Any) -> float | None:
 
 
 def _attributes(values: Any) -> Attributes:
-    found = [entry for entry in values if isinstance(entry, dict)] if isinstance(values, list) else []
-    return {str(entry.get("key", "")): _value(entry.get("value")) for entry in found}
+    return {str(entry.get("key", "")): _value(entry.get("value")) for entry in _list({"": values}, "")}
 
 
 def _value(value: Any) -> Any:

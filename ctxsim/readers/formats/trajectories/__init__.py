@@ -25,13 +25,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-import msgspec
-
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.formats.trajectories.messages import add_messages, looks_like_messages, plain_chat, without_nulls
-from ctxsim.readers.formats.trajectories.rows import COLUMNS, Row, json_rows, table_rows
-from ctxsim.readers.source import Sample, Source, compact_json
+from ctxsim.readers.formats.trajectories.rows import COLUMNS, json_rows, table_rows
+from ctxsim.readers.source import Sample, Source, compact_json, decoded
 from ctxsim.readers.source.parquet import ROWS_AT_ONCE
 from ctxsim.transcript import Transcript
 
@@ -62,10 +60,8 @@ def matches(sample: Sample) -> bool:
 
 
 def _first(sample: Sample) -> Mapping[str, Any]:
-    values = sample.records[:1]
-    if values and isinstance(values[0], list):
-        values = values[0][:1]
-    return values[0] if values and isinstance(values[0], dict) else {}
+    first = next(iter(sample.first), None) if isinstance(sample.first, list) else sample.first
+    return first if isinstance(first, dict) else {}
 
 
 def _usual(row: Mapping[str, Any]) -> str | None:
@@ -76,10 +72,7 @@ def _usual(row: Mapping[str, Any]) -> str | None:
 def _messages(value: Any) -> Any:
     """Return what a cell holds: a list of messages, also under `messages`, and from JSON text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            value = msgspec.json.decode(value)
-        except (msgspec.DecodeError, RecursionError):
-            return None
+        value = decoded(value)
     if isinstance(value, dict):
         value = value.get("messages")
     return without_nulls(value)
@@ -93,15 +86,15 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     held: Assembly | None = None
     bad: list[str] = []
     number = 0
-    for number, row in enumerate(rows, 1):
-        messages = _messages(row.value.get(column))
-        if number == 1 and column not in row.value:
-            names = sample.columns or list(row.value)
+    for number, (line, row) in enumerate(rows, 1):
+        messages = _messages(row.get(column))
+        if number == 1 and column not in row:
+            names = sample.columns or list(row)
             raise InputError(source.name, f"has no column '{column}', but {_listed(names)}")
         try:
             if not looks_like_messages(messages):
-                raise InputError(f"row {row.number}", f"column '{column}' holds no messages with roles")
-            made = _one(source, row, messages)
+                raise InputError(f"row {line}", f"column '{column}' holds no messages with roles")
+            made = _one(source, line, row, messages)
         except InputError as error:
             bad.append(str(error))
             continue
@@ -124,7 +117,7 @@ def _column_of(source: Source, sample: Sample) -> str:
     names = sample.columns
     for name in COLUMNS:
         rows = islice(table_rows(source, name), ROWS_AT_ONCE) if name in names else iter(())
-        if any(looks_like_messages(_messages(row.value.get(name))) for row in rows):
+        if any(looks_like_messages(_messages(row.get(name))) for _, row in rows):
             return name
     raise NotATranscript(
         source.name, f"is a table without messages in its first rows: name one of {_listed(names)} with --column"
@@ -135,15 +128,13 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:12]) or "(none)"
 
 
-def _one(source: Source, row: Row, messages: list[Any]) -> Assembly:
-    assembly = Assembly(f"{source.name}#{row.number}", NAME)
-    tools = row.value.get("tools")
+def _one(source: Source, number: int, row: Mapping[str, Any], messages: list[Any]) -> Assembly:
+    assembly = Assembly(f"{source.name}#{number}", NAME)
+    tools = row.get("tools")
     if isinstance(tools, str) and tools.lstrip()[:1] == "[":
-        try:
-            tools = msgspec.json.decode(tools)
-        except (msgspec.DecodeError, RecursionError):
-            assembly.notes.append("column 'tools' is no JSON: left out")
+        tools = decoded(tools)
+        assembly.notes += ["column 'tools' is no JSON: left out"] if tools is None else []
     assembly.tools += [compact_json(without_nulls(tool)) for tool in tools] if isinstance(tools, list) else []
-    model = next((row.value[name] for name in ("model", "model_name") if isinstance(row.value.get(name), str)), "")
-    add_messages(assembly, messages, f"row {row.number}", model)
+    model = next((row[name] for name in ("model", "model_name") if isinstance(row.get(name), str)), "")
+    add_messages(assembly, messages, f"row {number}", model)
     return assembly

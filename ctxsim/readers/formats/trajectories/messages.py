@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections import Counter as Frequencies
 from typing import Any
 
-import msgspec
-
-from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.readers.assembly.anthropic_content import add_user_content
+from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly.anthropic_content import add_user_content, has_tool_blocks
 from ctxsim.readers.assembly.anthropic_content import response_parts as block_parts
-from ctxsim.readers.assembly.blocks import IMAGE_TOKENS, text_and_media
 from ctxsim.readers.assembly.chat_messages import Message, response_parts
 from ctxsim.readers.assembly.swe_runs import Run
 from ctxsim.readers.assembly.text_calls import call_in_text, fenced_command, tagged_call
-from ctxsim.readers.source import compact_json, convert
+from ctxsim.readers.source import compact_json, convert, decoded, has
 
 CHAT = ("system", "developer", "user", "assistant", "tool", "function")
 ROLES = {
@@ -31,23 +28,17 @@ ROLES = {
 }  # fmt: skip
 """What a role of a data set is. `call`: a message that is a tool call by itself, as ShareGPT has them."""
 
-_ROLE_FIELDS = ("role", "from")
 _TEXT_FIELDS = ("content", "text", "value")
-_BLOCKS = ("tool_use", "tool_result", "thinking")
 
 MOST_WITHOUT = 0.1
 """Of responses that something follows, this share at most may be without a fenced block where those are commands."""
-
-IN_TEXT = "call(s) that stand in the text: the message after each is taken as its result"
-KEPT_AS_TEXT = "result(s) without a call in the message before kept as user texts"
-LATER_SYSTEM = "system message(s) in mid-conversation kept as user texts"
 
 
 def role_of(message: Any) -> str | None:
     """Return what a message is, one of the values of `ROLES`; None if it has no such role."""
     if not isinstance(message, dict):
         return None
-    role = next((message[field] for field in _ROLE_FIELDS if isinstance(message.get(field), str)), None)
+    role = next((message[field] for field in ("role", "from") if isinstance(message.get(field), str)), None)
     return ROLES.get(role.lower()) if role else None
 
 
@@ -78,10 +69,7 @@ def add_messages(assembly: Assembly, values: list[Any], where: str, model: str) 
     adding = _Adding(assembly, model, _fenced(values))
     for number, value in enumerate(values):
         adding.message(value, f"{where} message {number}")
-    assembly.head_recorded = bool(assembly.system)
-    assembly.notes += [f"{count} {what}" for what, count in adding.counts.items()]
-    if not assembly.calls:
-        assembly.notes.append("no model response is recorded")
+    adding.run.finish([f"{count} {what}" for what, count in adding.counts.items()])
 
 
 class _Adding:
@@ -96,11 +84,11 @@ class _Adding:
     def message(self, value: dict[str, Any], where: str) -> None:
         role, content = role_of(value), _content(value)
         text, media = text_and_media(content, IMAGE_TOKENS["openai"])
-        blocks = _has_blocks(content)
+        blocks = has_tool_blocks(content)
         if role in ("system", "developer") and not self.assembly.calls:
             self.assembly.system.append(text)
         elif role in ("system", "developer"):
-            self.counts[LATER_SYSTEM] += 1
+            self.counts["system message(s) in mid-conversation kept as user texts"] += 1
             self.assembly.user(text)
         elif role == "assistant":
             self._response(value, text, content if blocks else None, where)
@@ -122,7 +110,7 @@ class _Adding:
             name = tagged_call(text) or (fenced_command(text) if self.fenced else None)
             reasoning = [part for part in parts if part.kind == "reasoning"]
             if name:
-                self.counts[IN_TEXT] += 1
+                self.counts["call(s) that stand in the text: the message after each is taken as its result"] += 1
                 self._response_of([*reasoning, *call_in_text(text, name)], in_text=True)
                 return
         self._response_of(parts)
@@ -133,7 +121,7 @@ class _Adding:
 
     def _result(self, value: dict[str, Any], result: Part) -> None:
         if not self.open:
-            self.counts[KEPT_AS_TEXT] += 1
+            self.counts["result(s) without a call in the message before kept as user texts"] += 1
             self.assembly.user(result)
             return
         self.open -= 1
@@ -148,20 +136,11 @@ def _content(value: dict[str, Any]) -> Any:
     return value.get("system_prompt") if found is None and role_of(value) == "system" else found
 
 
-def _has_blocks(content: Any) -> bool:
-    return isinstance(content, list) and any(
-        isinstance(block, dict) and block.get("type") in _BLOCKS for block in content
-    )
-
-
 def _called(text: str) -> list[Part]:
     """A message that is a call, `{"name": …, "arguments": …}` as text; what isn't such JSON is all arguments."""
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return [Part("tool_call", text)]
+    value = decoded(text)
     calls = value if isinstance(value, list) else [value]
-    if not calls or not all(isinstance(call, dict) and isinstance(call.get("name"), str) for call in calls):
+    if not calls or not all(has(call, name=str) for call in calls):
         return [Part("tool_call", text)]
     return [Part("tool_call", compact_json(call.get("arguments", "")), call["name"]) for call in calls]
 

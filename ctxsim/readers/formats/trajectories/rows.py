@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from ctxsim.readers.source import Sample, Source
 from ctxsim.readers.source.parquet import parquet_rows
@@ -15,28 +15,18 @@ BESIDE = ("tools", "model", "model_name")
 """Columns that are read beside it where there are any."""
 
 
-class Row(NamedTuple):
-    """One row: its number, from 1, what it holds by column, and notes on rows that were skipped before it."""
-
-    number: int
-    value: Mapping[str, Any]
+Row = tuple[int, Mapping[str, Any]]
+"""One row: its number, from 1, and what it holds by column."""
 
 
 def table_rows(source: Source, column: str) -> Iterator[Row]:
     """Return the rows of a Parquet file, with that column and those beside it."""
-    yield from (Row(number, value) for number, value in parquet_rows(source, {column, *BESIDE}))
+    return parquet_rows(source, {column, *BESIDE})
 
 
 def json_rows(source: Source, sample: Sample, notes: list[str]) -> Iterator[Row]:
     """Return the rows of JSON lines, or of a list of objects; what is no object is an empty row."""
+    values: Iterable[tuple[int, Any]] = ((record.line, record.value) for record in source.records(notes))
     if sample.document is not None:
-        document = sample.document
-        values: Iterator[Any] = iter(document if isinstance(document, list) else [document])
-        yield from (Row(number, _object(value)) for number, value in enumerate(values, 1))
-        return
-    for record in source.records(notes):
-        yield Row(record.line, _object(record.value))
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+        values = enumerate(sample.document if isinstance(sample.document, list) else [sample.document], 1)
+    return ((number, value if isinstance(value, dict) else {}) for number, value in values)
