@@ -64,3 +64,11 @@ def test_a_shell_keeps_its_last_lines_and_a_file_its_first() -> None:
     driven.user()
     (shell,), (read,) = driven.calls("1\n2\n3\n4"), driven.calls("1\n2\n3\n4", tool="read")
     assert driven.text(shell) == "...2 lines truncated...\n\n3\n4" and driven.text(read).startswith("1\n2\n")
+
+
+def test_switched_off_it_leaves_runs_and_refusals_alone() -> None:
+    driven = Driven("pi:enabled=False", 20_000)
+    driven.user("The task.")
+    driven.calls("r", used=100)
+    driven.says("Done.", used=19_999)
+    assert SUMMARY not in driven.sent() and driven.refused() is None
