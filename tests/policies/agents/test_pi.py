@@ -67,8 +67,15 @@ def test_a_shell_keeps_its_last_lines_and_a_file_its_first() -> None:
 
 
 def test_switched_off_it_leaves_runs_and_refusals_alone() -> None:
-    driven = Driven("pi:enabled=False", 20_000)
-    driven.user("The task.")
-    driven.calls("r", used=100)
-    driven.says("Done.", used=19_999)
-    assert SUMMARY not in driven.sent() and driven.refused() is None
+    for more, compacted in (("", True), (",enabled=False", False)):
+        driven = Driven(SMALL + more, 1_000)
+        driven.user("The task.")
+        driven.calls("a" * 400, used=100)
+        driven.calls("b" * 100, used=100)
+        driven.says("Done.", used=700)
+        assert (SUMMARY in driven.sent()) is compacted
+        driven = Driven(SMALL + more, 1_000)
+        driven.user("The task.")
+        driven.calls("a" * 400, used=100)
+        driven.calls("b" * 100, used=100)
+        assert (driven.refused() is not None) is compacted

@@ -127,6 +127,7 @@ def test_a_label_takes_the_agents_own_names() -> None:
         ("opencode:tail=100", "opencode:preserve_recent_tokens=100"),
     ):
         assert open_policy(given).short == ours
+    assert labels.named("qwen-code:context.autoCompactThreshold=0.5")[0] == "qwen-code"
     assert "DISABLE_COMPACT" not in aliases_of("claude-code", "claude-code"), "its true is the parameter's false"
     with pytest.raises(LabelError, match=r"compaction\.reserved is the agent's own name for reserved"):
         open_policy("opencode:compaction.reserved=1,reserved=2")
