@@ -58,8 +58,18 @@ def test_by_size_the_oldest_results_are_cleared_if_that_is_worth_it() -> None:
 def test_only_a_shells_output_is_cut() -> None:
     driven = Driven("claude-code", 200_000)
     driven.user()
-    shell, read = driven.calls("x" * 40_000), driven.calls("x" * 40_000, tool="Read")
-    assert len(driven.text(shell[0])) < 30_100 and len(driven.text(read[0])) == 40_000
+    (fits,), (shell,) = driven.calls("x" * 30_000), driven.calls("first line\n" + "x" * 40_000)
+    (read,) = driven.calls("x" * 40_000, tool="Read")
+    assert len(driven.text(fits)) == 30_000 and len(driven.text(read)) == 40_000
+    # Seen in 2.1.330: a preview of 470 tokens and a file; here 2,000 characters and a line.
+    assert "first line" in driven.text(shell) and 2_000 < len(driven.text(shell)) < 2_100
+
+
+def test_before_2_1_2_a_shells_output_keeps_its_ends() -> None:
+    driven = Driven("claude-code:version=2.1.1", 200_000)
+    driven.user()
+    (shell,) = driven.calls("x" * 40_000 + "last line")
+    assert driven.text(shell).endswith("last line") and 30_000 < len(driven.text(shell)) < 30_100
 
 
 def test_a_window_of_its_own_and_a_share_of_it() -> None:

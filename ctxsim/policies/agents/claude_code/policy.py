@@ -27,20 +27,21 @@ SHIPPED = values_for("claude-code")
 class ClaudeCode(Policy):
     """From the window less `reserve` and `buffer` on: one summary, and up to `files` files that were read last.
 
-    Closed source: as recorded in 19 automatic compactions, and as installed versions did in 188 runs. The window is
-    `auto_compact_window`, at most the model's; 0 is the model's. `max_output_tokens`, 0 for the model's, reserves
-    less where it is less. `autocompact_pct_override`, 0 for none, is a lower threshold: that per cent of the window
-    less the reserve. Without a window of its own a model that isn't `proactive` compacts only once a request was
-    refused. Without `auto_compact_enabled` nothing does. `version=` and `model=` in a label give what that version
-    ships for that model: to 2.1.19 a reserve of 32,000, from 2.1.153 on no compaction before a refusal for Sonnet
-    4.5 and Haiku 4.5.
+    Closed source: as recorded in 19 automatic compactions, and as installed versions did when they were run. The
+    window is `auto_compact_window`, at most the model's; 0 is the model's. `max_output_tokens`, 0 for the model's,
+    reserves less where it is less. `autocompact_pct_override`, 0 for none, is a lower threshold: that per cent of
+    the window less the reserve. Without a window of its own a model that isn't `proactive` compacts only once a
+    request was refused. Without `auto_compact_enabled` nothing does. `version=` and `model=` in a label give what
+    that version ships for that model: to 2.1.19 a reserve of 32,000, from 2.1.153 on no compaction before a refusal
+    for Sonnet 4.5 and Haiku 4.5.
 
-    The number compared is the last usage and an estimate of what joined since. Files come again with `file_tokens` each
-    and `file_budget` together. `micro`: "time" clears results but the newest `keep_recent` after an idle hour, "size",
-    of versions to 2.1.2x, the oldest ones over 40,000 tokens of results, but for the newest three, if that frees
-    20,000; "off" neither. Results of mcp tools, plans and sub-agents are never cleared. Output of a shell keeps 30,000
-    characters at its ends on arrival. Any other refused request ends the turn. `summary_tokens` is what recorded
-    summaries have: the mean of 22 is 4,060 (2,123 to 6,058).
+    The number compared is the last usage and an estimate of what joined since. Files come again with `file_tokens`
+    each and `file_budget` together. `micro`: "time" clears results but the newest `keep_recent` after an idle hour,
+    "size", of versions to 2.1.2x, the oldest ones over 40,000 tokens of results, but for the newest three, if that
+    frees 20,000; "off" neither. Results of mcp tools, plans and sub-agents are never cleared. Output of a shell
+    over `bash_output_max_chars` characters becomes a preview of `bash_preview_chars` on arrival; with 0, as before
+    2.1.2, it keeps its ends. Any other refused request ends the turn. `summary_tokens` is what recorded summaries
+    have: the mean of 22 is 4,060 (2,123 to 6,058).
     """
 
     family = "agents"
@@ -65,6 +66,7 @@ class ClaudeCode(Policy):
     file_tokens: Count = SHIPPED["file_tokens"]
     file_budget: Count = SHIPPED["file_budget"]
     bash_output_max_chars: Positive = SHIPPED["bash_output_max_chars"]
+    bash_preview_chars: Count = SHIPPED["bash_preview_chars"]
     summary_tokens: Positive = 4_000
 
     def start(self) -> None:
@@ -83,9 +85,14 @@ class ClaudeCode(Policy):
         return max(0, min(share, self._room - self.buffer))
 
     def on_tool_result(self, item: Item) -> Item:
-        half = self.bash_output_max_chars // 2
-        mark = "\n\n... [{left} characters truncated] ...\n\n"
-        return item.with_text(ends_of(item.text, half, half, mark)) if is_shell(item.tool) else item
+        length = len(item.text)
+        if not is_shell(item.tool) or length <= self.bash_output_max_chars:
+            return item
+        if not self.bash_preview_chars:
+            half = self.bash_output_max_chars // 2
+            return item.with_text(ends_of(item.text, half, half, "\n\n... [{left} characters truncated] ...\n\n"))
+        told = f"Output too large to show: {length:,} characters are in the file tool-{item.place}.txt."
+        return item.with_text(f"{told}\n\nPreview:\n{item.text[: self.bash_preview_chars]}\n...")
 
     def before_call(self, view: View) -> View:
         idle = self._asked_s is not None and self.sees.now_s - self._asked_s >= 60 * self.idle_minutes
