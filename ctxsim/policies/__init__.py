@@ -89,11 +89,9 @@ def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
 
     Raises LabelError for a version that is none.
     """
-    if not cls.agent or not values_for(cls.agent, policy=cls.name):
+    if not {"version", "model"} & given.keys() or not cls.agent or not values_for(cls.agent, policy=cls.name):
         return given
     version, model = given.pop("version", ""), given.pop("model", "")
-    if not version and not model:
-        return given
     try:
         shipped = values_for(cls.agent, version, model, cls.name)
     except InputError as error:
