@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ctxsim.api.runs import compare as compare
     from ctxsim.api.runs import read_run as read_run
     from ctxsim.api.runs import sweep as sweep
+    from ctxsim.api.settings import settings as settings
     from ctxsim.api.trust import calibrate as calibrate
     from ctxsim.api.trust import check as check
     from ctxsim.api.trust import compactions as compactions
@@ -45,6 +46,7 @@ __version__ = "0.1.0"
 PUBLIC = {
     "ctxsim.api.replays": ("Replay", "Transcripts", "read", "replay", "scenario"),
     "ctxsim.api.runs": ("Comparison", "Run", "bench", "compare", "read_run", "sweep"),
+    "ctxsim.api.settings": ("settings",),
     "ctxsim.api.trust": ("calibrate", "check", "compactions", "estimates", "validate"),
     "ctxsim.api.live": ("Endpoint", "drive", "serve"),
     "ctxsim.counting.estimators": ("Estimator",),
@@ -59,7 +61,7 @@ PUBLIC = {
 __all__ = [
     "Comparison", "Endpoint", "Estimator", "Policy", "Provider", "Replay", "Run", "Scenario", "Transcript",
     "Transcripts", "View", "bench", "calibrate", "check", "compactions", "compare", "drive", "estimates",
-    "open_policy", "read", "read_run", "replay", "scenario", "serve", "sweep", "validate",
+    "open_policy", "read", "read_run", "replay", "scenario", "serve", "settings", "sweep", "validate",
 ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from ctxsim.errors import CtxsimError, LabelError, unknown
 
 T = TypeVar("T")
 
-_PARAMETERS = re.compile(r":(\w+=.*)", re.DOTALL)
+_PARAMETERS = re.compile(r":([\w.]+=.*)", re.DOTALL)
 _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 
 

@@ -13,6 +13,7 @@ from textwrap import fill
 from typing import Any
 
 import click
+import msgspec
 
 from ctxsim import labels
 from ctxsim.cli import options
@@ -22,8 +23,8 @@ from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 
-KINDS = ("policies", "estimators", "agents", "formats", "models", "vendors", "scenarios", "columns", "tokenizers",
-         "config")  # fmt: skip
+KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "vendors", "scenarios", "columns",
+         "tokenizers", "config")  # fmt: skip
 
 
 @click.command("list")
@@ -34,12 +35,13 @@ KINDS = ("policies", "estimators", "agents", "formats", "models", "vendors", "sc
 def command(kind: str, pattern: str, models: Path | None, form: str) -> None:
     """List what there is of a KIND, or what of it fits PATTERN (* and ? are wild).
 
-    KIND: policies, estimators, agents, formats, models, vendors, scenarios, columns, tokenizers or config.
+    KIND: policies, estimators, agents, settings, formats, models, vendors, scenarios, columns, tokenizers or config.
 
     policies: chain them with +, add estimator=LABEL to change what one decides by; your own: path/to/file.py:Class,
-    messages:file.py:function, pipe:COMMAND. models: window, prices in USD per million tokens, cache rules, tokenizer.
-    vendors: each rule with its source and date. config: a project's defaults of bench and sweep, from ctxsim.toml or
-    [tool.ctxsim] in pyproject.toml.
+    messages:file.py:function, pipe:COMMAND. settings: what users of agents can set about context, of the agents or
+    keys that fit, the parameter of our policy, and what the installed agent did with it. models: window, prices in
+    USD per million tokens, cache rules, tokenizer. vendors: each rule with its source and date. config: a project's
+    defaults of bench and sweep, from ctxsim.toml or [tool.ctxsim] in pyproject.toml.
     """
     wanted = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"
     if kind in PAGES and wanted == "*" and form in ("table", "md"):
@@ -129,6 +131,13 @@ def _agents(wanted: str) -> tuple[Sheet, Said]:
         return [(f"{one.name}: {one.package}@{one.version} ({one.installer})", one.source) for one in known]
 
     return sheet("agents", "", ("agent", "version", "package", "installer", "date", "source"), rows), said
+
+
+def _settings(wanted: str) -> tuple[Sheet, Said]:
+    from ctxsim.cli.setting_list import columns, rows_of, told
+
+    rows = rows_of(wanted)
+    return sheet("settings", "", columns(), [msgspec.structs.astuple(row) for row in rows]), lambda: told(rows)
 
 
 def _formats(wanted: str) -> tuple[Sheet, Said]:
@@ -258,8 +267,8 @@ def _setting(value: Any) -> Cell:
 
 
 LISTS: dict[str, Callable[[str], tuple[Sheet, Said]]] = {
-    "policies": _policies, "estimators": _estimators, "agents": _agents, "formats": _formats, "vendors": _vendors,
-    "scenarios": _scenarios, "columns": _columns, "tokenizers": _tokenizers, "config": _config,
+    "policies": _policies, "estimators": _estimators, "agents": _agents, "settings": _settings, "formats": _formats,
+    "vendors": _vendors, "scenarios": _scenarios, "columns": _columns, "tokenizers": _tokenizers, "config": _config,
 }  # fmt: skip
 
 

@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from ctxsim.errors import unknown
+from ctxsim.errors import InputError, unknown
 from ctxsim.plugins import FOLDERS, folders
+from ctxsim.policies.agents.settings import SETTINGS, parsed
 from ctxsim.results.info import OBSERVED
 
 DRIVE = "drive.toml"
@@ -115,6 +116,11 @@ def agent_problems(name: str) -> list[str]:
                 re.compile(helper.pattern)
             except re.error as error:
                 found.append(f"{DRIVE}: helper {helper.kind}: {helper.pattern!r} is no pattern: {error}")
-    if not any((known[name][1] / part).exists() for part in (DRIVE, "policy.py", "estimator.py")):
-        found.append(f"its folder has none of policy.py, estimator.py, {DRIVE}")
+    if (known[name][1] / SETTINGS).exists():
+        try:
+            parsed(name, (known[name][1] / SETTINGS).read_text(encoding="utf-8"), SETTINGS)
+        except InputError as error:
+            found.append(str(error))
+    if not any((known[name][1] / part).exists() for part in (DRIVE, SETTINGS, "policy.py", "estimator.py")):
+        found.append(f"its folder has none of policy.py, estimator.py, {SETTINGS}, {DRIVE}")
     return found

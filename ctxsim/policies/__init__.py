@@ -11,8 +11,9 @@ import msgspec
 
 from ctxsim import labels
 from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
-from ctxsim.errors import LabelError
+from ctxsim.errors import InputError, LabelError
 from ctxsim.plugins import Registry
+from ctxsim.policies.agents.settings import aliases_of, values_for
 from ctxsim.policies.foreign import form, forms
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
@@ -72,11 +73,30 @@ def broken_policies() -> dict[str, str]:
 
 
 def _of_today(name: str, cls: type[Policy], given: Mapping[str, str]) -> dict[str, str]:
-    """The raw parameters of a label by the names that they have today. Raises LabelError for one that has both."""
-    for old, new in cls.renamed.items():
-        if old in given and new in given:
-            raise LabelError(f"{name}: {old} is the old name of {new}; give one of them")
-    return {cls.renamed.get(key, key): value for key, value in given.items()}
+    """The raw parameters of a label by the names that they have today, and not by old ones or by those of an agent's
+    own settings. Raises LabelError for one that has both.
+    """
+    known = {**(aliases_of(cls.agent, cls.name) if cls.agent else {}), **cls.renamed}
+    for other, ours in known.items():
+        if other != ours and other in given and ours in given:
+            told = "the old name of" if other in cls.renamed else "the agent's own name for"
+            raise LabelError(f"{name}: {other} is {told} {ours}; give one of them")
+    return {known.get(key, key): value for key, value in given.items()}
+
+
+def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
+    """With the numbers of the `version` and the `model` that a label names in their place; its own parameters stay.
+
+    Raises LabelError for a version that is none.
+    """
+    if not {"version", "model"} & given.keys() or not cls.agent or not values_for(cls.agent, policy=cls.name):
+        return given
+    version, model = given.pop("version", ""), given.pop("model", "")
+    try:
+        shipped = values_for(cls.agent, version, model, cls.name)
+    except InputError as error:
+        raise LabelError(f"{cls.name}: version={version}: {error.what}") from None
+    return {**{key: str(value) for key, value in shipped.items()}, **given}
 
 
 def old_names(label: str) -> list[str]:
@@ -95,7 +115,7 @@ def old_names(label: str) -> list[str]:
 
 def _open_link(label: str, estimator: Estimator | None) -> tuple[type[Policy], str, dict[str, str], Estimator | None]:
     name, cls, given = _registry.open(label)
-    parameters = _of_today(name, cls, given)
+    parameters = _as_shipped(cls, _of_today(name, cls, given))
     own = parameters.pop("estimator", None)
     if not own and estimator is None and cls.decides_by:
         own = cls.decides_by

@@ -22,6 +22,9 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 """A share of the window."""
 
+ShareOrOff = Annotated[float, msgspec.Meta(ge=0, le=1)]
+"""A share of the window, or 0."""
+
 Family = Literal["agents", "frameworks", "seeds", "papers", ""]
 """Where a policy comes from: coding agents and vendors, frameworks, the five documents, papers."""
 
@@ -101,6 +104,8 @@ class Policy:
     """The release or the commit that the rule was read in or seen in."""
     read_on: ClassVar[str] = ""
     """The date of what was read, as 2026-08-22."""
+    agent: ClassVar[str] = ""
+    """Whose `settings.toml` holds its numbers by version: a label may then say `version=` and `model=`."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)

@@ -59,6 +59,7 @@ ANSWERS = {
     "list policies": r"keep-all   \(bound\)\n[\s\S]*token-budget:budget=40000,retain=500\n",
     "list estimators": r"calibrated:file=<str>[\s\S]*chars:ratio=4,rounding=ceil,unit=points\n",
     "list agents": r"codex: @openai/codex@[\d.]+ \(npm\)",
+    "list settings": r"autoCompactWindow = auto\n[\s\S]*context\.autoCompactThreshold = 0\.85\n",
     "list formats": r"Codex",
     "list models claude-sonnet-4-5": r"anthropic/ +\d[\d,]+ +3\+ .*\n +claude-sonnet-4-5",
     "list vendors anthropic": r"anthropic: [\s\S]*cache\.kind = breakpoints",
@@ -134,7 +135,8 @@ ROWS = (
     "report a --only losses", "validate logs", "validate logs --estimates --estimator chars",
     "calibrate logs --out own.json", "transcripts check logs", "transcripts stats logs",
     "check policy mask:keep=1 --doctor --defect task-lost", "check policy split.py:Split --scenario documented-53k",
-    "window logs --out w.png --over 100", "list policies", "list estimators", "list agents", "list formats codex",
+    "window logs --out w.png --over 100", "list policies", "list estimators", "list agents", "list settings codex",
+    "list formats codex",
     "list models claude-sonnet-4-5", "list vendors anthropic", "list scenarios", "list columns tokens_*",
     "list tokenizers", "list config",
 )  # fmt: skip

@@ -127,7 +127,7 @@ def test_a_policy_gets_summaries_as_large_as_the_agents(tmp_path: Path) -> None:
     results = ["\n".join(f"ticket-{number} is open" for number in range(low, low + 400)) for low in (1_000, 2_000)]
     seen = reading(tmp_path / "log.jsonl", conversation(*results, system="You help."), *results)
     # Before its last call it makes a summary of everything but the newest result.
-    label = "qwen-code:context_percentage_threshold=0.001"
+    label = "qwen-code:auto_compact_threshold=0.001"
     found = [compared(seen, f"{label}{size}", Provider()).policy.tokens
              for size in ("", ",summary_tokens=800", ",summary_tokens=100")]  # fmt: skip
     assert found[0] == found[1] > found[2] + 500

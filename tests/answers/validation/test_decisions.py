@@ -134,7 +134,7 @@ def test_decisions_of_driven_agents_are_as_many_as_the_page_says() -> None:
         ("opencode", "opencode:output=8000"),
         ("pi", "pi:reserve_tokens=10000"),
         ("gemini", "gemini-cli:compression_threshold=0.025"),
-        ("qwen-code", "qwen-code:context_percentage_threshold=0.5"),
+        ("qwen-code", "qwen-code:auto_compact_threshold=0.5"),
         ("cline", "cline:threshold_ratio=0.8"),
         ("copilot", "copilot-cli:overhead=100"),
         ("openhands", "openhands:max_tokens=36000"),

@@ -47,7 +47,7 @@ def test_after_an_idle_hour_all_but_the_newest_results_are_cleared() -> None:
 def test_by_size_the_oldest_results_are_cleared_if_that_is_worth_it() -> None:
     # Results of 15,000 tokens: three are 45,000, but the newest three stay. With five 75,000: two are cleared, which
     # leaves 45,000; the third may not go. 30,000 freed are over 20,000.
-    driven = Driven("claude-code:micro=size,bash_max_output_length=100000", 1_000_000)
+    driven = Driven("claude-code:micro=size,bash_output_max_chars=100000", 1_000_000)
     driven.user("The task.")
     for number in range(5):
         driven.calls(f"{number}" * 60_000, used=100)
@@ -58,5 +58,43 @@ def test_by_size_the_oldest_results_are_cleared_if_that_is_worth_it() -> None:
 def test_only_a_shells_output_is_cut() -> None:
     driven = Driven("claude-code", 200_000)
     driven.user()
-    shell, read = driven.calls("x" * 40_000), driven.calls("x" * 40_000, tool="Read")
-    assert len(driven.text(shell[0])) < 30_100 and len(driven.text(read[0])) == 40_000
+    (fits,), (shell,) = driven.calls("x" * 30_000), driven.calls("first line\n" + "x" * 40_000)
+    (read,) = driven.calls("x" * 40_000, tool="Read")
+    assert len(driven.text(fits)) == 30_000 and len(driven.text(read)) == 40_000
+    # Seen in 2.1.330: a preview of 470 tokens and a file; here 2,000 characters and a line.
+    assert "first line" in driven.text(shell) and 2_000 < len(driven.text(shell)) < 2_100
+
+
+def test_before_2_1_2_a_shells_output_keeps_its_ends() -> None:
+    driven = Driven("claude-code:version=2.1.1", 200_000)
+    driven.user()
+    (shell,) = driven.calls("x" * 40_000 + "last line")
+    assert driven.text(shell).endswith("last line") and 30_000 < len(driven.text(shell)) < 30_100
+
+
+def test_a_window_of_its_own_and_a_share_of_it() -> None:
+    # 1,000 less 200 and 130 is 670; of a window of 800 it is 470; half of 1,000 - 200 is 400.
+    for more, at in (("", 670), (",auto_compact_window=800", 470), (",auto_compact_window=9000", 670),
+                     (",autocompact_pct_override=50", 400), (",max_output_tokens=50", 820)):  # fmt: skip
+        for used, compacted in ((at - 4, False), (at - 3, True)):
+            driven = Driven(SMALL + more, 1_000)
+            driven.user("The task.")
+            driven.calls("twelve chars", used=used)
+            assert (SUMMARY in driven.sent()) is compacted, more
+
+
+def test_a_model_that_waits_for_a_refusal_compacts_then() -> None:
+    driven = Driven("claude-code:proactive=False", 1_000)
+    driven.user("The task.")
+    driven.calls("result", used=5_000)
+    assert SUMMARY not in driven.sent()
+    answer = driven.refused()
+    assert answer is not None and [item.text for item in answer] == [SUMMARY]
+
+
+def test_a_refusal_ends_the_session_of_others() -> None:
+    for label in ("claude-code", "claude-code:auto_compact_enabled=False"):
+        driven = Driven(label, 200_000)
+        driven.user("The task.")
+        driven.calls("result", used=100)
+        assert driven.refused() is None and not driven.asked

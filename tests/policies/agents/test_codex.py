@@ -71,3 +71,24 @@ def test_a_refused_request_ends_the_turn() -> None:
     driven.user()
     driven.calls("r", used=100)
     assert driven.refused() is None
+
+
+def test_a_limit_may_be_beside_the_first_request() -> None:
+    # The first request had 300 tokens: 400 more are 700. After the summary the next request is the first.
+    driven = Driven(
+        "codex:model_auto_compact_token_limit=400,model_auto_compact_token_limit_scope=body_after_prefix", 1_000
+    )
+    driven.user("The task.")
+    driven.calls("r", used=300)
+    driven.calls("r", used=600)
+    assert SUMMARY not in driven.sent()
+    driven.calls("r", used=700)
+    assert SUMMARY in driven.sent()
+    driven.calls("r", used=500)
+    driven.calls("r", used=800)
+    assert len(driven.asked) == 1
+    driven.sent()
+    assert len(driven.asked) == 1, "500 + 400 are more than 800 and a result"
+    driven.calls("r", used=890)
+    driven.sent()
+    assert len(driven.asked) == 2

@@ -43,3 +43,10 @@ def test_without_usage_its_own_count_stands_for_it() -> None:
     driven.user("x" * 3_600)  # 900 tokens of four bytes
     driven.calls("r", used=0)
     assert SUMMARY in driven.sent()
+
+
+def test_switched_off_nothing_is_summarised() -> None:
+    driven = Driven("crush:disable_auto_summarize=True", 1_000)
+    driven.user("The task.")
+    driven.calls("r", used=990)
+    assert SUMMARY not in driven.sent()

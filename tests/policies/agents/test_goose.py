@@ -53,3 +53,12 @@ def test_a_refusal_is_mended_once_per_turn() -> None:
     assert answer is not None and [item.text for item in answer] == [SUMMARY, GO_ON, "One."]
     driven.calls("r", used=100)
     assert driven.refused() is None
+
+
+def test_a_threshold_of_0_or_1_is_off() -> None:
+    for threshold in (0, 1):
+        driven = Driven(f"goose:auto_compact_threshold={threshold}", 1_000)
+        driven.user("The task.")
+        driven.says("Done.", used=1_000)
+        driven.user("More.")
+        assert SUMMARY not in driven.sent()

@@ -68,3 +68,34 @@ def test_pruning_clears_what_is_older_than_two_turns_and_much_newer_text() -> No
         driven.says(used=100)
         driven.user(text)
     assert [text for text in driven.sent() if text == CLEARED] == [CLEARED, CLEARED]
+
+
+def test_what_is_reserved_counts_from_the_models_input() -> None:
+    # 1,000 - 300 = 700 where the model declares its input; else 10,000 - 200, whatever is reserved.
+    for more, at in ((",input=1000,reserved=300", 700), (",input=1000", 800), (",reserved=300", 9_800)):
+        for used, compacted in ((at - 1, False), (at, True)):
+            driven = Driven(SMALL + more, 10_000)
+            driven.user("The task.")
+            driven.calls("r" * 20_000, used=used)
+            assert (SUMMARY in driven.sent()) is compacted, more
+
+
+def test_without_auto_only_a_refusal_compacts() -> None:
+    driven = Driven(f"{SMALL},auto=False", 10_000)
+    driven.user("The task.")
+    driven.calls("r" * 20_000, used=9_999)
+    assert SUMMARY not in driven.sent()
+    assert driven.refused() is not None
+
+
+def test_the_tail_has_so_many_turns() -> None:
+    def kept(label: str) -> list[str]:
+        driven = Driven(label, 10_000)
+        for text in ("First.", "Second.", "Third."):
+            driven.user(text)
+            driven.says(f"Done with {text}", used=9_900 if text == "Third." else 100)
+        driven.user("More.")
+        return [text for text in driven.sent() if text != SUMMARY]
+
+    assert kept(f"{SMALL},tail_turns=1") == ["Third.", "Done with Third.", "More."]
+    assert kept(f"{SMALL},tail_turns=2") == ["Second.", "Done with Second.", "Third.", "Done with Third.", "More."]

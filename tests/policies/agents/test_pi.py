@@ -64,3 +64,18 @@ def test_a_shell_keeps_its_last_lines_and_a_file_its_first() -> None:
     driven.user()
     (shell,), (read,) = driven.calls("1\n2\n3\n4"), driven.calls("1\n2\n3\n4", tool="read")
     assert driven.text(shell) == "...2 lines truncated...\n\n3\n4" and driven.text(read).startswith("1\n2\n")
+
+
+def test_switched_off_it_leaves_runs_and_refusals_alone() -> None:
+    for more, compacted in (("", True), (",enabled=False", False)):
+        driven = Driven(SMALL + more, 1_000)
+        driven.user("The task.")
+        driven.calls("a" * 400, used=100)
+        driven.calls("b" * 100, used=100)
+        driven.says("Done.", used=700)
+        assert (SUMMARY in driven.sent()) is compacted
+        driven = Driven(SMALL + more, 1_000)
+        driven.user("The task.")
+        driven.calls("a" * 400, used=100)
+        driven.calls("b" * 100, used=100)
+        assert (driven.refused() is not None) is compacted

@@ -39,7 +39,7 @@ def test_after_a_refusal_the_result_is_in_the_summary_alone() -> None:
 
 
 def test_files_that_were_read_last_come_again() -> None:
-    driven = Driven("qwen-code:files=1", 80_000)
+    driven = Driven("qwen-code:max_recent_files_to_retain=1", 80_000)
     driven.user("The task.")
     for name in ("a", "b"):
         driven.calls(f"content of {name}", tool="read_file", used=100, arguments=json.dumps({"path": name}))

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced
 from ctxsim.policies.agents.shared.phases import exchanges, last_asked, newly_asked
 from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View
+
+SHIPPED = values_for("aider")
 
 
 @dataclass
@@ -26,10 +29,11 @@ class Aider(Policy):
     source = "Aider-AI/aider"
     version = "0.86.2"
     read_on = "2026-11"
+    agent = "aider"
     decides_by: ClassVar[str] = "tokenizer"
 
     max_chat_history_tokens: Count = 0
-    summarizer_tokens: Positive = 4_096
+    summarizer_tokens: Positive = SHIPPED["summarizer_tokens"]
     whole: bool = False
     summary_tokens: Positive = 500
 

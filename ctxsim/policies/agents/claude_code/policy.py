@@ -1,13 +1,15 @@
 """Claude Code: old results are cleared, then everything becomes a summary beside the files read last."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.idle import CLEARED, clear_old
 from ctxsim.policies.agents.shared.tools import files_read, is_shell
-from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.policies.policy import Count, Overflow, Policy, Positive
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -18,47 +20,79 @@ def _clears(tool: str) -> bool:
     return not tool.startswith("mcp__") and tool.lower() not in NEVER_CLEARED
 
 
+SHIPPED = values_for("claude-code")
+
+
 @dataclass
 class ClaudeCode(Policy):
     """From the window less `reserve` and `buffer` on: one summary, and up to `files` files that were read last.
 
-    Closed source. The thresholds are those of 19 automatic compactions in recorded sessions: 167,000 of a window of
-    200,000, and 155,000 in versions to 2.1.19, which reserved 32,000 (`reserve=32000`). The number compared is the
-    last usage and an estimate of what joined since. Files come again with `file_tokens` each and `file_budget`
-    together. `micro`: "time" clears results but the newest `keep_recent` after an idle hour, "size", of versions to
-    2.1.2x, the oldest ones over 40,000 tokens of results, but for the newest three, if that frees 20,000; "off"
-    neither. Results of mcp tools, plans and sub-agents are never cleared. Output of a shell keeps 30,000 characters
-    at its ends on arrival. A refused request ends the turn. `summary_tokens` is what recorded summaries have: the mean
-    of 22 is 4,060 (2,123 to 6,058).
+    Closed source: as recorded in 19 automatic compactions, and as installed versions did when they were run. The
+    window is `auto_compact_window`, at most the model's; 0 is the model's. `max_output_tokens`, 0 for the model's,
+    reserves less where it is less. `autocompact_pct_override`, 0 for none, is a lower threshold: that per cent of
+    the window less the reserve. Without a window of its own a model that isn't `proactive` compacts only once a
+    request was refused. Without `auto_compact_enabled` nothing does. `version=` and `model=` in a label give what
+    that version ships for that model: to 2.1.19 a reserve of 32,000, from 2.1.153 on no compaction before a refusal
+    for Sonnet 4.5 and Haiku 4.5.
+
+    The number compared is the last usage and an estimate of what joined since. Files come again with `file_tokens`
+    each and `file_budget` together. `micro`: "time" clears results but the newest `keep_recent` after an idle hour,
+    "size", of versions to 2.1.2x, the oldest ones over 40,000 tokens of results, but for the newest three, if that
+    frees 20,000; "off" neither. Results of mcp tools, plans and sub-agents are never cleared. Output of a shell
+    over `bash_output_max_chars` characters becomes a preview of `bash_preview_chars` on arrival; with 0, as before
+    2.1.2, it keeps its ends. Any other refused request ends the turn. `summary_tokens` is what recorded summaries
+    have: the mean of 22 is 4,060 (2,123 to 6,058).
     """
 
     family = "agents"
     source = "Claude Code, as recorded and documented"
     version = "2.1"
     read_on = "2026-11"
+    agent = "claude-code"
     decides_by: ClassVar[str] = "usage-tail:unit=utf16"
+    renamed: ClassVar[Mapping[str, str]] = {"bash_max_output_length": "bash_output_max_chars"}
 
-    reserve: Count = 20_000
-    buffer: Count = 13_000
+    auto_compact_window: Count = 0
+    autocompact_pct_override: Count = 0
+    auto_compact_enabled: bool = True
+    max_output_tokens: Count = 0
+    proactive: bool = True
+    reserve: Count = SHIPPED["reserve"]
+    buffer: Count = SHIPPED["buffer"]
     micro: Literal["time", "size", "off"] = "time"
-    keep_recent: Count = 5
-    idle_minutes: Count = 60
-    files: Count = 5
-    file_tokens: Count = 5_000
-    file_budget: Count = 50_000
-    bash_max_output_length: Positive = 30_000
+    keep_recent: Count = SHIPPED["keep_recent"]
+    idle_minutes: Count = SHIPPED["idle_minutes"]
+    files: Count = SHIPPED["files"]
+    file_tokens: Count = SHIPPED["file_tokens"]
+    file_budget: Count = SHIPPED["file_budget"]
+    bash_output_max_chars: Positive = SHIPPED["bash_output_max_chars"]
+    bash_preview_chars: Count = SHIPPED["bash_preview_chars"]
     summary_tokens: Positive = 4_000
 
     def start(self) -> None:
         self._asked_s: float | None = None
 
-    def threshold(self) -> float:
-        return max(0, self.sees.window - self.reserve - self.buffer)
+    @property
+    def _room(self) -> int:
+        """The window less what is reserved for the output."""
+        window = min(self.auto_compact_window or self.sees.window, self.sees.window)
+        return window - min(self.max_output_tokens or self.reserve, self.reserve)
+
+    def threshold(self) -> float | None:
+        if not self.auto_compact_enabled or not (self.proactive or self.auto_compact_window):
+            return None
+        share = self._room * self.autocompact_pct_override / 100 if self.autocompact_pct_override else self._room
+        return max(0, min(share, self._room - self.buffer))
 
     def on_tool_result(self, item: Item) -> Item:
-        half = self.bash_max_output_length // 2
-        mark = "\n\n... [{left} characters truncated] ...\n\n"
-        return item.with_text(ends_of(item.text, half, half, mark)) if is_shell(item.tool) else item
+        length = len(item.text)
+        if not is_shell(item.tool) or length <= self.bash_output_max_chars:
+            return item
+        if not self.bash_preview_chars:
+            half = self.bash_output_max_chars // 2
+            return item.with_text(ends_of(item.text, half, half, "\n\n... [{left} characters truncated] ...\n\n"))
+        told = f"Output too large to show: {length:,} characters are in the file tool-{item.place}.txt."
+        return item.with_text(f"{told}\n\nPreview:\n{item.text[: self.bash_preview_chars]}\n...")
 
     def before_call(self, view: View) -> View:
         idle = self._asked_s is not None and self.sees.now_s - self._asked_s >= 60 * self.idle_minutes
@@ -67,12 +101,19 @@ class ClaudeCode(Policy):
             view = clear_old(view, self.keep_recent, f"idle for {self.idle_minutes} minutes", _clears)
         elif self.micro == "size":
             view = self._cleared(view)
-        used = self.sees.estimate(view)
-        if used < self.threshold():
+        used, limit = self.sees.estimate(view), self.threshold()
+        if limit is None or used < limit:
             return view
-        reason = f"{used:,} tokens are {self.threshold():,} or more"
+        return self._compacted(view, f"{used:,} tokens are {limit:,.0f} or more") or view
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        if not self.auto_compact_enabled or self.threshold() is not None:
+            return None
+        return self._compacted(view, "the provider refused: window exceeded")
+
+    def _compacted(self, view: View, reason: str) -> View | None:
         made = condense(self, view, list(view), reason, self.summary_tokens)
-        return view if made is None else self._with_files(made, files_read(view))
+        return None if made is None else self._with_files(made, files_read(view))
 
     def _cleared(self, view: View) -> View:
         sizes = {item.place: self.sees.estimator.item(item) for item in view.results if _clears(item.tool)}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import ClassVar, Literal
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense, results_cut
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.phases import exchanges, last_asked, newly_asked
@@ -20,6 +21,9 @@ object of its own, of 87 characters as observed."""
 
 LEFT_OF_RESULTS = 16
 """Characters of a result that the summariser gets when much is to be summarised."""
+
+
+SHIPPED = values_for("cline")
 
 
 @dataclass
@@ -39,11 +43,12 @@ class Cline(Policy):
     source = "cline/cline"
     version = "3.0.65"
     read_on = "2026-11"
+    agent = "cline"
     decides_by: ClassVar[str] = "serialized"
 
     strategy: Literal["agentic", "basic"] = "agentic"
-    threshold_ratio: Share = 0.9
-    preserve_tokens: Count = 20_000
+    threshold_ratio: Share = SHIPPED["threshold_ratio"]
+    preserve_tokens: Count = SHIPPED["preserve_tokens"]
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:

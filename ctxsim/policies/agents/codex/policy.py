@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced
 from ctxsim.policies.agents.shared.cuts import byte_length, first_bytes, last_bytes
 from ctxsim.policies.agents.shared.phases import history_of, newly_asked
 from ctxsim.policies.policy import Count, Policy, Positive
-from ctxsim.transcript import Item
+from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 MARK = " tokens truncated…"
@@ -25,34 +26,56 @@ def middle_truncated(text: str, size: int) -> str:
     return f"{first_bytes(text, left)}…{-(-(length - size) // 4)}{MARK}{last_bytes(text, right) if right else ''}"
 
 
+SHIPPED = values_for("codex")
+
+
 @dataclass
 class Codex(Policy):
     """From 0.9 of the window on: the user's newest texts of at most `keep_user_tokens`, then one summary.
 
     openai/codex, codex-rs: core/src/compact.rs, core/src/context_manager/history.rs, core/src/session/turn.rs,
-    utils/output-truncation. The number compared is the last usage and ceil(bytes / 4) of each item since, as JSON; a
-    text that the user has just sent isn't counted before its turn. `model_auto_compact_token_limit` is a lower limit,
-    0 for none. Outputs of more than `tool_output_token_limit` (x 4 bytes) lose their middle on arrival. A summary
-    request that overflows loses its oldest item and that one's pair, again and again. A refused request ends the
-    turn. `remote` is what a provider named OpenAI does: the server answers with an item of its own and 64,000 tokens
-    of the user's texts stay; here a summary of `summary_tokens` stands for that item too.
+    utils/output-truncation. The number compared is the last usage and ceil(bytes / 4) of each item since, as JSON;
+    a text that the user has just sent isn't counted before its turn. `model_auto_compact_token_limit` is a lower
+    limit, 0 for none; with the scope `body_after_prefix` it is beside the first request since the last summary, and
+    95 % of the window is the other limit. Outputs of more than `tool_output_token_limit` (x 4 bytes) lose their
+    middle on arrival. A summary request that overflows loses its oldest item and that one's pair, again and again.
+    A refused request ends the turn. `remote` is what a provider named OpenAI does: the server answers with an item
+    of its own and 64,000 tokens of the user's texts stay; here a summary of `summary_tokens` stands for that item
+    too.
     """
 
     family = "agents"
     source = "openai/codex"
     version = "0.169.0"
     read_on = "2026-11"
+    agent = "codex"
     decides_by: ClassVar[str] = "usage-serialized:ratio=4,unit=bytes"
 
     model_auto_compact_token_limit: Count = 0
-    tool_output_token_limit: Positive = 2_500
-    keep_user_tokens: Count = 20_000
+    model_auto_compact_token_limit_scope: Literal["total", "body_after_prefix"] = "total"
+    tool_output_token_limit: Positive = SHIPPED["tool_output_token_limit"]
+    keep_user_tokens: Count = SHIPPED["keep_user_tokens"]
     remote: bool = False
     summary_tokens: Positive = 1_500
 
+    def start(self) -> None:
+        self._prefix: int | None = None  # input of the first request since the last summary
+
     def threshold(self) -> float:
         limit = self.sees.window * 9 // 10
-        return min(self.model_auto_compact_token_limit or limit, limit)
+        if self.model_auto_compact_token_limit_scope == "total":
+            return min(self.model_auto_compact_token_limit or limit, limit)
+        usable = self.sees.window * 95 // 100
+        return (
+            usable
+            if self._prefix is None
+            else min(self._prefix + (self.model_auto_compact_token_limit or limit), usable)
+        )
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        if self._prefix is None:
+            self._prefix = usage.input_tokens
+        return view
 
     def on_tool_result(self, item: Item) -> Item:
         size = 4 * self.tool_output_token_limit
@@ -66,7 +89,10 @@ class Codex(Policy):
         active = self.sees.estimate(view) - sum(map(self.sees.estimator.item, pending))
         if active < self.threshold():
             return view
-        return self._compacted(view, pending, f"{active:,} tokens are {self.threshold():,.0f} or more")
+        made = self._compacted(view, pending, f"{active:,} tokens are {self.threshold():,.0f} or more")
+        if made is not view:
+            self._prefix = None
+        return made
 
     def _compacted(self, view: View, pending: Sequence[Item], reason: str) -> View:
         history = history_of(view)

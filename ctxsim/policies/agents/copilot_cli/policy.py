@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.cuts import byte_length
 from ctxsim.policies.policy import Count, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
+
+SHIPPED = values_for("copilot-cli")
 
 
 @dataclass
@@ -23,11 +26,12 @@ class CopilotCli(Policy):
     source = "github/copilot-cli, as observed"
     version = "1.0.102"
     read_on = "2026-11"
+    agent = "copilot-cli"
     decides_by: ClassVar[str] = "tokenizer"
 
-    at: Share = 0.8
-    overhead: Count = 1_250
-    large_output_bytes: Positive = 20 * 1_024
+    at: Share = SHIPPED["at"]
+    overhead: Count = SHIPPED["overhead"]
+    large_output_bytes: Positive = SHIPPED["large_output_bytes"]
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.phases import history_of, last_asked, newly_asked, run_ended
@@ -11,6 +12,8 @@ from ctxsim.policies.policy import Count, Policy, Positive, Share
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
+SHIPPED = values_for("crush")
+
 
 @dataclass
 class Crush(Policy):
@@ -18,20 +21,22 @@ class Crush(Policy):
 
     charmbracelet/crush, internal/agent/agent.go, usage_fallback.go. Looked at after each step, by its input, cache
     reads and output: what was written to the cache isn't counted. Where usage is zero, (bytes + 3) / 4 of the texts
-    stands for it. Results that wait are in the summary; the first request is then asked again with a line around it,
-    and with one more line each time. Nothing is done about a refused request. Output of a shell keeps 30,000
-    characters at its ends on arrival.
+    stands for it. Results that wait are in the summary; the first request is then asked again with a line around
+    it, and with one more line each time. `disable_auto_summarize` leaves all of that out. Nothing is done about a
+    refused request. Output of a shell keeps 30,000 characters at its ends on arrival.
     """
 
     family = "agents"
     source = "charmbracelet/crush"
     version = "37f36e93824"
     read_on = "2026-08"
+    agent = "crush"
     decides_by: ClassVar[str] = "bytes"
 
-    large_context_window_threshold: Count = 200_000
-    large_context_window_buffer: Count = 20_000
-    small_context_window_ratio: Share = 0.2
+    large_context_window_threshold: Count = SHIPPED["large_context_window_threshold"]
+    large_context_window_buffer: Count = SHIPPED["large_context_window_buffer"]
+    small_context_window_ratio: Share = SHIPPED["small_context_window_ratio"]
+    disable_auto_summarize: bool = False
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
@@ -56,7 +61,7 @@ class Crush(Policy):
         window = self.sees.window
         large = window > self.large_context_window_threshold
         room = self.large_context_window_buffer if large else self.small_context_window_ratio * window
-        if used is None or window - used > room:
+        if used is None or window - used > room or self.disable_auto_summarize:
             return view
         history, pending = history_of(view), newly_asked(view)
         reason = f"{window - used:,} tokens are left"

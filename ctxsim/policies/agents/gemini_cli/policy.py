@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.phases import since_response
 from ctxsim.policies.agents.shared.tools import is_reader, is_shell
@@ -42,6 +43,9 @@ def shown_of_file(text: str) -> str:
     return "\n".join([f"[{left} more lines]", *shown] if left else shown)
 
 
+SHIPPED = values_for("gemini-cli")
+
+
 @dataclass
 class GeminiCli(Policy):
     """From `compression_threshold` of the window on: a summary of the older part, from a text of the user on the rest.
@@ -60,13 +64,14 @@ class GeminiCli(Policy):
     source = "google-gemini/gemini-cli"
     version = "0.61.0"
     read_on = "2026-11"
+    agent = "gemini-cli"
     decides_by: ClassVar[str] = "gemini"
 
-    compression_threshold: Share = 0.5
-    compression_preserve: Share = 0.3
-    protect: Count = 50_000
-    prunable: Count = 30_000
-    truncate_tool_output_threshold: Positive = 40_000
+    compression_threshold: Share = SHIPPED["compression_threshold"]
+    compression_preserve: Share = SHIPPED["compression_preserve"]
+    protect: Count = SHIPPED["protect"]
+    prunable: Count = SHIPPED["prunable"]
+    truncate_tool_output_threshold: Positive = SHIPPED["truncate_tool_output_threshold"]
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:

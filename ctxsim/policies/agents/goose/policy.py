@@ -4,15 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced
 from ctxsim.policies.agents.shared.phases import history_of, newly_asked
-from ctxsim.policies.policy import Overflow, Policy, Positive, Share
+from ctxsim.policies.policy import Overflow, Policy, Positive, ShareOrOff
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 GO_ON = "The conversation so far was summarised above. I go on from there."
 LADDER = (0, 10, 20, 50, 100)
 """Per cent of the tool responses that the summariser goes without, attempt by attempt."""
+
+
+SHIPPED = values_for("goose")
 
 
 @dataclass
@@ -23,17 +27,18 @@ class Goose(Policy):
     last usage; a count where there is none. It looks only when the user speaks, so one long turn is never compacted
     but by a refusal, once per turn. Where the summary request is refused, more and more tool responses are left out
     of it, from the middle outwards; the newest is never one of them where their number is odd. A result over
-    `large_text_threshold` characters becomes one sentence.
+    `large_text_threshold` characters becomes one sentence. A threshold of 0 or 1 leaves refusals alone to compact.
     """
 
     family = "agents"
     source = "block/goose"
     version = "331a8429723"
     read_on = "2026-08"
+    agent = "goose"
     decides_by: ClassVar[str] = "tokenizer"
 
-    auto_compact_threshold: Share = 0.8
-    large_text_threshold: Positive = 200_000
+    auto_compact_threshold: ShareOrOff = SHIPPED["auto_compact_threshold"]
+    large_text_threshold: Positive = SHIPPED["large_text_threshold"]
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
@@ -56,7 +61,7 @@ class Goose(Policy):
             return view
         self._recovered = False
         used = self._used or self.sees.estimate(view)
-        if used <= self.auto_compact_threshold * self.sees.window:
+        if not 0 < self.auto_compact_threshold < 1 or used <= self.auto_compact_threshold * self.sees.window:
             return view
         return (
             self._compacted(view, f"{used:,} tokens are over {self.auto_compact_threshold:.0%} of the window") or view

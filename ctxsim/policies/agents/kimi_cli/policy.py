@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Count, Policy, Positive, Share
 from ctxsim.view import View
+
+SHIPPED = values_for("kimi-cli")
 
 
 @dataclass
@@ -22,11 +25,12 @@ class KimiCli(Policy):
     source = "MoonshotAI/kimi-cli"
     version = "1.52"
     read_on = "2026-11"
+    agent = "kimi-cli"
     decides_by: ClassVar[str] = "usage-tail"
 
-    compaction_trigger_ratio: Share = 0.85
-    reserved_context_size: Count = 50_000
-    max_preserved_messages: Positive = 2
+    compaction_trigger_ratio: Share = SHIPPED["compaction_trigger_ratio"]
+    reserved_context_size: Count = SHIPPED["reserved_context_size"]
+    max_preserved_messages: Positive = SHIPPED["max_preserved_messages"]
     summary_tokens: Positive = 1_500
 
     def threshold(self) -> float:

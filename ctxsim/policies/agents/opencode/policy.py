@@ -1,10 +1,11 @@
 """opencode: a summary, and the newest messages that fit a quarter of the room."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense, results_cut
 from ctxsim.policies.agents.shared.cuts import whole_lines
 from ctxsim.policies.agents.shared.idle import CLEARED
@@ -17,30 +18,41 @@ from ctxsim.view import View
 GO_ON = "Go on if steps are left, or stop and ask for clarification if it isn't clear how to proceed."
 
 
+SHIPPED = values_for("opencode")
+
+
 @dataclass
 class Opencode(Policy):
     """When a step's usage reaches the window less `output`: summary, newest messages, and a request to go on.
 
     anomalyco/opencode, packages/opencode/src/session: compaction.ts, overflow.ts, message-v2.ts; tool/truncate.ts.
     What joined after the step isn't in the number. Messages stay, newest first, while their estimate is at most
-    `tail` tokens and `tail_share` of the usable room; where the newest is larger, none stays. The summariser gets
-    2,000 characters of each result. A refused request is compacted and sent again, without a limit. Results keep
-    `max_lines` or `max_bytes` on arrival, of a shell the last ones. `prune`, off as shipped, clears results once over
-    20,000 tokens of them are older than the last two turns and 40,000 tokens of newer ones.
+    `preserve_recent_tokens` and `tail_share` of the usable room; where the newest is larger, none stays. The
+    summariser gets 2,000 characters of each result. Where the model declares its `input`, that less `reserved` (0:
+    `output`, at most 20,000) decides; without it `reserved` is ignored. `tail_turns`, 0 for any, are the most turns
+    that stay. A refused request is compacted and sent again, without a limit, with `auto` or without. Results keep
+    `max_lines` or `max_bytes` on arrival, of a shell the last ones. `prune`, off as shipped, clears results once
+    over 20,000 tokens of them are older than the last two turns and 40,000 tokens of newer ones.
     """
 
     family = "agents"
     source = "anomalyco/opencode"
     version = "1.18.33"
     read_on = "2026-11"
+    agent = "opencode"
     decides_by: ClassVar[str] = "serialized:ratio=4,rounding=round"
+    renamed: ClassVar[Mapping[str, str]] = {"tail": "preserve_recent_tokens"}
 
-    output: Count = 32_000
-    tail: Count = 15_000
-    tail_share: Share = 0.25
+    output: Count = SHIPPED["output"]
+    input: Count = 0
+    reserved: Count = 0
+    auto: bool = True
+    preserve_recent_tokens: Count = SHIPPED["preserve_recent_tokens"]
+    tail_turns: Count = 0
+    tail_share: Share = SHIPPED["tail_share"]
     prune: bool = False
-    max_lines: Positive = 2_000
-    max_bytes: Positive = 51_200
+    max_lines: Positive = SHIPPED["max_lines"]
+    max_bytes: Positive = SHIPPED["max_bytes"]
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
@@ -49,7 +61,8 @@ class Opencode(Policy):
     @property
     def usable(self) -> int:
         """Tokens that a step may have used without being compacted."""
-        return max(0, self.sees.window - min(self.output, 32_000))
+        output = min(self.output, 32_000)
+        return max(0, self.input - (self.reserved or min(20_000, output)) if self.input else self.sees.window - output)
 
     def on_tool_result(self, item: Item) -> Item:
         return item.with_text(whole_lines(item.text, self.max_lines, self.max_bytes, end=is_shell(item.tool)))
@@ -60,7 +73,7 @@ class Opencode(Policy):
 
     def before_call(self, view: View) -> View:
         used, self._used = self._used, None
-        if used is not None and self.usable and used >= self.usable:
+        if self.auto and used is not None and self.usable and used >= self.usable:
             view = self._compacted(view, f"{used:,} tokens are {self.usable:,} or more")
         return self._pruned(view) if self.prune else view
 
@@ -79,13 +92,18 @@ class Opencode(Policy):
 
     def _tail(self, history: Sequence[Item]) -> int:
         """The position from which on messages stay; all leave where none does, and where all would stay."""
-        left = min(self.tail, self.tail_share * self.usable) if self.usable else self.tail
-        start = len(history)
+        left = (
+            min(self.preserve_recent_tokens, self.tail_share * self.usable)
+            if self.usable
+            else self.preserve_recent_tokens
+        )
+        start, turns = len(history), 0
         for exchange in reversed(exchanges(history)):
             left -= sum(map(self.sees.estimator.item, exchange))
-            if left < 0 or exchange[0].kind == "summary":
+            if left < 0 or exchange[0].kind == "summary" or 0 < self.tail_turns <= turns:
                 break
             start -= len(exchange)
+            turns += exchange[0].kind == "user"
         return start or len(history)
 
     def _pruned(self, view: View) -> View:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive
 from ctxsim.transcript import Item
@@ -11,6 +12,9 @@ from ctxsim.view import View
 
 PREVIEW = 500
 """Characters of each event that the summariser gets."""
+
+
+SHIPPED = values_for("openhands")
 
 
 @dataclass
@@ -28,11 +32,12 @@ class Openhands(Policy):
     source = "OpenHands/software-agent-sdk"
     version = "1.58.0"
     read_on = "2026-11"
+    agent = "openhands"
     decides_by: ClassVar[str] = "tokenizer:vocabulary=cl100k_base"
 
-    max_size: Positive = 80
+    max_size: Positive = SHIPPED["max_size"]
     max_tokens: Count = 0
-    keep_first: Positive = 4
+    keep_first: Positive = SHIPPED["keep_first"]
     summary_tokens: Positive = 1_500
 
     def threshold(self) -> float:

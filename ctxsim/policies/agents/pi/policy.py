@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced, results_cut
 from ctxsim.policies.agents.shared.cuts import whole_lines
 from ctxsim.policies.agents.shared.phases import newly_asked, run_ended
@@ -12,32 +13,42 @@ from ctxsim.policies.policy import Count, Overflow, Policy, Positive
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
+SHIPPED = values_for("pi")
+
 
 @dataclass
 class Pi(Policy):
     """When a run ends with a usage over the window less `reserve_tokens`: a summary, then what came last.
 
     badlogic/pi-mono, packages/coding-agent/src/core: compaction/compaction.ts, agent-session.ts, tools/truncate.ts.
-    It looks only where a response calls no tool, so a long run is never compacted but by a refusal, once per run. The
-    tail reaches back to `keep_recent_tokens` by ceil(characters / 4); where a tool result crosses that, it begins
-    after it. A turn that is cut has its own summary: two requests. The summariser gets 2,000 characters of each
-    result. Results keep `max_lines` or `max_bytes` on arrival, of a shell the last ones.
+    It looks only where a response calls no tool, so a long run is never compacted but by a refusal, once per run.
+    The tail reaches back to `keep_recent_tokens` by ceil(characters / 4); where a tool result crosses that, it
+    begins after it. A turn that is cut has its own summary: two requests. The summariser gets 2,000 characters of
+    each result. Without `enabled` nothing is compacted. Results keep `max_lines` or `max_bytes` on arrival, of a
+    shell the last ones.
     """
 
     family = "agents"
     source = "badlogic/pi-mono"
     version = "0.73.1"
     read_on = "2026-11"
+    agent = "pi"
     decides_by: ClassVar[str] = "chars:ratio=4,unit=utf16"
 
-    reserve_tokens: Count = 16_384
-    keep_recent_tokens: Count = 20_000
-    max_lines: Positive = 2_000
-    max_bytes: Positive = 51_200
+    enabled: bool = True
+    reserve_tokens: Count = SHIPPED["reserve_tokens"]
+    keep_recent_tokens: Count = SHIPPED["keep_recent_tokens"]
+    max_lines: Positive = SHIPPED["max_lines"]
+    max_bytes: Positive = SHIPPED["max_bytes"]
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
         self._recovered = False
+
+    @property
+    def limit(self) -> int:
+        """Tokens over which a run's end compacts."""
+        return self.sees.window - self.reserve_tokens
 
     def on_tool_result(self, item: Item) -> Item:
         return item.with_text(whole_lines(item.text, self.max_lines, self.max_bytes, end=is_shell(item.tool)))
@@ -48,13 +59,13 @@ class Pi(Policy):
         return view
 
     def after_call(self, view: View, usage: Usage) -> View:
-        used, limit = usage.input_tokens + (usage.output_tokens or 0), self.sees.window - self.reserve_tokens
-        if used <= limit or not run_ended(view):
+        used = usage.input_tokens + (usage.output_tokens or 0)
+        if not self.enabled or used <= self.limit or not run_ended(view):
             return view
-        return self._compacted(view, f"{used:,} tokens at the end of a run are over {limit:,}")
+        return self._compacted(view, f"{used:,} tokens at the end of a run are over {self.limit:,}")
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
-        if self._recovered:
+        if self._recovered or not self.enabled:
             return None
         self._recovered = True
         return self._compacted(view, "the provider refused: window exceeded")

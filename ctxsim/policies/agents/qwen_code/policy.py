@@ -1,8 +1,10 @@
 """Qwen Code: the whole history becomes a summary; only what a pending call asked for stays."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.idle import clear_old
@@ -12,33 +14,46 @@ from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
-SUMMARY, BUFFER = 20_000, 13_000
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
+
+
+SHIPPED = values_for("qwen-code")
 
 
 @dataclass
 class QwenCode(Policy):
-    """From `context_percentage_threshold` of the window on, or with 33,000 left: a summary and the pending call.
+    """From `auto_compact_threshold` of the window on, or with 33,000 left: a summary and the pending call.
 
     QwenLM/qwen-code, packages/core/src/services: chatCompressionService.ts, tokenEstimation.ts,
     microcompaction/microcompact.ts. The number compared is the last prompt and output, and (characters + 64) / 4 of
-    each pending result. After three failures in a row it leaves off. A refused request is compacted too, with the
-    pending result in the summary, and sent again. Up to `files` files that were read last come again. After an idle
-    hour results but the newest `keep_recent` are cleared. Output of a shell over `truncate_tool_output_threshold`
-    characters becomes a preview of 4,000 on arrival; a file read keeps so many.
+    each pending result; 33,000 are `reserve` and `buffer`. After three failures in a row it leaves off. A refused
+    request is compacted too, with the pending result in the summary, and sent again. Up to
+    `max_recent_files_to_retain` files that were read last come again. After an idle hour results but the newest
+    `tool_results_num_to_keep` are cleared. Output of a shell over `truncate_tool_output_threshold` characters
+    becomes a preview of 4,000 on arrival; a file read keeps so many.
     """
 
     family = "agents"
     source = "QwenLM/qwen-code"
     version = "0.24.4"
     read_on = "2026-11"
+    agent = "qwen-code"
     decides_by: ClassVar[str] = "chars:ratio=4,unit=utf16"
 
-    files: Count = 5
-    keep_recent: Count = 5
-    idle_minutes: Count = 60
-    context_percentage_threshold: Share = 0.85
-    truncate_tool_output_threshold: Positive = 25_000
+    renamed: ClassVar[Mapping[str, str]] = {
+        "context_percentage_threshold": "auto_compact_threshold",
+        "files": "max_recent_files_to_retain",
+        "keep_recent": "tool_results_num_to_keep",
+        "idle_minutes": "tool_results_threshold_minutes",
+    }
+
+    auto_compact_threshold: Share = SHIPPED["auto_compact_threshold"]
+    reserve: Count = SHIPPED["reserve"]
+    buffer: Count = SHIPPED["buffer"]
+    max_recent_files_to_retain: Count = SHIPPED["max_recent_files_to_retain"]
+    tool_results_num_to_keep: Count = SHIPPED["tool_results_num_to_keep"]
+    tool_results_threshold_minutes: Count = SHIPPED["tool_results_threshold_minutes"]
+    truncate_tool_output_threshold: Positive = SHIPPED["truncate_tool_output_threshold"]
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
@@ -49,8 +64,8 @@ class QwenCode(Policy):
     @property
     def limit(self) -> float:
         """Tokens from which on it compacts."""
-        room = self.sees.window - SUMMARY - BUFFER
-        share = self.context_percentage_threshold * self.sees.window
+        room = self.sees.window - self.reserve - self.buffer
+        share = self.auto_compact_threshold * self.sees.window
         return min(share, room) if room > 0 else share
 
     def on_tool_result(self, item: Item) -> Item:
@@ -67,10 +82,11 @@ class QwenCode(Policy):
         return view
 
     def before_call(self, view: View) -> View:
-        idle = self._asked_s is not None and self.sees.now_s - self._asked_s >= 60 * self.idle_minutes
+        minutes = self.tool_results_threshold_minutes
+        idle = self._asked_s is not None and self.sees.now_s - self._asked_s >= 60 * minutes
         self._asked_s = self.sees.now_s
         if idle:
-            view = clear_old(view, self.keep_recent, f"idle for {self.idle_minutes} minutes", lambda tool: True)
+            view = clear_old(view, self.tool_results_num_to_keep, f"idle for {minutes} minutes", lambda tool: True)
         pending = view[since_response(view) :]
         waiting = sum(self.sees.estimator.item(item) + 16 * (item.kind == "tool_result") for item in pending)
         used = self.sees.estimate(view) if self._used is None else self._used + waiting
@@ -93,7 +109,7 @@ class QwenCode(Policy):
             kept |= {item.place for item in view[end:]}
         old = [item for item in view if item.place not in kept]
         before = next((item.order for item in view if item.place in kept), None)
-        files = [item for item in files_read(view) if item.place not in kept][: self.files]
+        files = [item for item in files_read(view) if item.place not in kept][: self.max_recent_files_to_retain]
         made = condense(self, view, old, reason, self.summary_tokens, before, view)
         if made is None:
             return None

@@ -1,34 +1,41 @@
 """Roo Code: a fresh start from a summary, or half of the messages hidden."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive
 from ctxsim.transcript import Usage
 from ctxsim.view import View
+
+SHIPPED = values_for("roo-code")
 
 
 @dataclass
 class RooCode(Policy):
     """Over 90 % of the window less the reserved output: one summary of all; if that fails, the older half is hidden.
 
-    RooCodeInc/Roo-Code, src/core/context-management/index.ts, src/core/condense/index.ts. The number compared is the
-    last usage and 1.5 times the o200k tokens of the last message alone, so parallel results in several messages are
-    missed. `auto_condense_percent` of the window is a second threshold; `max_tokens` is the model's output, at most a
-    fifth of the window. Without usage nothing is done. After a refusal it does the same at 75 %: under that, and
-    under the other threshold, the same request goes out again, three times in vain.
+    RooCodeInc/Roo-Code, src/core/context-management/index.ts, src/core/condense/index.ts. The number compared is
+    the last usage and 1.5 times the o200k tokens of the last message alone, so parallel results in several messages
+    are missed. `auto_condense_context_percent` of the window is a second threshold; `max_tokens` is the model's
+    output, at most a fifth of the window. Without usage nothing is done. After a refusal it does the same at 75 %:
+    under that, and under the other threshold, the same request goes out again, three times in vain.
     """
 
     family = "agents"
     source = "RooCodeInc/Roo-Code"
     version = "cb836567180"
     read_on = "2026-04"
+    agent = "roo-code"
     decides_by: ClassVar[str] = "tokenizer:factor=1.5"
 
+    renamed: ClassVar[Mapping[str, str]] = {"auto_condense_percent": "auto_condense_context_percent"}
+
     auto_condense_context: bool = True
-    auto_condense_percent: Positive = 100
-    max_tokens: Count = 8_192
+    auto_condense_context_percent: Positive = SHIPPED["auto_condense_context_percent"]
+    max_tokens: Count = SHIPPED["max_tokens"]
     summary_tokens: Positive = 1_500
 
     def start(self) -> None:
@@ -43,7 +50,7 @@ class RooCode(Policy):
         return view
 
     def before_call(self, view: View) -> View:
-        return self._managed(view, self.auto_condense_percent)
+        return self._managed(view, self.auto_condense_context_percent)
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         made = self._managed(view, 75)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.frameworks.shared.messages import counted, flat, in_place_of, items_of, messages, only, packed
 from ctxsim.policies.policy import Count, Family, Policy, Positive
 from ctxsim.transcript import Usage
@@ -23,6 +24,10 @@ class OfAdk:
     source: ClassVar[str] = "google/adk-python"
     version: ClassVar[str] = "google-adk 2.13.0"
     read_on: ClassVar[str] = "2026-11-22"
+    agent: ClassVar[str] = "adk"
+
+
+_ADK_COMPACT = values_for("adk", policy="adk-compact")
 
 
 @dataclass
@@ -36,7 +41,7 @@ class AdkCompact(OfAdk, Policy):
     """
 
     token_threshold: Count = 0
-    event_retention_size: Count = 10
+    event_retention_size: Count = _ADK_COMPACT["event_retention_size"]
     summary_tokens: Positive = 1_000
 
     def start(self) -> None:
@@ -73,6 +78,9 @@ class AdkCompact(OfAdk, Policy):
         return in_place_of(view, old, text, f"{self.threshold():,.0f} tokens or more")
 
 
+_ADK_FILTER = values_for("adk", policy="adk-filter")
+
+
 @dataclass
 class AdkFilter(OfAdk, Policy):
     """Send the last `num_invocations_to_keep` invocations once there are `remove_amount` more than that.
@@ -81,8 +89,8 @@ class AdkFilter(OfAdk, Policy):
     user in a row: with one task and no word after it nothing ever leaves. Upstream has no default number.
     """
 
-    num_invocations_to_keep: Positive = 3
-    remove_amount: Positive = 1
+    num_invocations_to_keep: Positive = _ADK_FILTER["num_invocations_to_keep"]
+    remove_amount: Positive = _ADK_FILTER["remove_amount"]
 
     @property
     def ephemeral(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.frameworks.shared.messages import Message, counted, first_that, flat, in_place_of, messages, only
 from ctxsim.policies.policy import Count, Family, Policy, Positive, Share
 from ctxsim.view import View
@@ -41,6 +42,7 @@ class OfAgentFramework:
     source: ClassVar[str] = "microsoft/agent-framework"
     version: ClassVar[str] = "agent-framework-core 1.23.0"
     read_on: ClassVar[str] = "2026-11-22"
+    agent: ClassVar[str] = "agent-framework"
 
 
 def truncated(policy: Policy, view: View, over: float, target: float, first_user: bool, by_tokens: bool) -> View:
@@ -113,6 +115,9 @@ class AfTruncation(OfAgentFramework, Policy):
         return truncated(self, view, limit, target, self.preserve_first_user_group, self.tokenizer)
 
 
+_AF_SLIDING = values_for("agent-framework", policy="af-sliding")
+
+
 @dataclass
 class AfSliding(OfAgentFramework, Policy):
     """Keep the newest `keep_last_groups` groups. agent_framework/_compaction.py, SlidingWindowStrategy.
@@ -120,11 +125,14 @@ class AfSliding(OfAgentFramework, Policy):
     A response with its results is one group, a user's text another. Upstream has no default.
     """
 
-    keep_last_groups: Positive = 6
+    keep_last_groups: Positive = _AF_SLIDING["keep_last_groups"]
 
     def before_call(self, view: View) -> View:
         groups = groups_of(messages(view))
         return only(view, flat(groups[-self.keep_last_groups :]), f"before the newest {self.keep_last_groups} groups")
+
+
+_AF_SELECTIVE = values_for("agent-framework", policy="af-selective")
 
 
 @dataclass
@@ -134,7 +142,7 @@ class AfSelective(OfAgentFramework, Policy):
     agent_framework/_compaction.py, SelectiveToolCallCompactionStrategy.
     """
 
-    keep_last_tool_call_groups: Count = 1
+    keep_last_tool_call_groups: Count = _AF_SELECTIVE["keep_last_tool_call_groups"]
 
     def before_call(self, view: View) -> View:
         groups = groups_of(messages(view))
@@ -142,6 +150,9 @@ class AfSelective(OfAgentFramework, Policy):
         gone = set(tools[: max(0, len(tools) - self.keep_last_tool_call_groups)])
         kept = flat(group for n, group in enumerate(groups) if n not in gone)
         return only(view, kept, f"older than the newest {self.keep_last_tool_call_groups} tool groups")
+
+
+_AF_TOOL_RESULT = values_for("agent-framework", policy="af-tool-result")
 
 
 @dataclass
@@ -152,10 +163,13 @@ class AfToolResult(OfAgentFramework, Policy):
     leaves: only the calls' arguments and the frame.
     """
 
-    keep_last_tool_call_groups: Count = 1
+    keep_last_tool_call_groups: Count = _AF_TOOL_RESULT["keep_last_tool_call_groups"]
 
     def before_call(self, view: View) -> View:
         return with_results_in_line(view, self.keep_last_tool_call_groups)
+
+
+_AF_CONTEXT_WINDOW = values_for("agent-framework", policy="af-context-window")
 
 
 @dataclass
@@ -168,9 +182,9 @@ class AfContextWindow(OfAgentFramework, Policy):
 
     max_context_window_tokens: Count = 0
     max_output_tokens: Count = 0
-    tool_eviction_threshold: Share = 0.5
-    truncation_threshold: Share = 0.8
-    keep_last_tool_call_groups: Count = 4
+    tool_eviction_threshold: Share = _AF_CONTEXT_WINDOW["tool_eviction_threshold"]
+    truncation_threshold: Share = _AF_CONTEXT_WINDOW["truncation_threshold"]
+    keep_last_tool_call_groups: Count = _AF_CONTEXT_WINDOW["keep_last_tool_call_groups"]
     preserve_first_user_group: bool = False
 
     @property

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.frameworks.shared.messages import (
     Message,
     counted,
@@ -63,6 +64,7 @@ class OfLangchain:
     source: ClassVar[str] = "langchain-ai/langchain"
     version: ClassVar[str] = "langchain 1.4.7, langchain-core 1.7.2"
     read_on: ClassVar[str] = "2026-11-22"
+    agent: ClassVar[str] = "langchain"
 
 
 @dataclass
@@ -102,6 +104,9 @@ def _kinds(text: str) -> list[str]:
     return [] if text == "any" else text.split("/")
 
 
+_LANGCHAIN_CLEAR = values_for("langchain", policy="langchain-clear")
+
+
 @dataclass
 class LangchainClear(OfLangchain, Policy):
     """Over `trigger`, clear all but the newest `keep` results; decided anew for each request.
@@ -112,8 +117,8 @@ class LangchainClear(OfLangchain, Policy):
     is in the nearest response before it.
     """
 
-    trigger: Count = 100_000
-    keep: Count = 3
+    trigger: Count = _LANGCHAIN_CLEAR["trigger"]
+    keep: Count = _LANGCHAIN_CLEAR["keep"]
     clear_at_least: Count = 0
     clear_tool_inputs: bool = False
     exclude_tools: str = "none"
@@ -175,6 +180,9 @@ def start_by_tokens(found: Sequence[Message], keep: int, count: Counted) -> int:
     return summary_start(found, max(0, min(start, len(found) - 1)))
 
 
+_LANGCHAIN_SUMMARIZE = values_for("langchain", policy="langchain-summarize")
+
+
 @dataclass
 class LangchainSummarize(OfLangchain, Policy):
     """From `trigger` tokens on, put a summary in the place of all but the newest `keep` messages. It stays.
@@ -188,9 +196,9 @@ class LangchainSummarize(OfLangchain, Policy):
 
     trigger: Count = 0
     trigger_messages: Count = 0
-    keep: Positive = 20
+    keep: Positive = _LANGCHAIN_SUMMARIZE["keep"]
     keep_tokens: Count = 0
-    trim_tokens_to_summarize: Count = 4_000
+    trim_tokens_to_summarize: Count = _LANGCHAIN_SUMMARIZE["trim_tokens_to_summarize"]
     max_tokens: Positive = 1_000
 
     def threshold(self) -> float:
@@ -225,6 +233,9 @@ class LangchainSummarize(OfLangchain, Policy):
         return max(counted(self.sees, found), reported) >= self.threshold()
 
 
+_DEEPAGENTS = values_for("langchain", policy="deepagents")
+
+
 @dataclass
 class Deepagents(OfLangchain, Policy):
     """At `trigger` of the window, the head counted, put a summary in the place of all but the newest `keep` of it.
@@ -236,8 +247,8 @@ class Deepagents(OfLangchain, Policy):
     source: ClassVar[str] = "langchain-ai/deepagents"
     version: ClassVar[str] = "deepagents 0.7.32"
 
-    trigger: Share = 0.85
-    keep: Share = 0.1
+    trigger: Share = _DEEPAGENTS["trigger"]
+    keep: Share = _DEEPAGENTS["keep"]
     max_tokens: Positive = 1_000
 
     @property

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.policy import Count, Family, Policy, Positive
 from ctxsim.view import View
+
+_OPENAI_TRIMMER = values_for("openai-agents", policy="openai-trimmer")
 
 
 @dataclass
@@ -21,10 +24,11 @@ class OpenaiTrimmer(Policy):
     source: ClassVar[str] = "openai/openai-agents-python"
     version: ClassVar[str] = "openai-agents 0.24.0"
     read_on: ClassVar[str] = "2026-11-22"
+    agent: ClassVar[str] = "openai-agents"
 
-    recent_turns: Positive = 2
-    max_output_chars: Positive = 500
-    preview_chars: Count = 200
+    recent_turns: Positive = _OPENAI_TRIMMER["recent_turns"]
+    max_output_chars: Positive = _OPENAI_TRIMMER["max_output_chars"]
+    preview_chars: Count = _OPENAI_TRIMMER["preview_chars"]
 
     @property
     def ephemeral(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.policy import Count, Family, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -25,6 +26,9 @@ def events(unit: Unit) -> int:
     return max(calls, results < len(unit)) + results
 
 
+_OPENHANDS_CONDENSER = values_for("openhands-sdk", policy="openhands-condenser")
+
+
 @dataclass
 class OpenhandsCondenser(Policy):
     """Over `max_size` events, put a summary in the place of all but the first `keep_first` and the newest half.
@@ -40,11 +44,12 @@ class OpenhandsCondenser(Policy):
     source: ClassVar[str] = "OpenHands/software-agent-sdk"
     version: ClassVar[str] = "openhands-sdk 1.58.0"
     read_on: ClassVar[str] = "2026-11-22"
+    agent: ClassVar[str] = "openhands-sdk"
 
-    max_size: Positive = 80
-    keep_first: Count = 4
+    max_size: Positive = _OPENHANDS_CONDENSER["max_size"]
+    keep_first: Count = _OPENHANDS_CONDENSER["keep_first"]
     max_tokens: Count = 0
-    minimum_progress: Share = 0.1
+    minimum_progress: Share = _OPENHANDS_CONDENSER["minimum_progress"]
     summary_tokens: Positive = 1_000
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.frameworks.shared.messages import Message, counted, first_that, flat, messages, only, since_usage
 from ctxsim.policies.policy import Count, Family, Policy, Surroundings
 from ctxsim.view import View
@@ -23,6 +24,7 @@ class OfPydanticAi:
     source: ClassVar[str] = "pydantic/pydantic-ai-harness"
     version: ClassVar[str] = "pydantic-ai-slim 2.62.0, pydantic-ai-harness 0.62.0"
     read_on: ClassVar[str] = "2026-11-22"
+    agent: ClassVar[str] = "pydantic-ai"
 
 
 def requests_and_responses(found: Sequence[Message]) -> list[Packed]:
@@ -49,6 +51,9 @@ def token_trigger(sees: Surroundings, max_tokens: int, max_fraction: float, max_
     return None if max_messages else sees.window
 
 
+_PYDANTIC_CLEAR = values_for("pydantic-ai", policy="pydantic-clear")
+
+
 @dataclass
 class PydanticClear(OfPydanticAi, Policy):
     """Over `max_tokens`, clear all but the newest `keep_pairs` results, if that frees `min_clear_tokens`. They stay so.
@@ -60,7 +65,7 @@ class PydanticClear(OfPydanticAi, Policy):
     max_tokens: Count = 0
     max_fraction: float = 0
     max_messages: Count = 0
-    keep_pairs: Count = 3
+    keep_pairs: Count = _PYDANTIC_CLEAR["keep_pairs"]
     min_clear_tokens: Count = 0
     clear_tool_inputs: bool = False
 
@@ -92,6 +97,9 @@ class PydanticClear(OfPydanticAi, Policy):
         return since > self.max_messages
 
 
+_PYDANTIC_SLIDING = values_for("pydantic-ai", policy="pydantic-sliding")
+
+
 @dataclass
 class PydanticSliding(OfPydanticAi, Policy):
     """Over `max_tokens` keep the last `keep_messages`, or the fewest that hold `keep_tokens`; the first user's stays.
@@ -104,7 +112,7 @@ class PydanticSliding(OfPydanticAi, Policy):
     max_tokens: Count = 0
     max_fraction: float = 0
     max_messages: Count = 0
-    keep_messages: Count = 40
+    keep_messages: Count = _PYDANTIC_SLIDING["keep_messages"]
     keep_tokens: Count = 0
     preserve_first_user_message: bool = True
 

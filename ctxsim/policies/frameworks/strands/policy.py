@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, messages, only, packed, since_usage
 from ctxsim.policies.policy import Count, Family, Overflow, Policy
 from ctxsim.transcript import Usage
@@ -16,6 +17,9 @@ EDGE = 200
 CUT = "... [truncated:"
 
 Packed = list[Message]
+
+
+_STRANDS_SLIDING = values_for("strands", policy="strands-sliding")
 
 
 @dataclass
@@ -33,8 +37,9 @@ class StrandsSliding(Policy):
     source: ClassVar[str] = "strands-agents/sdk-python"
     version: ClassVar[str] = "strands-agents 1.62.0"
     read_on: ClassVar[str] = "2026-11-22"
+    agent: ClassVar[str] = "strands"
 
-    window_size: Count = 40
+    window_size: Count = _STRANDS_SLIDING["window_size"]
     should_truncate_results: bool = True
     per_turn: bool = False
     pin_first: Count = 0

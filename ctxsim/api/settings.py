@@ -1,0 +1,121 @@
+"""What users of agents can set about context, and what they can't, as rows."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ctxsim.errors import CtxsimError
+from ctxsim.policies.agents.settings import Number, Rule, Setting, settings_names, settings_of
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class SettingRow(msgspec.Struct, frozen=True):
+    """One key of one agent. `kind` is "setting", or "number" for what can't be set. `where` are a file and a variable.
+
+    `default` is that of the newest version, `defaults` are all, from specific to general. `policy` and `parameter`
+    are ours; `opposite`: its true is the parameter's false. `honoured` is what the installed agent did with it,
+    first the newest version that was tried.
+    """
+
+    agent: str
+    kind: str
+    key: str
+    where: str
+    type: str
+    unit: str
+    bounds: str
+    outside: str
+    cap: str
+    needs: str
+    precedence: int
+    default: str
+    defaults: str
+    policy: str
+    parameter: str
+    opposite: bool
+    honoured: str
+    source: str
+    note: str
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What is known of agents' settings, a row for each."""
+
+    rows: list[SettingRow]
+
+    def frame(self) -> pandas.DataFrame:
+        """Return the rows."""
+        import pandas
+
+        return pandas.DataFrame([msgspec.structs.asdict(row) for row in self.rows])
+
+
+def settings(pattern: str = "*") -> Settings:
+    """Return the settings and numbers of the agents, or else the keys, that fit a pattern (* and ? are wild).
+
+    Raises CtxsimError where nothing fits, and InputError for a file that can't be used.
+    """
+    agents = [name for name in settings_names() if fnmatchcase(name, pattern)]
+    rows = [_row(name, one) for name in agents or settings_names() for one in settings_of(name).entries]
+    found = rows if agents else [row for row in rows if fnmatchcase(row.key.lower(), pattern.lower())]
+    if not found:
+        raise CtxsimError(f"no agent and no setting fits '{pattern}'; without a pattern all are listed")
+    return Settings(found)
+
+
+def _row(agent: str, entry: Number) -> SettingRow:
+    newest = entry.rule()
+    defaults = "; ".join(map(_told, entry.default)) if len(entry.default) > 1 else ""
+    shared = {
+        "agent": agent, "key": entry.key, "unit": entry.unit, "default": "" if newest is None else _text(newest.value),
+        "defaults": defaults, "policy": (entry.policy or agent) if entry.parameter else "",
+        "parameter": entry.parameter, "source": entry.source, "note": entry.note,
+    }  # fmt: skip
+    if not isinstance(entry, Setting):
+        return SettingRow(
+            kind="number", where="", type="", bounds="", outside="", cap="", needs="", precedence=0, opposite=False,
+            honoured="",
+            **shared,
+        )  # fmt: skip
+    bounds = " to ".join(_text(bound) for bound in entry.bounds) if entry.bounds else "/".join(entry.choices)
+    return SettingRow(
+        kind="setting",
+        where=", ".join(filter(None, (entry.file, entry.env and f"${entry.env}"))),
+        type=entry.type,
+        bounds=" or ".join(filter(None, (bounds, *entry.words))),
+        outside=entry.outside,
+        cap=entry.cap,
+        needs=", ".join(entry.needs),
+        precedence=entry.precedence,
+        opposite=entry.opposite,
+        honoured=_judged(entry),
+        **shared,
+    )
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _told(rule: Rule) -> str:
+    """A rule with what it is for."""
+    wanted = " ".join(filter(None, (rule.versions, rule.models)))
+    return f"{_text(rule.value)} ({wanted})" if wanted else _text(rule.value)
+
+
+def _judged(entry: Setting) -> str:
+    """What installed versions did, each with its version."""
+    said = []
+    for one in entry.honoured:
+        wanted = ", ".join(filter(None, (one.versions, one.models, one.note)))
+        said.append(f"{one.verdict} ({wanted})" if wanted else one.verdict)
+    return "; ".join(said) or entry.verdict().verdict

@@ -1,0 +1,74 @@
+"""Continue's terminal agent: a summary of everything, once little more than an answer fits beside it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import ClassVar
+
+from ctxsim.policies.agents.settings import values_for
+from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.cuts import ends_of
+from ctxsim.policies.agents.shared.tools import is_shell
+from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+SHIPPED = values_for("continue-cli")
+
+
+@dataclass
+class ContinueCli(Policy):
+    """From the window less the output and a buffer on: one summary in the place of everything but the system prompt.
+
+    continuedev/continue, extensions/cli/src: compaction.ts, util/tokenizer.ts. The output is `max_tokens`; 0 is
+    `output_share` of the window, at most `output_most`. The buffer is the larger of that and of `buffer_share` of the
+    rest, at most `buffer_most`. The number compared counts the whole history by a tokenizer, never by usage. A history
+    that is too long for the summary request loses messages at its end, so that the summariser doesn't see them. Output
+    of a shell keeps its last `bash_max_output_chars` characters on arrival (util/truncateOutput.ts); its limit of 1,000
+    lines isn't modelled. Nothing is done about a refused request.
+    """
+
+    family = "agents"
+    source = "continuedev/continue"
+    version = "1.5.47"
+    read_on = "2026-11"
+    agent = "continue-cli"
+    decides_by: ClassVar[str] = "tokenizer"
+
+    max_tokens: Count = 0
+    output_share: Share = SHIPPED["output_share"]
+    output_most: Count = SHIPPED["output_most"]
+    buffer_share: Share = SHIPPED["buffer_share"]
+    buffer_most: Count = SHIPPED["buffer_most"]
+    bash_max_output_chars: Positive = SHIPPED["bash_max_output_chars"]
+    summary_tokens: Positive = 1_500
+
+    @property
+    def _output(self) -> float:
+        return self.max_tokens or min(self.output_share * self.sees.window, self.output_most)
+
+    def threshold(self) -> float:
+        room = self.sees.window - self._output
+        return room - min(max(self._output, ceil(self.buffer_share * room)), self.buffer_most)
+
+    def on_tool_result(self, item: Item) -> Item:
+        mark = "(previous {left} characters truncated)\n\n"
+        return item.with_text(ends_of(item.text, 0, self.bash_max_output_chars, mark)) if is_shell(item.tool) else item
+
+    def before_call(self, view: View) -> View:
+        used = self.sees.estimate(view)
+        if used < self.threshold():
+            return view
+        reason = f"{used:,} tokens are {self.threshold():,.0f} or more"
+        return condense(self, view, list(view), reason, self.summary_tokens, shown=self._fitting(view)) or view
+
+    def _fitting(self, view: View) -> Sequence[Item]:
+        """What the summariser gets: the oldest messages that fit beside its answer."""
+        left = self.sees.window - self._output
+        shown: list[Item] = []
+        for message in view.messages():
+            left -= sum(map(self.sees.estimator.item, message))
+            if left < 0:
+                break
+            shown += message
+        return shown

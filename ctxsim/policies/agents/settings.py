@@ -1,0 +1,288 @@
+"""What users of an agent can set about its context, and the numbers that they can't, by version and model.
+
+The file `settings.toml` in the folder of each agent and framework. Policies take their defaults from it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ctxsim.errors import InputError, unknown
+from ctxsim.plugins import FOLDERS, folders
+from ctxsim.policies.agents.versions import holds
+
+SETTINGS = "settings.toml"
+
+UNSET = "unset"
+"""The default of a setting that has no value until somebody sets it."""
+
+CODE = "code"
+"""Stands for a file where a setting is the argument of a constructor."""
+
+Value = bool | int | float | str
+
+Judged = Literal[
+    "honoured", "capped", "clamped", "ignored", "only after a refusal", "never", "unclear", "not yet seen"
+]  # fmt: skip
+"""What the installed agent did with a value that was set."""
+
+TYPES: dict[str, tuple[type, ...]] = {
+    "int": (int,), "ratio": (int, float), "bool": (bool,), "text": (str,), "choice": (str,),
+}  # fmt: skip
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The value for some versions and models: a pattern, or several with commas between; none means all of them.
+
+    `as_parameter` is what our policy's parameter gets, where that isn't upstream's value.
+    """
+
+    value: Value
+    versions: str = ""
+    models: str = ""
+    as_parameter: Value | None = None
+
+    def fits(self, version: str, model: str) -> bool:
+        """Return whether it is of this version and model. Raises ValueError for a version that is none."""
+        patterns = self.models.lower().replace("[", "[[]").split(",")
+        return holds(self.versions, version) and (
+            not self.models or any(fnmatchcase(model.lower(), pattern.strip()) for pattern in patterns)
+        )
+
+
+class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What installed versions did with a setting, and on which day that was seen."""
+
+    verdict: Judged
+    seen_on: str = ""
+    versions: str = ""
+    models: str = ""
+    note: str = ""
+
+
+class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file that holds settings. A project's goes before a user's."""
+
+    path: str
+    format: Literal["json", "jsonc", "toml", "yaml", "env"]
+    scope: Literal["user", "project"] = "user"
+
+
+class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A threshold, a reserve or a cut that the agent ships. The first rule that fits a version and a model holds.
+
+    `parameter` is that of our policy, '' where none models it; `policy` whose, the agent's own unless stated.
+    """
+
+    key: str
+    source: str
+    default: tuple[Rule, ...] = ()
+    unit: str = ""
+    parameter: str = ""
+    policy: str = ""
+    note: str = ""
+
+    def rule(self, version: str = "", model: str = "") -> Rule | None:
+        """Return the rule of a version and a model; None where nothing is known of them."""
+        return next((rule for rule in self.default if rule.fits(version, model)), None)
+
+    def given(self, version: str = "", model: str = "") -> Value | None:
+        """Return what the policy's parameter gets; None where it keeps its own default."""
+        rule = self.rule(version, model)
+        if rule is None:
+            return None
+        return rule.as_parameter if rule.as_parameter is not None else rule.value if self.plain(rule.value) else None
+
+    def plain(self, value: Value) -> bool:
+        """Return whether a value is one of the type, rather than a word that stands for something else."""
+        return value != UNSET
+
+
+class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A number, a switch or a text that a user of the agent can set, under upstream's own dotted `key`.
+
+    It stands in a `file`, by the end of its path, or in the variable `env`. `words` may stand for a value. `outside` is
+    what the agent does with a value outside `bounds`, `cap` what it never exceeds. Of several settings of one parameter
+    the one of the greater `precedence` goes first. `needs` are keys that must be set too. `opposite`: a switch whose
+    true is the parameter's false.
+    """
+
+    type: Literal["int", "ratio", "bool", "text", "choice"]
+    file: str = ""
+    env: str = ""
+    bounds: tuple[float, float] | None = None
+    choices: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    outside: Literal["refused", "clamped", "ignored", "breaks", ""] = ""
+    cap: str = ""
+    precedence: int = 0
+    needs: tuple[str, ...] = ()
+    opposite: bool = False
+    honoured: tuple[Verdict, ...] = ()
+
+    def plain(self, value: Value) -> bool:
+        return value != UNSET and value not in self.words
+
+    def verdict(self, version: str = "", model: str = "") -> Verdict:
+        """Return what a version did with it; of no version the first that stands there. "not yet seen" where none."""
+        seen = (one for one in self.honoured if not version or Rule(0, one.versions, one.models).fits(version, model))
+        return next(seen, Verdict("not yet seen"))
+
+    def problem(self, value: Value) -> str:
+        """Return what is wrong with a value, '' where nothing is: its type, its bounds, or that it is no choice."""
+        if not self.plain(value):
+            return ""
+        if not isinstance(value, TYPES[self.type]) or (isinstance(value, bool) and self.type != "bool"):
+            return f"{value!r} is no {self.type}"
+        if self.bounds and not isinstance(value, str) and not self.bounds[0] <= value <= self.bounds[1]:
+            return f"{value!r} is outside {self.bounds[0]:g} to {self.bounds[1]:g}"
+        if self.type == "choice" and value not in self.choices:
+            return f"{value!r} is none of {', '.join(self.choices)}"
+        return ""
+
+
+class AgentSettings(msgspec.Struct, frozen=True):
+    """All that is known of one agent's or framework's settings. `version` is what was read on the day `read_on`."""
+
+    agent: str
+    version: str
+    read_on: str
+    files: tuple[ConfigFile, ...]
+    settings: tuple[Setting, ...]
+    numbers: tuple[Number, ...]
+
+    @property
+    def entries(self) -> tuple[Number, ...]:
+        """Settings, and then what can't be set."""
+        return (*self.settings, *self.numbers)
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    """What a file holds, before its entries are looked at."""
+
+    agent: str
+    read_on: str
+    version: str = ""
+    files: tuple[ConfigFile, ...] = ()
+    setting: tuple[dict[str, Any], ...] = ()
+    number: tuple[dict[str, Any], ...] = ()
+
+
+@cache
+def _places() -> dict[str, Path]:
+    """By name, the file of each agent and framework; a framework with an agent's name is called NAME-sdk."""
+    found: dict[str, Path] = {}
+    for package in FOLDERS:
+        for name, (_, place) in folders(package).items():
+            if (place / SETTINGS).exists():
+                found[f"{name}-sdk" if name in found else name] = place / SETTINGS
+    return found
+
+
+def settings_names() -> list[str]:
+    """Return the agents and frameworks whose settings are known."""
+    return list(_places())
+
+
+@cache
+def settings_of(agent: str) -> AgentSettings:
+    """Return the settings of an agent or framework.
+
+    Raises UnknownName, with close ones, or InputError with the file, the entry and the field that can't be used.
+    """
+    if agent not in _places():
+        raise unknown("agent with settings", agent, _places())
+    return parsed(agent, _places()[agent].read_text(encoding="utf-8"), f"{agent}/{SETTINGS}")
+
+
+def values_for(agent: str, version: str = "", model: str = "", policy: str = "") -> dict[str, Any]:
+    """Return the parameters of a policy as a version of its agent ships them for a model.
+
+    `policy` is the agent's own unless stated. No version, or one that is newer than all rules, is the newest; of no
+    model what holds for any. Raises UnknownName for an agent, InputError for a version that is no dotted number.
+    """
+    found = {}
+    for entry in settings_of(agent).entries:
+        if entry.parameter and (entry.policy or agent) == (policy or agent):
+            try:
+                given = entry.given(version, model)
+            except ValueError as error:
+                raise InputError(agent, str(error)) from None
+            if given is not None:
+                found[entry.parameter] = given
+    return found
+
+
+@cache
+def aliases_of(agent: str, policy: str) -> dict[str, str]:
+    """Return the parameters of a policy by the keys and variables that upstream calls them."""
+    mine = [one for one in settings_of(agent).settings if (one.policy or agent) == policy and not one.opposite]
+    return {name: one.parameter for one in mine if one.parameter for name in (one.key, one.env) if name}
+
+
+def parsed(agent: str, text: str, where: str) -> AgentSettings:
+    """Return a settings file as a value. Raises InputError with what is wrong, and in which entry and field."""
+    try:
+        file = msgspec.convert(tomllib.loads(text), _File)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise InputError(where, str(error)) from None
+    if file.agent != agent:
+        raise InputError(f"{where}, agent", f"is '{file.agent}', but its folder says {agent}")
+    settings = tuple(_entry(Setting, where, "setting", place, raw) for place, raw in enumerate(file.setting, 1))
+    numbers = tuple(_entry(Number, where, "number", place, raw) for place, raw in enumerate(file.number, 1))
+    known = AgentSettings(agent, file.version, file.read_on, file.files, settings, numbers)
+    for key, problem in _problems(known):
+        raise InputError(f"{where}, {key}", problem)
+    return known
+
+
+def _entry(kind: type[Any], where: str, name: str, place: int, raw: dict[str, Any]) -> Any:
+    """A plain value as default is a rule for every version and model."""
+    if not isinstance(raw.get("default", []), list):
+        raw = {**raw, "default": [{"value": raw["default"]}]}
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{where}, {name} {place} ({raw.get('key', 'no key')})", str(error)) from None
+
+
+def _problems(known: AgentSettings) -> Iterator[tuple[str, str]]:
+    """The entry and field, and what is wrong with it, one by one."""
+    given: set[tuple[str, str]] = set()
+    for entry in known.entries:
+        yield from _wrong_rules(entry)
+        if entry.parameter and any(rule.as_parameter is not None or entry.plain(rule.value) for rule in entry.default):
+            if (entry.policy, entry.parameter) in given:
+                yield f"{entry.key}, default", f"another entry gives {entry.parameter} a value; keep one of them"
+            given.add((entry.policy, entry.parameter))
+    for one in known.settings:
+        if not one.file and not one.env:
+            yield f"{one.key}, file", "neither file nor env says where it is set"
+        if one.file not in ("", CODE) and not any(file.path.endswith(one.file) for file in known.files):
+            yield f"{one.key}, file", f"no path in files ends with {one.file}"
+        if one.opposite and (one.type != "bool" or one.default):
+            yield f"{one.key}, opposite", "stands with type bool, and without a default"
+        if (one.type == "choice") != bool(one.choices):
+            yield f"{one.key}, choices", "stand with type choice, and only there"
+
+
+def _wrong_rules(entry: Number) -> Iterator[tuple[str, str]]:
+    for rule in entry.default:
+        try:
+            rule.fits("", "")
+        except ValueError as error:
+            yield f"{entry.key}, versions", str(error)
+        if isinstance(entry, Setting) and (problem := entry.problem(rule.value)):
+            yield f"{entry.key}, default", problem
+    for seen in entry.honoured if isinstance(entry, Setting) else ():
+        try:
+            holds(seen.versions, "")
+        except ValueError as error:
+            yield f"{entry.key}, honoured", str(error)

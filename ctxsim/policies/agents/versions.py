@@ -1,0 +1,48 @@
+"""Which versions of an agent a rule is of: `>=2.1.153,<2.1.330`, by dotted numbers."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+
+Numbers = tuple[int, ...]
+
+_CONDITION = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)")
+_NUMBERS = re.compile(r"v?(\d+(?:\.\d+)*)")
+_HOLDS: dict[str, Callable[[Numbers, Numbers], bool]] = {
+    ">=": operator.ge, "<=": operator.le, "==": operator.eq, "<": operator.lt, ">": operator.gt,
+}  # fmt: skip
+
+NEWEST = "999999"
+"""Stands for a version that nobody stated: it is newer than all that have a number."""
+
+
+def numbers_of(version: str) -> Numbers:
+    """Return the dotted numbers that a version begins with: `v2.1.153-beta.1` is (2, 1, 153).
+
+    Zeros at the end don't count, so 2.1 equals 2.1.0. Raises ValueError for a version that begins with no number.
+    """
+    found = _NUMBERS.match(version.strip())
+    if found is None:
+        raise ValueError(f"'{version}' is no version; write dotted numbers, as in 2.1.153")
+    numbers = [int(part) for part in found[1].split(".")]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def holds(conditions: str, version: str) -> bool:
+    """Return whether a version meets all of the conditions, which commas part; none hold for every version.
+
+    No version is the newest. Raises ValueError for a condition or a version that is none.
+    """
+    numbers = numbers_of(version or NEWEST)
+    return all(_meets(condition.strip(), numbers) for condition in conditions.split(",") if condition.strip())
+
+
+def _meets(condition: str, numbers: Numbers) -> bool:
+    found = _CONDITION.fullmatch(condition)
+    if found is None:
+        raise ValueError(f"'{condition}' is no condition on versions; write one as in >=2.1.153,<2.1.330")
+    return _HOLDS[found[1]](numbers, numbers_of(found[2]))

@@ -1,0 +1,68 @@
+"""Zed: from a threshold of its user on, a summary of everything."""
+
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ctxsim.errors import LabelError
+from ctxsim.policies.agents.settings import values_for
+from ctxsim.policies.agents.shared.condense import condense
+from ctxsim.policies.agents.shared.phases import history_of, newly_asked
+from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.transcript import Usage
+from ctxsim.view import View
+
+SHIPPED = values_for("zed")
+PATTERN = re.compile(r"(?P<percent>\d+(?:\.\d+)?)%|\+?(?P<used>[1-9]\d*)|-(?P<left>[1-9]\d*)")
+
+
+@dataclass
+class Zed(Policy):
+    """From `threshold` on: 90% of the window, so many tokens used (`50000`), or so many left (`-20000`).
+
+    zed-industries/zed, crates/agent_settings/src/agent_settings.rs; pull requests 58883, 59469. The number compared is
+    the last request's usage, without what joined since (issue 62423). A window under `smallest_window` is never
+    compacted. What stays beside the summary wasn't read: here it is the user's text that no response has seen.
+    Nothing is done about a refused request.
+    """
+
+    family = "agents"
+    source = "zed-industries/zed"
+    version = "00b6ce1c"
+    read_on = "2026-11"
+    agent = "zed"
+    decides_by: ClassVar[str] = "usage-tail"
+
+    enabled: bool = True
+    at: str = field(default=SHIPPED["threshold"], metadata={"label": "threshold"})
+    smallest_window: Count = SHIPPED["smallest_window"]
+    summary_tokens: Positive = 1_500
+
+    def __post_init__(self) -> None:
+        found = PATTERN.fullmatch(self.at)
+        if found is None:
+            raise LabelError(f"zed: threshold={self.at}: write a share as 90%, tokens used as 50000, or left as -20000")
+        self._found = found
+
+    def start(self) -> None:
+        self._used: int | None = None
+
+    @property
+    def limit(self) -> float:
+        """Tokens from which on it compacts."""
+        if self._found["percent"]:
+            return float(self._found["percent"]) * self.sees.window / 100
+        return float(self._found["used"] or self.sees.window - int(self._found["left"]))
+
+    def after_call(self, view: View, usage: Usage) -> View:
+        self._used = usage.input_tokens + (usage.output_tokens or 0)
+        return view
+
+    def before_call(self, view: View) -> View:
+        used, self._used = self._used, None
+        if not self.enabled or used is None or used < self.limit or self.sees.window < self.smallest_window:
+            return view
+        pending = newly_asked(view)
+        reason = f"{used:,} tokens are {self.limit:,.0f} or more"
+        at = pending[0].place if pending else None
+        return condense(self, view, history_of(view), reason, self.summary_tokens, at) or view
