@@ -67,11 +67,9 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
 
 def _write(scored: Scored, out: Path) -> list[Path]:
     tables: dict[str, list[Any]] = {
-        "compactions": scored.compactions,
-        "compactions-beside": scored.beside,
-        "compactions-needs": scored.needs,
+        "compactions": scored.compactions, "compactions-beside": scored.beside, "compactions-needs": scored.needs,
         "compactions-kinds": scored.kinds,
-    }
+    }  # fmt: skip
     return [path for name, rows in tables.items() for path in write_table(out, name, COMPACTION_TABLES[name], rows)]
 
 

@@ -40,19 +40,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 ABOUT = {
-    "paths": "transcripts, where a command line names none and no scenario",
-    "policies": "labels that bench runs",
-    "grids": "what sweep tries",
-    "goal": "what the advice wants little of",
-    "estimator": "what policies decide by",
-    "model": "window, prices, cache and tokenizer of a model",
-    "models": "a file of your own models and prices",
-    "tokenizer": "what the provider counts by",
-    "cache": "whose cache rules hold",
-    "window": "the provider's window in tokens",
-    "head": "what stands for a head that a log doesn't hold",
+    "paths": "transcripts, where a command line names none and no scenario", "policies": "labels that bench runs",
+    "grids": "what sweep tries", "goal": "what the advice wants little of", "estimator": "what policies decide by",
+    "model": "window, prices, cache and tokenizer of a model", "models": "a file of your own models and prices",
+    "tokenizer": "what the provider counts by", "cache": "whose cache rules hold",
+    "window": "the provider's window in tokens", "head": "what stands for a head that a log doesn't hold",
     "jobs": "processes",
-}
+}  # fmt: skip
 """Each setting in a few words."""
 
 

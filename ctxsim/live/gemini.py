@@ -62,11 +62,9 @@ def _body(reply: Reply, parts: list[dict[str, Any]], last: bool) -> dict[str, An
     if last and reply.used:
         used = reply.used
         body["usageMetadata"] = {
-            "promptTokenCount": used.input,
-            "candidatesTokenCount": used.output,
-            "totalTokenCount": used.input + used.output,
-            "cachedContentTokenCount": used.read,
-        }
+            "promptTokenCount": used.input, "candidatesTokenCount": used.output,
+            "totalTokenCount": used.input + used.output, "cachedContentTokenCount": used.read,
+        }  # fmt: skip
     return body
 
 

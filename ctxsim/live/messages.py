@@ -74,12 +74,8 @@ def _event(kind: str, /, **fields: Any) -> bytes:
 
 def _around(reply: Reply) -> dict[str, Any]:
     return {
-        "id": f"msg_{reply.id}",
-        "type": "message",
-        "role": "assistant",
-        "model": reply.model,
-        "stop_sequence": None,
-    }
+        "id": f"msg_{reply.id}", "type": "message", "role": "assistant", "model": reply.model, "stop_sequence": None,
+    }  # fmt: skip
 
 
 def _stop(reply: Reply) -> str:
@@ -90,8 +86,6 @@ def _usage(used: Used | None) -> dict[str, Any]:
     """The vendor's three parts of the prompt. Its clients need the field: nothing known is reported as zeros."""
     used = used or Used(0, 0)
     return {
-        "input_tokens": used.input - used.read - used.write,
-        "cache_creation_input_tokens": used.write,
-        "cache_read_input_tokens": used.read,
-        "output_tokens": used.output,
-    }
+        "input_tokens": used.input - used.read - used.write, "cache_creation_input_tokens": used.write,
+        "cache_read_input_tokens": used.read, "output_tokens": used.output,
+    }  # fmt: skip

@@ -93,13 +93,9 @@ def _output(reply: Reply) -> list[dict[str, Any]]:
 
 def _call(call: ToolCall) -> dict[str, Any]:
     return {
-        "type": "function_call",
-        "id": f"fc_{call.id}",
-        "call_id": call.id,
-        "name": call.name,
-        "arguments": call.arguments,
-        "status": "completed",
-    }
+        "type": "function_call", "id": f"fc_{call.id}", "call_id": call.id, "name": call.name,
+        "arguments": call.arguments, "status": "completed",
+    }  # fmt: skip
 
 
 def _response(reply: Reply, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:

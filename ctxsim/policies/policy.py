@@ -101,6 +101,8 @@ class Policy:
     """The release or the commit that the rule was read in or seen in."""
     read_on: ClassVar[str] = ""
     """The date of what was read, as 2026-08-22."""
+    per_request: ClassVar[bool] = False
+    """True: what `before_call` returns is only this request's; the next call starts from the unedited view."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -124,11 +126,10 @@ class Policy:
 
     @property
     def ephemeral(self) -> bool:
-        """True: what `before_call` returns is only this request's; the next call starts from the unedited view.
-
-        In a chain such policies act after all others, as a server acts after its client.
+        """Whether this one's edits are `per_request`. In a chain such policies act after all others, as a server acts
+        after its client.
         """
-        return False
+        return self.per_request
 
     @property
     def label(self) -> str:

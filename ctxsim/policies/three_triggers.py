@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.policies.summary import summarized
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -91,10 +92,6 @@ class ThreeTriggers(Policy):
 
     def _reduce(self, view: View, old: list[Item], order: int, fired: Limit) -> View:
         reason = f"over its {fired} trigger"
-        places = [item.place for item in old]
         if self.reducer == "counting":
-            return view.drop(places, reason)
-        text = self.sees.summarize(old, 500)
-        if text is None:
-            return view
-        return view.drop(places, reason).insert(text, order, reason, kind="summary", sources=places)
+            return view.drop([item.place for item in old], reason)
+        return summarized(self, view, old, order, 500, reason)

@@ -18,11 +18,8 @@ from ctxsim.results import Run
 from ctxsim.results.info import shown_columns
 
 FAILURES = {
-    "overflow": "window",
-    "rate_limited": "rate limit",
-    "invalid_pairs": "invalid pairs",
-    "stopped": "gave up",
-}
+    "overflow": "window", "rate_limited": "rate limit", "invalid_pairs": "invalid pairs", "stopped": "gave up",
+}  # fmt: skip
 
 
 class Row(NamedTuple):

@@ -32,16 +32,11 @@ def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Cal
         )
         marks.append("bad" if fails else "")
     columns = [
-        Column("policy", "policy", left=True),
-        Column("column", "column", left=True),
-        Column("a", "A", "mean per transcript", rank=2),
-        Column("b", "B", rank=1),
-        Column("difference", "B - A"),
-        Column("percent", "%"),
-        Column("interval", "interval", "95 % of the paired difference, by session", rank=3),
-        Column("transcripts", "n", "transcripts of which both are known", rank=2),
-        Column("verdict", "", left=True),
-    ]
+        Column("policy", "policy", left=True), Column("column", "column", left=True),
+        Column("a", "A", "mean per transcript", rank=2), Column("b", "B", rank=1), Column("difference", "B - A"),
+        Column("percent", "%"), Column("interval", "interval", "95 % of the paired difference, by session", rank=3),
+        Column("transcripts", "n", "transcripts of which both are known", rank=2), Column("verdict", "", left=True),
+    ]  # fmt: skip
     count = max(change.transcripts for change in changes)
     note = f"{len(changes)} figures of {count:,} transcripts; {len(changes) - len(moved)} are the same"
     return Sheet("changes", "", tuple(columns), tuple(rows), tuple(marks), (note,))

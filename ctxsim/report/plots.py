@@ -64,15 +64,10 @@ def growth_of(one: Picture) -> Figure:
     run, transcript = one.run, shown_transcript(one.run)
     calls = run.table("calls", transcript=[transcript])
     return growth_figure(
-        calls,
-        one.labels,
-        run.info.bounds,
-        run.info.shown,
-        f"{_growth_finding(one, calls)}\n{run.info.title}: {which(one, transcript)}",
-        limits_of(run, transcript),
-        one.colors,
-        one.chosen,
-    )
+        calls, one.labels, run.info.bounds, run.info.shown,
+        f"{_growth_finding(one, calls)}\n{run.info.title}: {which(one, transcript)}", limits_of(run, transcript),
+        one.colors, one.chosen,
+    )  # fmt: skip
 
 
 def which(one: Picture, transcript: str) -> str:
@@ -160,11 +155,9 @@ def _growth(
         ends.append(
             (
                 f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{BOUND if bound else ''}{note}",
-                last,
-                float(sent[-1]),
-                color,
+                last, float(sent[-1]), color,
             )
-        )
+        )  # fmt: skip
     top = max(1.0, float(calls.tokens_sent.max()) * 1.08)
     for limit, name in limits:
         if limit <= top * 1.5:

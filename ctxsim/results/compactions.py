@@ -130,11 +130,9 @@ class CompactionKindRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 COMPACTION_TABLES: dict[str, type[msgspec.Struct]] = {
-    "compactions": CompactionRow,
-    "compactions-beside": BesideRow,
-    "compactions-needs": CompactionNeedRow,
+    "compactions": CompactionRow, "compactions-beside": BesideRow, "compactions-needs": CompactionNeedRow,
     "compactions-kinds": CompactionKindRow,
-}
+}  # fmt: skip
 """Each table of `ctxsim compactions`, written as CSV and as Parquet."""
 
 

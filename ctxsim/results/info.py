@@ -34,15 +34,10 @@ SCHEMA_VERSION = 4
 
 
 TABLES: dict[str, tuple[type[msgspec.Struct], bool]] = {
-    "calls": (CallRow, True),
-    "events": (Event, False),
-    "items": (ItemRow, False),
-    "needs": (NeedRow, False),
-    "losses": (LossRow, False),
-    "frontier": (FrontierRow, True),
-    "needles": (NeedleRow, True),
+    "calls": (CallRow, True), "events": (Event, False), "items": (ItemRow, False), "needs": (NeedRow, False),
+    "losses": (LossRow, False), "frontier": (FrontierRow, True), "needles": (NeedleRow, True),
     "summary": (SummaryRow, True),
-}
+}  # fmt: skip
 """Each table's row, and whether it is written as CSV too."""
 
 

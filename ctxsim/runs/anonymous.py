@@ -35,13 +35,10 @@ def without_text(rows: Rows, model: str) -> Rows:
         tools.setdefault(tool, f"tool {len(tools)}")
     numbered = tools.__getitem__
     tables = _replace(
-        tables,
-        calls=_unsaid(tables.calls),
-        items=mapped(tables.items, text=_nothing, tool=numbered),
+        tables, calls=_unsaid(tables.calls), items=mapped(tables.items, text=_nothing, tool=numbered),
         events=mapped(tables.events, text=_nothing, reason=_nothing),
-        needs=mapped(tables.needs, atom=_nothing, tool=numbered),
-        losses=mapped(tables.losses, tool=numbered),
-    )
+        needs=mapped(tables.needs, atom=_nothing, tool=numbered), losses=mapped(tables.losses, tool=numbered),
+    )  # fmt: skip
     quiet = _replace(rows, provider=_provider(rows.provider, model), words=b"", tables=tables)
     return _called(quiet, _hashed(rows.transcript), rows.parent and _hashed(rows.parent))
 

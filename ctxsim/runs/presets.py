@@ -12,21 +12,10 @@ from ctxsim.policies import open_policy, registered_policies
 from ctxsim.policies.policy import Family
 
 DEFAULT_POLICIES = (
-    "keep-all",
-    "drop-all",
-    "oracle-lossless",
-    "oracle-lossless:aim=dollars",
-    "token-budget",
-    "truncate-after-use",
-    "max-result-chars:chars=20000",
-    "max-messages:n=41",
-    "head-tail",
-    "fifo:budget=40000",
-    "summary",
-    "head-tail+summary",
-    "mask:keep=10",
-    "retry",
-)
+    "keep-all", "drop-all", "oracle-lossless", "oracle-lossless:aim=dollars", "token-budget", "truncate-after-use",
+    "max-result-chars:chars=20000", "max-messages:n=41", "head-tail", "fifo:budget=40000", "summary",
+    "head-tail+summary", "mask:keep=10", "retry",
+)  # fmt: skip
 """What a bench of recorded transcripts runs unless told otherwise."""
 
 

@@ -16,12 +16,9 @@ def without_secrets(rows: Rows, secrets: Secrets) -> Rows:
     """Return a transcript's rows with its likely keys redacted: in texts, atoms, reasons of edits and calls."""
     tables, redact = rows.tables, secrets.marked
     tables = _replace(
-        tables,
-        calls=mapped(tables.calls, reason=redact, cache_break=redact),
-        items=mapped(tables.items, text=redact),
-        events=mapped(tables.events, text=redact, reason=redact),
-        needs=mapped(tables.needs, atom=secrets.marked_atom),
-    )
+        tables, calls=mapped(tables.calls, reason=redact, cache_break=redact), items=mapped(tables.items, text=redact),
+        events=mapped(tables.events, text=redact, reason=redact), needs=mapped(tables.needs, atom=secrets.marked_atom),
+    )  # fmt: skip
     return _replace(rows, tables=tables)
 
 

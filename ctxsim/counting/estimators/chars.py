@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.counting.estimators.estimator import Estimator, Rounding, Unit, divided, length, positive
+from ctxsim.counting.estimators.estimator import Divides, Estimator, Rounding, Unit, divided, length
 
 
 @dataclass(frozen=True)
-class Chars(Estimator):
+class Chars(Divides, Estimator):
     """length / ratio per text.
 
     ratio=4 (pi, qwen-code: ceil, utf16; opencode: round, utf16; Gemini documentation), 3.5 (document 004: floor,
@@ -22,22 +22,16 @@ class Chars(Estimator):
     rounding: Rounding = "ceil"
     unit: Unit = "points"
 
-    def __post_init__(self) -> None:
-        positive(self.name, self.ratio)
-
     def text(self, text: str) -> int:
         return divided(length(text, self.unit), self.ratio, self.rounding)
 
 
 @dataclass(frozen=True)
-class Bytes(Estimator):
+class Bytes(Divides, Estimator):
     """UTF-8 bytes / ratio, up. openai/codex, utils/string/src/truncate.rs (4); charmbracelet/crush ((n + 3) / 4)."""
 
     name: ClassVar[str] = "bytes"
     ratio: float = 4
-
-    def __post_init__(self) -> None:
-        positive(self.name, self.ratio)
 
     def text(self, text: str) -> int:
         return divided(length(text, "bytes"), self.ratio, "ceil")

@@ -13,17 +13,9 @@ from ctxsim.errors import ContractError
 from ctxsim.transcript import Item, Transcript, Usage
 
 TEXTS = (
-    "",
-    " ",
-    "a",
-    "word " * 500,
-    "x" * 20_000,
-    "\n\n\n",
-    "日本語のテキスト",
-    "é👩‍👩‍👧\u200b",
-    "\ud800 alone",
+    "", " ", "a", "word " * 500, "x" * 20_000, "\n\n\n", "日本語のテキスト", "é👩‍👩‍👧\u200b", "\ud800 alone",
     '{"a": [1]}',
-)
+)  # fmt: skip
 """What tool results hold at their edges: nothing, one long run, other scripts, half of a surrogate pair."""
 
 MORE = 1_000

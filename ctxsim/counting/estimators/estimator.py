@@ -82,6 +82,16 @@ class Estimator:
         return self.request(Head(), 100, (), Reported()) != self.request(Head(), 100, (), reported)
 
 
+class Divides:
+    """An estimator whose `ratio` must be positive."""
+
+    name: ClassVar[str]
+    ratio: float
+
+    def __post_init__(self) -> None:
+        positive(self.name, self.ratio)
+
+
 @lru_cache(maxsize=8)
 def _head(estimator: Estimator, head: Head) -> int:
     """Asked at each call, and seldom of another head."""

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.counting.estimators.estimator import Estimator, Reported, Rounding, Unit, divided, length, positive
+from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Rounding, Unit, divided, length
 from ctxsim.transcript import Head, Item
 
 
 @dataclass(frozen=True)
-class Serialized(Estimator):
+class Serialized(Divides, Estimator):
     """Length of each message block as JSON / ratio.
 
     ratio=3, ceil, utf16 (cline/cline SDK); 4, floor, points (microsoft/agent-framework, _compaction.py: json // 4);
@@ -23,9 +23,6 @@ class Serialized(Estimator):
     ratio: float = 3
     rounding: Rounding = "ceil"
     unit: Unit = "utf16"
-
-    def __post_init__(self) -> None:
-        positive(self.name, self.ratio)
 
     def text(self, text: str) -> int:
         return self._of(json.dumps(text, ensure_ascii=False))

@@ -14,28 +14,9 @@ from typing import Any
 import numpy as np
 import splintr
 
-from ctxsim.counting.tokenizers.hashes import vocabulary_sha256
+from ctxsim.counting.tokenizers.hashes import STORED, vocabulary_sha256
 
-VOCABULARIES = (
-    "o200k_base",
-    "cl100k_base",
-    "llama3",
-    "llama2",
-    "codellama",
-    "qwen3",
-    "deepseek_v3",
-    "mistral_v1",
-    "mistral_v2",
-    "mistral_v3",
-    "kimi_k2",
-    "glm4",
-    "phi4",
-    "olmo2",
-    "gemma2",
-    "gemma3",
-    "modernbert",
-    "whisper_v3",
-)
+VOCABULARIES = tuple(STORED)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -81,12 +81,10 @@ class AdkFilter(OfAdk, Policy):
     user in a row: with one task and no word after it nothing ever leaves. Upstream has no default number.
     """
 
+    per_request = True
+
     num_invocations_to_keep: Positive = 3
     remove_amount: Positive = 1
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def before_call(self, view: View) -> View:
         found = messages(view)

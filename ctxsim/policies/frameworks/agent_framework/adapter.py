@@ -70,10 +70,6 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
 
 
 FRAMEWORK = Framework(
-    "agent-framework",
-    "agent-framework-core",
-    ("agent_framework", "agent_framework._compaction"),
-    session,
-    lambda cls: False,
-    frozenset({"tokenizer", "client", "strategies"}),
-)
+    "agent-framework", "agent-framework-core", ("agent_framework", "agent_framework._compaction"), session,
+    lambda cls: False, frozenset({"tokenizer", "client", "strategies"}),
+)  # fmt: skip

@@ -17,10 +17,7 @@ class OfAutogen:
     source: ClassVar[str] = "microsoft/autogen"
     version: ClassVar[str] = "autogen-core 0.7.5"
     read_on: ClassVar[str] = "2026-11-22"
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
+    per_request: ClassVar[bool] = True
 
 
 def _without_leading_results(groups: list[list[Message]]) -> list[list[Message]]:

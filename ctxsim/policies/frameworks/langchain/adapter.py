@@ -29,13 +29,11 @@ def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
         elif message["role"] == "assistant":
             calls = [
                 {
-                    "name": call["function"]["name"],
-                    "args": arguments.parsed(call),
-                    "id": call["id"],
+                    "name": call["function"]["name"], "args": arguments.parsed(call), "id": call["id"],
                     "type": "tool_call",
                 }
                 for call in message.get("tool_calls", ())
-            ]
+            ]  # fmt: skip
             found.append(AIMessage(tool_calls=calls, **same))
         else:
             found.append(SystemMessage(**same) if message["role"] == "system" else HumanMessage(**same))
@@ -112,14 +110,9 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
 
 
 FRAMEWORK = Framework(
-    "langchain",
-    "langchain",
-    (
-        "langchain.agents.middleware.context_editing",
-        "langchain.agents.middleware.summarization",
-        "langchain_core.messages",
-    ),
-    session,
-    lambda cls: hasattr(cls, "before_model"),
+    "langchain", "langchain",
+    ("langchain.agents.middleware.context_editing", "langchain.agents.middleware.summarization",
+     "langchain_core.messages"),
+    session, lambda cls: hasattr(cls, "before_model"),
     frozenset({"model", "messages", "token_counter", "summarizer", "text_splitter", "summary_prompt"}),
-)
+)  # fmt: skip

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.counting.estimators.estimator import Estimator, Reported, divided, positive
+from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, divided
 from ctxsim.transcript import Head, Item
 
 
 @dataclass(frozen=True)
-class Langchain(Estimator):
+class Langchain(Divides, Estimator):
     """ceil(chars / ratio) + 3 per message; ids, roles and names count as characters, images 85.
 
     langchain-ai/langchain, langchain_core/messages/utils.py, count_tokens_approximately (ratio 4.0; 3.3 where the model
@@ -24,9 +24,6 @@ class Langchain(Estimator):
     judged_at: ClassVar[tuple[str, ...]] = ("", "scaling=true")
     ratio: float = 4.0
     scaling: bool = False
-
-    def __post_init__(self) -> None:
-        positive(self.name, self.ratio)
 
     def text(self, text: str) -> int:
         return divided(len(text), self.ratio, "ceil")

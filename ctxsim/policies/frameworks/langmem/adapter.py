@@ -30,11 +30,7 @@ def session(function: Any, given: dict[str, Any], scribe: Scribe) -> Session:
 
 
 FRAMEWORK = Framework(
-    "langmem",
-    "langmem",
-    ("langmem.short_term",),
-    session,
-    lambda function: False,
-    frozenset({"messages", "running_summary", "model", "token_counter"})
-    | {"initial_summary_prompt", "existing_summary_prompt", "final_prompt"},
-)
+    "langmem", "langmem", ("langmem.short_term",), session, lambda function: False,
+    frozenset({"messages", "running_summary", "model", "token_counter", "initial_summary_prompt",
+               "existing_summary_prompt", "final_prompt"}),
+)  # fmt: skip

@@ -30,13 +30,11 @@ class Langmem(OfLangchain, Policy):
     source: ClassVar[str] = "langchain-ai/langmem"
     version: ClassVar[str] = "langmem 0.0.30"
 
+    per_request = True
+
     max_tokens: Count = 0
     max_tokens_before_summary: Count = 0
     max_summary_tokens: Positive = 256
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def start(self) -> None:
         self._text = ""

@@ -30,12 +30,10 @@ class LitellmTrim(Policy):
     version: ClassVar[str] = "litellm 1.106.2"
     read_on: ClassVar[str] = "2026-11-22"
 
+    per_request = True
+
     max_tokens: Count = 0
     trim_ratio: Share = 0.75
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def before_call(self, view: View) -> View:
         found = messages(view)

@@ -26,11 +26,9 @@ class LlamaindexBuffer(Policy):
     version: ClassVar[str] = "llama-index-core 0.14.25"
     read_on: ClassVar[str] = "2026-11-22"
 
-    token_limit: Positive = 3_000
+    per_request = True
 
-    @property
-    def ephemeral(self) -> bool:
-        return True
+    token_limit: Positive = 3_000
 
     def before_call(self, view: View) -> View:
         found = messages(view)

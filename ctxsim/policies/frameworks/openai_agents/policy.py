@@ -22,13 +22,11 @@ class OpenaiTrimmer(Policy):
     version: ClassVar[str] = "openai-agents 0.24.0"
     read_on: ClassVar[str] = "2026-11-22"
 
+    per_request = True
+
     recent_turns: Positive = 2
     max_output_chars: Positive = 500
     preview_chars: Count = 200
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def before_call(self, view: View) -> View:
         turns = [item.place for item in view if item.kind == "user"]

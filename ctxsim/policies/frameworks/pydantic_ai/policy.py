@@ -15,14 +15,26 @@ CLEARED = "[tool result cleared]"
 Packed = list[Message]
 
 
+@dataclass
 class OfPydanticAi:
-    """What its policies share."""
+    """What its policies share: they act over tokens, over a share of the window, or by a number of messages."""
 
     decides_by: ClassVar[str] = "chars-total"
     family: ClassVar[Family] = "frameworks"
     source: ClassVar[str] = "pydantic/pydantic-ai-harness"
     version: ClassVar[str] = "pydantic-ai-slim 2.62.0, pydantic-ai-harness 0.62.0"
     read_on: ClassVar[str] = "2026-11-22"
+    sees: ClassVar[Surroundings]
+
+    max_tokens: Count = 0
+    max_fraction: float = 0
+    max_messages: Count = 0
+
+    def threshold(self) -> float | None:
+        """Tokens over which it acts: none where it counts messages, the window where nothing is set."""
+        if self.max_tokens or self.max_fraction:
+            return self.max_tokens or int(self.max_fraction * self.sees.window)
+        return None if self.max_messages else self.sees.window
 
 
 def requests_and_responses(found: Sequence[Message]) -> list[Packed]:
@@ -42,13 +54,6 @@ def believed(sees: Surroundings, found: Sequence[Message]) -> int:
     return counted(sees, found, sees.head.system) if since is None else since
 
 
-def token_trigger(sees: Surroundings, max_tokens: int, max_fraction: float, max_messages: int) -> int | None:
-    """Return the tokens over which a policy acts: none where it counts messages, the window where nothing is set."""
-    if max_tokens or max_fraction:
-        return max_tokens or int(max_fraction * sees.window)
-    return None if max_messages else sees.window
-
-
 @dataclass
 class PydanticClear(OfPydanticAi, Policy):
     """Over `max_tokens`, clear all but the newest `keep_pairs` results, if that frees `min_clear_tokens`. They stay so.
@@ -57,15 +62,9 @@ class PydanticClear(OfPydanticAi, Policy):
     after the last cleared result. Upstream wants one of the three; with none it is the window.
     """
 
-    max_tokens: Count = 0
-    max_fraction: float = 0
-    max_messages: Count = 0
     keep_pairs: Count = 3
     min_clear_tokens: Count = 0
     clear_tool_inputs: bool = False
-
-    def threshold(self) -> float | None:
-        return token_trigger(self.sees, self.max_tokens, self.max_fraction, self.max_messages)
 
     def before_call(self, view: View) -> View:
         found = messages(view)
@@ -101,15 +100,9 @@ class PydanticSliding(OfPydanticAi, Policy):
     by text alone. Upstream wants one of `max_tokens`, `max_fraction`, `max_messages`; with none it is the window.
     """
 
-    max_tokens: Count = 0
-    max_fraction: float = 0
-    max_messages: Count = 0
     keep_messages: Count = 40
     keep_tokens: Count = 0
     preserve_first_user_message: bool = True
-
-    def threshold(self) -> float | None:
-        return token_trigger(self.sees, self.max_tokens, self.max_fraction, self.max_messages)
 
     def before_call(self, view: View) -> View:
         found = messages(view)

@@ -118,13 +118,9 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
 
 
 FRAMEWORK = Framework(
-    "strands",
-    "strands-agents",
-    (
-        "strands.agent.conversation_manager.sliding_window_conversation_manager",
-        "strands.agent.conversation_manager.summarizing_conversation_manager",
-    ),
-    session,
-    lambda cls: True,
+    "strands", "strands-agents",
+    ("strands.agent.conversation_manager.sliding_window_conversation_manager",
+     "strands.agent.conversation_manager.summarizing_conversation_manager"),
+    session, lambda cls: True,
     frozenset({"summarization_agent", "summarization_system_prompt", "proactive_compression"}),
-)
+)  # fmt: skip
