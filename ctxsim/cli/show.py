@@ -16,20 +16,6 @@ from ctxsim.report.sheet import Cell, Sheet, as_csv, as_json, as_markdown
 from ctxsim.results import Run
 
 
-def _chosen(context: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...] | None:
-    """The columns that are named, `*` for all. One that isn't there is told before anything runs."""
-    if not given or given == "all":
-        return ("*",) if given else None
-    from ctxsim.report.cells import chosen_columns
-
-    return chosen_columns(given)
-
-
-columns = click.option(
-    "--columns", metavar="A,B|all", callback=_chosen, help="These columns, or all. See: ctxsim list columns"
-)
-
-
 def escaped(one: Sheet) -> Sheet:
     """Return a sheet for people: names of others, as of tools and files, hold no control character and no line feed."""
     rows = tuple(tuple(_escaped(cell) for cell in row) for row in one.rows)

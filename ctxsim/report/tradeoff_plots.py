@@ -21,16 +21,6 @@ DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 """matplotlib's names of line styles."""
 
 
-def tradeoffs(one: Picture, folder: Path, form: str = "png") -> list[Path]:
-    """Write survival against tokens, and against dollars where prices are known; none if nothing old was needed."""
-    if not one.run.knows("survival"):
-        return []
-    drawn = [tradeoff(one, folder / f"survival-tokens.{form}", dollars=False)]
-    if one.pooled.by_dollars:
-        drawn.append(tradeoff(one, folder / f"survival-dollars.{form}", dollars=True))
-    return drawn
-
-
 def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     """One chart: each policy a point with its intervals, a policy's settings joined, what another one beats hollow, the
     advised one ringed, the frontier drawn.

@@ -14,8 +14,9 @@ import pytest
 from mutants import Seed, seeds, write
 from pages import words_of
 
+from ctxsim.report.charts import BENCH, plot
 from ctxsim.report.page import write_page
-from ctxsim.report.plots import plot_run
+from ctxsim.report.picture import picture
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.parts import FOLDER
@@ -81,7 +82,7 @@ def hunted(found: list[Seed], folder: Path, text: bool) -> tuple[int, str]:
     conduct(setting, out, paths=paths, resume=True)
     run = read_run(out)
     write_page(run, out / "report.html")
-    plot_run(run)
+    plot(picture(run), BENCH)
     return run.transcripts, unfinished + everything(out)
 
 

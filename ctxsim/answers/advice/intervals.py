@@ -51,12 +51,6 @@ def survival_of(part: Any) -> Any:
     return part.set_index("transcript").survival.dropna()
 
 
-def survival_interval(part: Any) -> Interval | None:
-    """Return one policy's mean survival and its interval; None for fewer than two sessions."""
-    known = part[part.survival.notna()]
-    return bootstrap_mean(known.survival.to_numpy(), known.root.to_numpy())
-
-
 def refused(summary: Any) -> Any:
     """Calls of each summary row that weren't ok: over a limit, with invalid pairs, or given up."""
     return summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped
