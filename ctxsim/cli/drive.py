@@ -67,7 +67,6 @@ def command(
 
 
 def _tell(done: Driven, notes: tuple[str, ...]) -> None:
-    """Say how an agent's run went, what held it in, and what it couldn't."""
     kinds = Frequencies(entry.kind for entry in done.entries)
     others = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if kind != "main")
     refused = Frequencies(entry.status for entry in done.entries if entry.status != 200)

@@ -62,7 +62,6 @@ def found(folder: Path | None = None) -> Settings:
 
 
 def _table(file: Path) -> dict[str, Any] | None:
-    """What a file says of ctxsim, or None."""
     try:
         text = file.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):

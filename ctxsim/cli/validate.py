@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -61,12 +60,13 @@ def command(
 
 
 def _write(found: Estimates, tokenizer: str, out: Path) -> list[Path]:
+    from ctxsim.answers.validation.accuracy import Accuracy, Consequence
     from ctxsim.report.accuracy_plots import plot_accuracy
     from ctxsim.results.table import write_csv
 
     out.mkdir(parents=True, exist_ok=True)
-    tables: dict[str, Any] = {"accuracy": found.errors, "consequences": found.consequences}
-    written = [write_csv(out / f"{name}.csv", rows) for name, rows in tables.items()]
+    written = [write_csv(out / "accuracy.csv", Accuracy, found.errors),
+               write_csv(out / "consequences.csv", Consequence, found.consequences)]  # fmt: skip
     seen, shown = found.observed, [row.estimator for row in found.consequences]
     points = [(p.tokens, p.estimates) for p in seen.requests]
     texts = [(p.kind, p.tokens, p.estimates) for p in seen.texts]

@@ -215,7 +215,6 @@ def _sub_agents(found: Sequence[Filled], others: Sequence[Otherwise], over: int,
 
 
 def _asked(one: Saving, over: int) -> str:
-    """A what-if in words."""
     if not one.name.startswith("without:"):
         return one.name
     tool = one.name.removeprefix("without:tool=").removesuffix(f",bytes={over}")

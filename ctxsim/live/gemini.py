@@ -15,13 +15,12 @@ from ctxsim.live.sse import data, pieces
 VENDOR = "google"
 
 
-def tools_of(body: dict[str, Any]) -> Iterator[Tool]:
-    """Return the functions that a request declares."""
-    for tool in body.get("tools") or []:
-        declared = tool.get("functionDeclarations") if isinstance(tool, dict) else None
-        for function in declared if isinstance(declared, list) else []:
-            if isinstance(function, dict):
-                yield tool_of(function, "parametersJsonSchema" if "parametersJsonSchema" in function else "parameters")
+def tools_of(tool: dict[str, Any]) -> Iterator[Tool]:
+    """Return the functions that a tool of a request declares."""
+    declared = tool.get("functionDeclarations")
+    for function in declared if isinstance(declared, list) else []:
+        if isinstance(function, dict):
+            yield tool_of(function, "parametersJsonSchema" if "parametersJsonSchema" in function else "parameters")
 
 
 def whole(reply: Reply) -> dict[str, Any]:

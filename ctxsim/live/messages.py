@@ -16,11 +16,9 @@ from ctxsim.live.sse import data, pieces
 VENDOR = "anthropic"
 
 
-def tools_of(body: dict[str, Any]) -> Iterator[Tool]:
-    """Return the tools that a request offers."""
-    for tool in body.get("tools") or []:
-        if isinstance(tool, dict):
-            yield tool_of(tool, "input_schema")
+def tools_of(tool: dict[str, Any]) -> list[Tool]:
+    """Return the tool of a request."""
+    return [tool_of(tool, "input_schema")]
 
 
 def whole(reply: Reply) -> dict[str, Any]:

@@ -18,11 +18,9 @@ from ctxsim.live.sse import data, pieces
 VENDOR = "openai"
 
 
-def tools_of(body: dict[str, Any]) -> Iterator[Tool]:
-    """Return the functions that a request offers; tools that the vendor runs itself are none."""
-    for tool in body.get("tools") or []:
-        if isinstance(tool, dict) and tool.get("type") == "function":
-            yield tool_of(tool, "parameters")
+def tools_of(tool: dict[str, Any]) -> list[Tool]:
+    """Return the function that a tool of a request is; one that the vendor runs itself is none."""
+    return [tool_of(tool, "parameters")] if tool.get("type") == "function" else []
 
 
 def whole(reply: Reply) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import deque
 from collections.abc import Mapping
+from itertools import takewhile
 from types import ModuleType
 from typing import Any
 
@@ -215,7 +216,6 @@ class Session:
         return template.replace("{summary}", extractive(items, SUMMARY_TOKENS, self._counter.text))
 
     def _advance(self, reply: Reply) -> None:
-        """The step is answered."""
         self.step += 1
         self._history.answered(self.step, [Part("tool_call", one.arguments, one.name, one.id) for one in reply.calls])
 
@@ -228,7 +228,16 @@ def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
         raise InputError("request", "it has no message")
     last = held.said[-1]
     text = last.answer.text if last.answer else "\n".join(part.text for part in last.parts)
-    return Asked(api, model, stream, head_of(held), items, tuple(SHAPES[api].tools_of(body)), text)
+    tools = [tool for tool in body.get("tools") or () if isinstance(tool, dict)]
+    return Asked(
+        api,
+        model,
+        stream,
+        head_of(held),
+        items,
+        tuple(one for tool in tools for one in SHAPES[api].tools_of(tool)),
+        text,
+    )
 
 
 def _rate_limit(wait_s: float) -> Refusal:
@@ -237,8 +246,5 @@ def _rate_limit(wait_s: float) -> Refusal:
 
 def _as_before(known: list[Item], items: list[Item]) -> list[Item]:
     """Return items, of which those at the beginning that equal known ones are these."""
-    same = next(
-        (n for n, (one, other) in enumerate(zip(known, items, strict=False)) if one != other),
-        min(len(known), len(items)),
-    )
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(known, items, strict=False)))
     return [*known[:same], *items[same:]]

@@ -60,7 +60,7 @@ def charts_of(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
 
 def dollars(one: Picture, path: Path) -> Path:
     """The bill of all transcripts by class, one bar per policy, cheapest first, with the total at its end."""
-    bills = {label: _bill(one.run.of(label)) for label in one.labels}
+    bills = {label: bill(one.run.of(label)) for label in one.labels}
     totals = pandas.Series({label: one.pooled.all[label].usd for label in bills}).dropna().sort_values()
     figure, axes = new_figure(9.5, 1.6 + 0.36 * len(totals))
     labels = [("▶ " if label == one.chosen else "") + wrap_label(one.run.shown(label), 44) for label in totals.index]
@@ -89,7 +89,8 @@ def dollars(one: Picture, path: Path) -> Path:
     return save(figure, path)
 
 
-def _bill(part: Any) -> dict[str, float]:
+def bill(part: Any) -> dict[str, float]:
+    """Return the dollars of a policy by class, given its summary rows; of the transcripts with known prices."""
     part = part[part.cost_usd.notna()]
     return {name: float(part[f"cost_{name}_usd"].sum()) for name in CLASSES}
 

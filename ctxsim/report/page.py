@@ -16,6 +16,7 @@ import msgspec
 from ctxsim.answers.advice.advice import Advice, usd, verdict
 from ctxsim.answers.advice.pooled import Share
 from ctxsim.report.cells import policy_sheet
+from ctxsim.report.charts import bill
 from ctxsim.report.compactions import HEADER, LEGEND, agent_lines, compaction_cells
 from ctxsim.report.losses import basis, survival_by_age
 from ctxsim.report.page_parts import chosen_transcripts, packed
@@ -162,14 +163,8 @@ def _key(cell: Cell) -> Any:
 
 
 def _dollars(run: Run, number: dict[str, int]) -> list[dict[str, Any]]:
-    found = []
-    for label, n in number.items():
-        part = run.of(label)
-        part = part[part.cost_usd.notna()]
-        if len(part):
-            classes = ("read", "write", "uncached", "output", "summary")
-            found.append({"policy": n, **{name: float(part[f"cost_{name}_usd"].sum()) for name in classes}})
-    return found
+    priced = {label for label in number if run.of(label).cost_usd.notna().any()}
+    return [{"policy": n, **bill(run.of(label))} for label, n in number.items() if label in priced]
 
 
 def _tradeoff(one: Picture, number: dict[str, int], dollars: bool) -> dict[str, Any] | None:

@@ -106,9 +106,7 @@ def _parts(run: Run, names: Sequence[str], room: int) -> Iterator[dict[str, Any]
     )
     for name in names:
         strings = _Strings()
-        edits = {
-            number[label]: _edits(events[name, label], room, strings) for label in number if (name, label) in events
-        }
+        edits = {n: _edits(rows, room, strings) for n, rows in _under(number, events, name)}
         yield {
             "limits": limits_of(run, name),
             "calls": {n: _calls(rows) for n, rows in _under(number, calls, name)},

@@ -68,7 +68,6 @@ def which(one: Picture, transcript: str) -> str:
 
 
 def _growth_finding(one: Picture, calls: pandas.DataFrame) -> str:
-    """What the picture shows, in a sentence: of the advised policy in this transcript."""
     tops = calls.groupby("policy").tokens_sent.max()
     # An agent that was driven has a head of its own, and so another keep-all.
     nothing = calls[calls.policy == one.pooled.nothing]

@@ -198,7 +198,6 @@ def blocks(one: Sheet, width: int) -> list[Sheet]:
 
 
 def _widths(one: Sheet) -> list[int]:
-    """How wide each column's longest line is."""
     return [
         max(len(line) for text in (column.heading, *(text_of(row[n]) for row in one.rows)) for line in text.split("\n"))
         for n, column in enumerate(one.columns)

@@ -145,13 +145,9 @@ def compact(tokens: float) -> str:
     """A token count in few characters: 950, 45.2K, 1.31M; - where it isn't known."""
     if tokens != tokens:
         return "-"
-    for limit, divisor, suffix in ((1e4, 1, ""), (1e6, 1e3, "K"), (1e9, 1e6, "M")):
+    for limit, form, divisor in ((1e4, "{:,.0f}", 1), (1e6, "{:,.1f}K", 1e3), (1e9, "{:,.2f}M", 1e6)):
         if abs(tokens) < limit:
-            return (
-                f"{tokens / divisor:,.0f}"
-                if divisor == 1
-                else f"{tokens / divisor:,.{1 if divisor == 1e3 else 2}f}{suffix}"
-            )
+            return form.format(tokens / divisor)
     return f"{tokens / 1e9:,.2f}G"
 
 

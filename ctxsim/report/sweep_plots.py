@@ -135,7 +135,6 @@ def _setting(grid: Grid, values: Sequence[str], whole: bool) -> str:
 
 
 def _finding(one: Picture, otherwise: str) -> str:
-    """What to take, in a sentence."""
     if one.chosen is None or one.advice is None:
         return otherwise
     if one.chosen == one.pooled.nothing:

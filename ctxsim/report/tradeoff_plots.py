@@ -44,15 +44,12 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     axes.set_xlim(0, right)
     labels, unnamed = thinned(labels, MOST_NAMES)
     direct_labels(axes, labels, 3.9, -3, 104)
-    axes.set_xlabel(f"{_amount(dollars)}, % of keep-all's, all transcripts together")
+    amount = "dollars (modelled)" if dollars else "input tokens sent (counted)"
+    axes.set_xlabel(f"{amount}, % of keep-all's, all transcripts together")
     axes.set_ylabel("kept, % of what later calls used of old results (counted)")
     entitle(figure, _finding(one, dollars), f"{one.run.info.title}, {one.many}; {_legend(one, found)}{unnamed}")
     plain_axes(axes)
     return save(figure, path)
-
-
-def _amount(dollars: bool) -> str:
-    return "dollars (modelled)" if dollars else "input tokens sent (counted)"
 
 
 def _at(point: Point) -> tuple[float, float]:
@@ -76,7 +73,6 @@ def _draw_point(one: Picture, axes: Any, point: Point, worse: bool) -> None:
 
 
 def _finding(one: Picture, dollars: bool) -> str:
-    """What the chart shows, in a sentence."""
     if one.chosen is None or one.advice is None:
         return f"What survival costs in {'dollars' if dollars else 'tokens'}"
     take = one.advice.take

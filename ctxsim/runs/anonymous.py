@@ -52,18 +52,15 @@ def _unsaid(calls: Any) -> Any:
     import pyarrow.compute
 
     columns = dict(zip(calls.schema.names, calls.columns, strict=True))
-    columns["reason"] = pyarrow.compute.if_else(
-        pyarrow.compute.equal(columns["status"], "stopped"), "", columns["reason"]
-    )
+    stopped = pyarrow.compute.equal(columns["status"], "stopped")
+    columns["reason"] = pyarrow.compute.if_else(stopped, "", columns["reason"])
     quiet = pyarrow.RecordBatch.from_arrays(list(columns.values()), schema=calls.schema)
     return mapped(quiet, cache_break=lambda said: said if said in _BREAKS else "edit")
 
 
 def _called(rows: Rows, name: str, parent: str | None) -> Rows:
-    tables = {
-        table: mapped(getattr(rows.tables, table), transcript=lambda _: name) for table in Tables.__struct_fields__
-    }
-    return _replace(rows, transcript=name, parent=parent, tables=Tables(**tables))
+    tables = Tables(*(mapped(one, transcript=lambda _: name) for one in msgspec.structs.astuple(rows.tables)))
+    return _replace(rows, transcript=name, parent=parent, tables=tables)
 
 
 def info_without_text(info: InputInfo) -> InputInfo:

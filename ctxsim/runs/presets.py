@@ -49,9 +49,6 @@ def _family(name: str) -> Iterable[str]:
         raise unknown("preset", name, PRESETS)
     for policy, cls in sorted(registered_policies().items()):
         if cls.family == name and not cls.bound:
-            yield from _as_usual(policy) if labels.required(cls) else [policy]
-
-
-def _as_usual(policy: str) -> list[str]:
-    """How a bench runs a policy that must be told something; the bare name says what it needs when it is opened."""
-    return [label for label in DEFAULT_POLICIES if labels.split(label)[0] == policy] or [policy]
+            # One that must be told something runs as in a bench; the bare name says what it needs when it is opened.
+            usual = [label for label in DEFAULT_POLICIES if labels.split(label)[0] == policy]
+            yield from usual if usual and labels.required(cls) else [policy]

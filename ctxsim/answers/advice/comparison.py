@@ -131,16 +131,8 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
             if not len(both):
                 continue
             interval = bootstrap_mean((both.b - both.a).to_numpy(), first.root[both.index].to_numpy())
-            changes.append(
-                Change(
-                    one if one == other else f"{one} -> {other}",
-                    column,
-                    float(both.a.mean()),
-                    float(both.b.mean()),
-                    interval[1:] if interval else None,
-                    len(both),
-                )
-            )
+            means, name = (float(both.a.mean()), float(both.b.mean())), one if one == other else f"{one} -> {other}"
+            changes.append(Change(name, column, *means, interval[1:] if interval else None, len(both)))
     if not changes:
         raise CtxsimError(f"{before.folder} and {after.folder} have no transcript in common")
     return changes

@@ -46,11 +46,6 @@ def bootstrap_mean(
     return float(data.mean()), float(low), float(high)
 
 
-def survival_of(part: Any) -> Any:
-    """One policy's survival by transcript, of those that have aged needs, given its summary rows."""
-    return part.set_index("transcript").survival.dropna()
-
-
 def refused(summary: Any) -> Any:
     """Calls of each summary row that weren't ok: over a limit, with invalid pairs, or given up."""
     return summary.overflows + summary.rate_limited + summary.invalid_pairs + summary.stopped
@@ -69,9 +64,8 @@ def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     count = int(session.max()) + 1 if len(session) else 0
     if count < 2:
         return {}
-    sums: npt.NDArray[np.float64] = np.stack(
-        [np.bincount(session, weights=survival_of(part)[names].to_numpy()) for part in parts.values()], axis=1
-    )
+    kept = [part.set_index("transcript").survival.dropna()[names].to_numpy() for part in parts.values()]
+    sums: npt.NDArray[np.float64] = np.stack([np.bincount(session, weights=one) for one in kept], axis=1)
     counts = np.bincount(session)
     tail = 0.05 / 2 / (len(parts) * (len(parts) - 1) / 2)
     few = count <= MANY_SESSIONS

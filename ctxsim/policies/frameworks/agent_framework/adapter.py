@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Call, Framework, Scribe, finished
+from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
 from ctxsim.policies.foreign.shapes import call_of
 from ctxsim.policies.foreign.shortener import Session
 
@@ -66,7 +66,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         known.update(message["id"] for message in new)
         return list(map(back, finished(apply_compaction(history, strategy=strategy, tokenizer=tokenizer))))
 
-    return Call(compacted, scribe)
+    return asking(compacted, scribe)
 
 
 FRAMEWORK = Framework(

@@ -60,7 +60,6 @@ def _text(text: str) -> int:
 
 
 def _content(item: Item) -> int:
-    """Characters of one content."""
     if item.kind == "tool_call":
         frame = '{"additional_properties": {}, "arguments": , "call_id": , "hosted": false, '
         frame += '"name": , "type": "function_call"}'

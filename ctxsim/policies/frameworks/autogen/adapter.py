@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Call, Framework, Scribe, finished
+from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
 from ctxsim.policies.foreign.shapes import call_of, packed, without_head
 from ctxsim.policies.foreign.shortener import Session
 
@@ -87,7 +87,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         head, rest = without_head(messages)
         return head + back(finished(cls(**given, initial_messages=there(rest)).get_messages()))
 
-    return Call(asked, scribe)
+    return asking(asked, scribe)
 
 
 FRAMEWORK = Framework(

@@ -51,7 +51,6 @@ def _line(item: Item) -> int:
 
 
 def _sorted(arguments: str) -> str:
-    """A call's arguments as the framework writes them."""
     try:
         return json.dumps(json.loads(arguments), sort_keys=True)
     except ValueError:

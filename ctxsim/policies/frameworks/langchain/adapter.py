@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Call, Framework, Scribe
+from ctxsim.policies.foreign.framework import Framework, Scribe, asking
 from ctxsim.policies.foreign.shapes import Arguments, call_of, without_head
 from ctxsim.policies.foreign.shortener import Session
 
@@ -84,7 +84,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         def trimmed(messages: list[Message]) -> Sequence[Message]:
             return back(cls(there(messages, arguments), token_counter=count_tokens_approximately, **given), arguments)
 
-        return Call(trimmed, scribe)
+        return asking(trimmed, scribe)
     if hasattr(cls, "apply"):
         if isinstance(given.get("exclude_tools"), str):
             given = given | {"exclude_tools": (given["exclude_tools"],)}
@@ -96,7 +96,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
             edit.apply(edited, count_tokens=count_tokens_approximately)
             return head + back(edited, arguments)
 
-        return Call(cleared, scribe)
+        return asking(cleared, scribe)
     middleware = cls(model(scribe), **given)
 
     def summarized(messages: list[Message]) -> Sequence[Message] | None:
@@ -106,7 +106,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
             return None
         return head + back([one for one in update["messages"] if not isinstance(one, RemoveMessage)], arguments)
 
-    return Call(summarized, scribe)
+    return asking(summarized, scribe)
 
 
 FRAMEWORK = Framework(

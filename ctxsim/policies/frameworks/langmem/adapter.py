@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Call, Framework, Scribe
+from ctxsim.policies.foreign.framework import Framework, Scribe, asking
 from ctxsim.policies.foreign.shapes import Arguments
 from ctxsim.policies.foreign.shortener import Session
 from ctxsim.policies.frameworks.langchain.adapter import back, model, there
@@ -26,7 +26,7 @@ def session(function: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         running = result.running_summary
         return back(result.messages, arguments)
 
-    return Call(summarized, scribe)
+    return asking(summarized, scribe)
 
 
 FRAMEWORK = Framework(

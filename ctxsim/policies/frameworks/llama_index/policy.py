@@ -37,7 +37,6 @@ class LlamaindexBuffer(Policy):
         return only(view, found[self._start(found) :], f"over {self.token_limit:,} tokens")
 
     def _start(self, found: list[Message]) -> int:
-        """Index of the first message that is sent."""
         sizes = [self.sees.estimator.text(message.text) for message in found]
         left = sum(sizes)
         for start, before in enumerate(accumulate(sizes[:-1], initial=0)):

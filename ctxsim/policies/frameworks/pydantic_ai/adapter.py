@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Call, Framework, Scribe, finished
+from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
 from ctxsim.policies.foreign.shapes import Arguments, call_of, packed
 from ctxsim.policies.foreign.shortener import Session
 
@@ -98,7 +98,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         )
         return back(finished(capability.before_model_request(run, request)).messages, arguments)
 
-    return Call(compacted, scribe)
+    return asking(compacted, scribe)
 
 
 FRAMEWORK = Framework(

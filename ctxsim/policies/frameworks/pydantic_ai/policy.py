@@ -120,7 +120,6 @@ class PydanticSliding(OfPydanticAi, Policy):
         return only(view, flat(kept), reason)
 
     def _start(self, packed: Sequence[Packed]) -> int:
-        """Index of the first request or response that stays."""
         if self.keep_tokens:
             # One before the longest tail that is too short.
             short = first_that(lambda n: counted(self.sees, flat(packed[n:])) < self.keep_tokens, 0, len(packed))

@@ -37,7 +37,6 @@ class SkTruncate(Policy):
         return only(view, found[start:], f"before the last {self.target_count} messages")
 
     def _start(self, found: list[Message], target: int) -> int:
-        """Index of the first message that stays."""
         start = len(found) - target
         while start > 0 and _traffic(found[start]) and _traffic(found[start - 1]):
             start -= 1
