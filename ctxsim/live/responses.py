@@ -12,7 +12,7 @@ from typing import Any
 
 from ctxsim.live import chat
 from ctxsim.live.chat import CREATED, tool_of
-from ctxsim.live.exchange import Refusal, Reply, Tool, ToolCall
+from ctxsim.live.exchange import Refusal, Reply, Tool
 from ctxsim.live.sse import data, pieces
 
 VENDOR = "openai"
@@ -86,14 +86,13 @@ def _output(reply: Reply) -> list[dict[str, Any]]:
         output.append(
             {"type": "message", "id": f"msg_{reply.id}", "status": "completed", "role": "assistant", "content": content}
         )
-    return output + [_call(call) for call in reply.calls]
-
-
-def _call(call: ToolCall) -> dict[str, Any]:
-    return {
-        "type": "function_call", "id": f"fc_{call.id}", "call_id": call.id, "name": call.name,
-        "arguments": call.arguments, "status": "completed",
-    }  # fmt: skip
+    return output + [
+        {
+            "type": "function_call", "id": f"fc_{call.id}", "call_id": call.id, "name": call.name,
+            "arguments": call.arguments, "status": "completed",
+        }
+        for call in reply.calls
+    ]  # fmt: skip
 
 
 def _response(reply: Reply, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:

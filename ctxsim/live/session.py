@@ -99,7 +99,8 @@ class Session:
                 return msgspec.structs.replace(served, retry=True)
         asked = ask(api, body, model, stream)
         helper = self._agent.helper_of(asked.text, asked.head.system, dict(headers))
-        kind = helper.kind if helper else self._kind(asked)
+        # A request without tools isn't the conversation where the agent's own requests bring some.
+        kind = helper.kind if helper else "other" if self._agent.tools and not asked.tools else "main"
         step = self.step + 1 if kind == "main" else 0
         self._served += 1
         matched = self._history.match(asked.items, step) if kind == "main" else None
@@ -115,17 +116,15 @@ class Session:
         if served.reply and not served.reply.broken:
             self._answered.append((digest, msgspec.structs.replace(served, asked=asked.shell())))
             if kind == "main":
-                self._advance(served.reply)
+                self.step += 1
+                made = [Part("tool_call", one.arguments, one.name, one.id) for one in served.reply.calls]
+                self._history.answered(self.step, made)
         return served
 
     def count(self, api: Api, body: dict[str, Any], model: str) -> int:
         """Return a request's tokens, for endpoints that only count. Raises InputError for a bad body."""
         asked = ask(api, body, model, False)
         return Request(Frames(self._provider, self._counter), asked.head).become(asked.items)
-
-    def _kind(self, asked: Asked) -> str:
-        """A request without tools isn't the conversation where the agent's own requests bring some."""
-        return "other" if self._agent.tools and not asked.tools else "main"
 
     # judging
 
@@ -214,10 +213,6 @@ class Session:
         if len(asked.items) <= 2:
             items = [msgspec.structs.replace(item, kind="assistant") for item in asked.items]
         return template.replace("{summary}", extractive(items, SUMMARY_TOKENS, self._counter.text))
-
-    def _advance(self, reply: Reply) -> None:
-        self.step += 1
-        self._history.answered(self.step, [Part("tool_call", one.arguments, one.name, one.id) for one in reply.calls])
 
 
 def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:

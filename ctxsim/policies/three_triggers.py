@@ -59,7 +59,10 @@ class ThreeTriggers(Policy):
         while start > 0 and after[start][0].kind == "tool_result":
             start -= 1
         old = [item for group in after[:start] for item in group]
-        return self._reduce(view, old, after[start][0].order, fired) if old else view
+        reason = f"over its {fired} trigger"
+        if self.reducer == "counting" or not old:
+            return view.drop([item.place for item in old], reason)
+        return summarized(self, view, old, after[start][0].order, 500, reason)
 
     def _fired(self, view: View, after: list[list[Item]]) -> Limit | None:
         """The first trigger, in order of priority, that its part of the conversation is over."""
@@ -89,9 +92,3 @@ class ThreeTriggers(Policy):
         size = sum(map(self.sees.estimator.item, items))
         empty = type(self.sees.head)()
         return self.sees.estimator.request(empty, size, items, self.sees.reported)
-
-    def _reduce(self, view: View, old: list[Item], order: int, fired: Limit) -> View:
-        reason = f"over its {fired} trigger"
-        if self.reducer == "counting":
-            return view.drop([item.place for item in old], reason)
-        return summarized(self, view, old, order, 500, reason)

@@ -147,7 +147,8 @@ def cache(one: Picture, path: Path) -> Path:
         axes.tick_params(labelsize=8)
         plain_axes(axes)
     legend_below(figure, flat[0])
-    hits = {label: _hit(calls[calls.policy == label]) for label in labels}
+    sums = calls.groupby("policy")[["tokens_cache_read", "tokens_sent"]].sum()
+    hits = {label: float(sums.tokens_cache_read[label] / max(1, sums.tokens_sent[label])) for label in labels}
     best = max((label for label in labels if not one.bound(label)), key=lambda label: hits[label], default=labels[0])
     nothing = one.pooled.nothing
     beside = f"; doing nothing: {hits[nothing]:.0%}" if nothing in hits and nothing != best else ""
@@ -157,7 +158,3 @@ def cache(one: Picture, path: Path) -> Path:
         f"{one.run.info.title}: {which(one, transcript)}; input tokens of each call (modelled)",
     )
     return save(figure, path)
-
-
-def _hit(part: pandas.DataFrame) -> float:
-    return float(part.tokens_cache_read.sum() / max(1, part.tokens_sent.sum()))

@@ -79,6 +79,7 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = ()) -> di
     number = {label: n for n, label in enumerate(labels)}
     count = run.transcripts
     columns, rows = _overview(one)
+    groups, kept = survival_by_age(run)
     first = next((n for n, label in enumerate(labels) if label not in run.info.bounds), 0)
     calls = int(run.of(labels[0]).calls.sum())
     providers = "; ".join(sorted({_provider(values) for values in run.info.providers})[:5])
@@ -105,13 +106,14 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = ()) -> di
         "start": first if one.chosen is None or one.chosen == one.pooled.nothing else number[one.chosen],
         "columns": columns,
         "rows": rows,
-        "dollars": _dollars(run, number),
+        "dollars": [{"policy": n, **bill(run.of(label))} for label, n in number.items()
+                    if run.of(label).cost_usd.notna().any()],
         "tradeoff": {name: _tradeoff(one, number, name == "dollars") for name in ("tokens", "dollars")},
-        "age": _age(run, number),
+        "age": {"groups": groups, "rows": [{"policy": n, "kept": kept[label]} for label, n in number.items()]},
         "compactions": _compactions(run),
         "transcripts": _listed(run, chosen),
         "more": count - len(chosen),
-    }
+    }  # fmt: skip
 
 
 def _listed(run: Run, chosen: Sequence[str]) -> list[dict[str, Any]]:
@@ -162,11 +164,6 @@ def _key(cell: Cell) -> Any:
     return next(iter(value.values())) if isinstance(value, dict) else value
 
 
-def _dollars(run: Run, number: dict[str, int]) -> list[dict[str, Any]]:
-    priced = {label for label in number if run.of(label).cost_usd.notna().any()}
-    return [{"policy": n, **bill(run.of(label))} for label, n in number.items() if label in priced]
-
-
 def _tradeoff(one: Picture, number: dict[str, int], dollars: bool) -> dict[str, Any] | None:
     if dollars and not one.pooled.by_dollars:
         return None
@@ -198,11 +195,6 @@ def _reach(share: Share) -> list[float] | None:
     if share.low is None or share.high is None:
         return None
     return [100 * (share.high - share.value), 100 * (share.value - share.low)]
-
-
-def _age(run: Run, number: dict[str, int]) -> dict[str, Any]:
-    groups, kept = survival_by_age(run)
-    return {"groups": groups, "rows": [{"policy": n, "kept": kept[label]} for label, n in number.items()]}
 
 
 def _compactions(run: Run) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import inf
+from math import dist, inf
 from typing import Any
 from zlib import crc32
 
@@ -78,13 +78,9 @@ def thinned(labels: Sequence[Label], most: int) -> tuple[list[Label], str]:
         grey = [one for one in kept if one[3] == OTHER_COLOR and not one[0].endswith(BOUND)]
         if not grey:
             break
-        kept.remove(min(grey, key=lambda one: min(_apart(one, other) for other in kept if other is not one)))
+        kept.remove(min(grey, key=lambda one: min(dist(one[1:3], two[1:3]) for two in kept if two is not one)))
     left = len(labels) - len(kept)
     return kept, f"; {left} beside others unnamed, see the table" if left else ""
-
-
-def _apart(one: Label, other: Label) -> float:
-    return (one[1] - other[1]) ** 2 + (one[2] - other[2]) ** 2
 
 
 def spread(positions: list[float], gap: float, low: float = -inf, high: float = inf) -> list[float]:

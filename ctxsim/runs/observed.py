@@ -95,7 +95,10 @@ def _measured(
     That is what the agent needed: its own calls only read files.
     """
     spec = observation.spec()
-    basis = Basis(observation.transcript, provider, provider.counter(), _needs(played, observation.transcript))
+    # What the agent's calls needed, found in the conversation as it was recorded.
+    calls = played.calls[: len(observation.transcript.calls)]
+    references = prepare(msgspec.structs.replace(played, items=played.items[: calls[-1].end], calls=calls))
+    basis = Basis(observation.transcript, provider, provider.counter(), references)
     measured = measure(basis, spec)
     seen = [_as_observed(row, measured.events, observation) for row in measured.rows]
     measured = msgspec.structs.replace(measured, calls=columns_of(CallRow, seen))
@@ -103,12 +106,6 @@ def _measured(
     # The summaries that it got are part of what was observed: others can't be put in their place.
     summary = {**summarize(basis, measured), "survival_low": None, "survival_high": None}
     return tables_of(rows, [measured.calls]), summary
-
-
-def _needs(played: Transcript, own: Transcript) -> Any:
-    """The references of the calls that the agent made, found in the conversation as it was recorded."""
-    calls = played.calls[: len(own.calls)]
-    return prepare(msgspec.structs.replace(played, items=played.items[: calls[-1].end], calls=calls))
 
 
 def _as_observed(row: CallRow, events: Sequence[Event], seen: Observation) -> CallRow:

@@ -46,7 +46,9 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
     wanted = msgspec.convert(parameters, Parameters)
     # The 90th percentile of a normal distribution lies 1.2816 standard deviations above the mean.
     sigma = math.log(wanted.p90_chars / wanted.median_chars) / 1.2816
-    tools = tuple(_schema(tool) for tool in TOOLS) if wanted.tools else ()
+    fields = {"target": "string", "symbol": "string"}
+    about = {tool: f"{tool.replace('_', ' ').capitalize()} in the working copy." for tool in TOOLS}
+    tools = tuple(schema(*tool, fields, ["target"]) for tool in about.items()) if wanted.tools else ()
     room = wanted.head_tokens - sum(map(counter.text, tools))
     system = fit(_system_prompt, prose(rng, wanted.head_tokens), room, counter.text)
     made = Session()
@@ -80,11 +82,6 @@ def _response(rng: random.Random, fact: str, tokens: int) -> tuple[str, str]:
     words = prose(rng, max(5, round((tokens - 25) / 1.2 * rng.uniform(0.6, 1.4))))
     arguments = json.dumps({"target": fact, "symbol": function(rng)})
     return f"Next I look at {fact}. " + " ".join(words), arguments
-
-
-def _schema(tool: str) -> str:
-    about = f"{tool.replace('_', ' ').capitalize()} in the working copy."
-    return schema(tool, about, {"target": "string", "symbol": "string"}, ["target"])
 
 
 def _system_prompt(notes: str) -> str:

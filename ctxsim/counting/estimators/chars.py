@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Rounding, Unit, divided, length
 
@@ -16,8 +15,8 @@ class Chars(Divides, Estimator):
     utf16), 3 (document 002: ceil, utf16), 3.7 (Token Bill).
     """
 
-    name: ClassVar[str] = "chars"
-    judged_at: ClassVar[tuple[str, ...]] = ("", "ratio=3.5", "ratio=3")
+    name = "chars"
+    judged_at = ("", "ratio=3.5", "ratio=3")
     ratio: float = 4
     rounding: Rounding = "ceil"
     unit: Unit = "points"
@@ -30,7 +29,7 @@ class Chars(Divides, Estimator):
 class Bytes(Divides, Estimator):
     """UTF-8 bytes / ratio, up. openai/codex, utils/string/src/truncate.rs (4); charmbracelet/crush ((n + 3) / 4)."""
 
-    name: ClassVar[str] = "bytes"
+    name = "bytes"
     ratio: float = 4
 
     def text(self, text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Rounding, divided
 from ctxsim.transcript import Head, Item
@@ -17,8 +17,8 @@ class CharsTotal(Divides, Estimator):
     pydantic/pydantic-ai-harness, pydantic_ai_harness/compaction (4, down). Tool schemas aren't counted.
     """
 
-    name: ClassVar[str] = "chars-total"
-    judged_at: ClassVar[tuple[str, ...]] = ()
+    name = "chars-total"
+    judged_at = ()
     ratio: float = 4
     by: Literal["all", "message"] = "all"
     rounding: Rounding = "floor"

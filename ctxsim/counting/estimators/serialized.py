@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Rounding, Unit, divided, length
 from ctxsim.transcript import Head, Item
@@ -19,7 +18,7 @@ class Serialized(Divides, Estimator):
     4, ceil, bytes (openai/codex, core/src/context_manager/history.rs).
     """
 
-    name: ClassVar[str] = "serialized"
+    name = "serialized"
     ratio: float = 3
     rounding: Rounding = "ceil"
     unit: Unit = "utf16"
@@ -52,7 +51,7 @@ class UsageSerialized(Serialized):
     openai/codex, core/src/context_manager/history.rs (ratio=4, ceil, bytes). Before the first usage the plain estimate.
     """
 
-    name: ClassVar[str] = "usage-serialized"
+    name = "usage-serialized"
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         if reported.usage is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Unit, divided, length
 from ctxsim.transcript import RESPONSE_KINDS, Head, Item
@@ -17,7 +16,7 @@ class OutputOnly(Estimator):
     Document 004, "Critical Finding": what CalculateTotalTokens() returns.
     """
 
-    name: ClassVar[str] = "output-only"
+    name = "output-only"
 
     def text(self, text: str) -> int:
         return 0
@@ -34,7 +33,7 @@ class OutputOnly(Estimator):
 class ToolChars(Divides, OutputOnly):
     """Output-only tracking, with floor(length / ratio) for tool results. Document 004, option A (3.5; "or 4")."""
 
-    name: ClassVar[str] = "tool-chars"
+    name = "tool-chars"
     ratio: float = 3.5
     unit: Unit = "utf16"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.chars import Chars
 from ctxsim.counting.estimators.estimator import Reported
@@ -19,7 +18,7 @@ class UsageTail(Chars):
     usage it is the plain estimate.
     """
 
-    name: ClassVar[str] = "usage-tail"
+    name = "usage-tail"
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         if reported.usage is None:

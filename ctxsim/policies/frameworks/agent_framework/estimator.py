@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.transcript import Head, Item
@@ -20,8 +19,8 @@ class AgentFramework(Estimator):
     Tool schemas aren't counted. `ids` is what messages' ids begin with, before their number: they count too.
     """
 
-    name: ClassVar[str] = "agent-framework"
-    judged_at: ClassVar[tuple[str, ...]] = ()
+    name = "agent-framework"
+    judged_at = ()
     ids: str = "msg_"
 
     def text(self, text: str) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, divided
 from ctxsim.transcript import Head, Item
@@ -20,8 +19,8 @@ class Langchain(Divides, Estimator):
     reported / estimated of the last usage, between 1.0 and 1.25.
     """
 
-    name: ClassVar[str] = "langchain"
-    judged_at: ClassVar[tuple[str, ...]] = ("", "scaling=true")
+    name = "langchain"
+    judged_at = ("", "scaling=true")
     ratio: float = 4.0
     scaling: bool = False
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.counting.tokenizers import open_tokenizer
@@ -26,8 +25,8 @@ class Litellm(Estimator):
     Without a model's name it counts by cl100k_base. Its samples of texts over 4,000,000 characters aren't modelled.
     """
 
-    name: ClassVar[str] = "litellm"
-    judged_at: ClassVar[tuple[str, ...]] = ()
+    name = "litellm"
+    judged_at = ()
     vocabulary: str = "cl100k_base"
 
     def text(self, text: str) -> int:

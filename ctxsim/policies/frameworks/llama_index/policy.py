@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import ClassVar
 
 from ctxsim.policies.frameworks.shared.messages import Message, messages, only
-from ctxsim.policies.policy import Family, Policy, Positive
+from ctxsim.policies.policy import Policy, Positive
 from ctxsim.view import View
 
 
@@ -20,11 +19,11 @@ class LlamaindexBuffer(Policy):
     Upstream counts one joined text, here its parts are summed.
     """
 
-    decides_by: ClassVar[str] = "tokenizer:vocabulary=cl100k_base"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "run-llama/llama_index"
-    version: ClassVar[str] = "llama-index-core 0.14.25"
-    read_on: ClassVar[str] = "2026-11-22"
+    decides_by = "tokenizer:vocabulary=cl100k_base"
+    family = "frameworks"
+    source = "run-llama/llama_index"
+    version = "llama-index-core 0.14.25"
+    read_on = "2026-11-22"
 
     per_request = True
 

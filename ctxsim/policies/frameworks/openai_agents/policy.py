@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.policies.policy import Count, Family, Policy, Positive
+from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 
@@ -17,10 +16,10 @@ class OpenaiTrimmer(Policy):
     With fewer user texts than that nothing is ever cut: not in a run with one task.
     """
 
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "openai/openai-agents-python"
-    version: ClassVar[str] = "openai-agents 0.24.0"
-    read_on: ClassVar[str] = "2026-11-22"
+    family = "frameworks"
+    source = "openai/openai-agents-python"
+    version = "openai-agents 0.24.0"
+    read_on = "2026-11-22"
 
     per_request = True
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import ClassVar
 
-from ctxsim.policies.policy import Count, Family, Overflow, Policy, Positive, Share
+from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -36,10 +35,10 @@ class OpenhandsCondenser(Policy):
     that can't be, everything. The summarizer sees 500 characters of each result.
     """
 
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "OpenHands/software-agent-sdk"
-    version: ClassVar[str] = "openhands-sdk 1.58.0"
-    read_on: ClassVar[str] = "2026-11-22"
+    family = "frameworks"
+    source = "OpenHands/software-agent-sdk"
+    version = "openhands-sdk 1.58.0"
+    read_on = "2026-11-22"
 
     max_size: Positive = 80
     keep_first: Count = 4

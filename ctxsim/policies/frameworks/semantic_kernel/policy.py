@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.policies.frameworks.shared.messages import Message, messages, only
-from ctxsim.policies.policy import Count, Family, Policy, Positive
+from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 
@@ -19,10 +18,10 @@ class SkTruncate(Policy):
     that is the first of them: nothing but the task leaves. Upstream has no default target.
     """
 
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "microsoft/semantic-kernel"
-    version: ClassVar[str] = "semantic-kernel 1.45.0"
-    read_on: ClassVar[str] = "2026-11-22"
+    family = "frameworks"
+    source = "microsoft/semantic-kernel"
+    version = "semantic-kernel 1.45.0"
+    read_on = "2026-11-22"
 
     target_count: Positive = 10
     threshold_count: Count = 0
