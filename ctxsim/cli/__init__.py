@@ -1,7 +1,5 @@
 """The command line: one file per command, each parses, calls one public function and prints."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import os

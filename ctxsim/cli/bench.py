@@ -1,7 +1,5 @@
 """`ctxsim bench`: the main job."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

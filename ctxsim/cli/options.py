@@ -1,7 +1,5 @@
 """Options that several commands have: written once, so that they mean the same everywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints

@@ -1,7 +1,5 @@
 """How far a run is: a bar on a terminal, lines in a log, what each file gave with `-v`, silence with `-q`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Runs that a command line asks for: where their results go, how far they are, and what is told of each."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import signal

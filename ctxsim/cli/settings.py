@@ -1,7 +1,5 @@
 """A project's defaults of `bench` and `sweep`: `ctxsim.toml`, or `[tool.ctxsim]` in `pyproject.toml`."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from pathlib import Path

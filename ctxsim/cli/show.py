@@ -1,7 +1,5 @@
 """Tables as commands print them: as wide as the terminal, or JSON, CSV and Markdown; of a run the verdict first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

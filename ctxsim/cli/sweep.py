@@ -1,7 +1,5 @@
 """`ctxsim sweep`: a grid of a policy's parameters, and which setting to take."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`ctxsim transcripts`: look at recordings before replaying them."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator

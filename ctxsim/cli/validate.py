@@ -1,7 +1,5 @@
 """`ctxsim validate`: do our rules, and estimators, say what providers recorded?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """`ctxsim window`: where does my window go, and what does that cost?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

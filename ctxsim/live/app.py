@@ -1,7 +1,5 @@
 """The endpoint: four APIs on one port, a session for each path before `/v1`."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A built-in policy beside the real agent, on the agent's own conversation: what both send, and where they differ."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
 

@@ -3,8 +3,6 @@
 Documentation: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/troubleshooting
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

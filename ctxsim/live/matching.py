@@ -1,7 +1,5 @@
 """A request's items against the history, by content: what an agent kept, cut, dropped, inserted or sent twice."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter as Frequencies

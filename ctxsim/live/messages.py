@@ -4,8 +4,6 @@ Documentation: https://docs.anthropic.com/en/api/messages, https://docs.anthropi
 https://docs.anthropic.com/en/api/errors
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

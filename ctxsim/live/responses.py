@@ -4,8 +4,6 @@ Documentation: https://platform.openai.com/docs/api-reference/responses,
 https://platform.openai.com/docs/api-reference/responses-streaming
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from typing import Any

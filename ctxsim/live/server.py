@@ -1,7 +1,5 @@
 """The endpoint as a running server, in a thread of its own."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

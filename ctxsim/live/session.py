@@ -1,7 +1,5 @@
 """One client's conversation with the endpoint: which step is next, what it costs, and what is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import deque

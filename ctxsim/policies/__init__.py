@@ -2,8 +2,6 @@
 entry point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Structure-preserving truncation: JSON stays JSON, arrays keep their ends, objects their keys."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

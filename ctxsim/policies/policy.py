@@ -1,7 +1,5 @@
 """What a policy is: up to four moments at which it may edit the view."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal

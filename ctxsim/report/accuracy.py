@@ -1,7 +1,5 @@
 """Modelled against recorded, and estimates against counts, as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ctxsim.answers.validation.accuracy import Accuracy, Consequence

@@ -1,7 +1,5 @@
 """What a table can show of a policy: every column with its meaning, in order of worth."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What changed between two runs, as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ctxsim.answers.advice.comparison import Change

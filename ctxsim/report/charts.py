@@ -1,7 +1,5 @@
 """Every chart of a run, by name: `ctxsim report --only pictures` draws them all, bench and sweep some."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

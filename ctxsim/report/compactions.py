@@ -1,7 +1,5 @@
 """Recorded compactions as text: one line each, means with intervals by session, and policies beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """A figure in the common look, and its file."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 import warnings

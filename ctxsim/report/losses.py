@@ -1,7 +1,5 @@
 """What was lost, as tables: by age, depth, tool and form, and of planted facts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

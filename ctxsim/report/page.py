@@ -1,7 +1,5 @@
 """The HTML page of a run: one self-contained file, whose data is JSON that nothing in it can break out of."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """What the page holds of each transcript, call by call: one packed part each, which is opened when it is looked at."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Facts that are looked for again and again: what each round of compactions leaves of them, as tables and curves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One look for every picture: colours that colour-blind people can tell apart, direct labels, no clutter."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from math import dist, inf

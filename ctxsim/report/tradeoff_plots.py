@@ -1,7 +1,5 @@
 """The miss-ratio curve of this field: survival against tokens and dollars, settings as lines, the frontier above."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

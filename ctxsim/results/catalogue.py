@@ -1,7 +1,5 @@
 """The page docs/columns.md, from what each column says of itself."""
 
-from __future__ import annotations
-
 import types
 import typing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The columns of what recorded compactions kept and lost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

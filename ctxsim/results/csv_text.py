@@ -1,7 +1,5 @@
 """Tables as text of CSV, made column by column: the cells are those that Python's own writer would make."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

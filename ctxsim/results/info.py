@@ -15,8 +15,6 @@ people open in a spreadsheet are CSV too. `run.json` holds no time, host, path o
 equal inputs give equal bytes.
 """
 
-from __future__ import annotations
-
 import typing
 from typing import Any
 

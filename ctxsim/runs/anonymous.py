@@ -3,8 +3,6 @@
 Tasks leave out the words and hash the names, so that no part on disk holds one; the run then numbers what it meets.
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from typing import Any

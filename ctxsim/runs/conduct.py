@@ -1,7 +1,5 @@
 """Transcripts x policies to a run's folder, on one core or many, with the same bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial

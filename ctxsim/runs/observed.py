@@ -1,7 +1,5 @@
 """Real agents beside built-in policies: one run of one conversation."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from pathlib import Path

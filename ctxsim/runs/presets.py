@@ -1,7 +1,5 @@
 """Presets: families of policies that run together, always beside keep-all and the bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import chain
 from typing import get_args

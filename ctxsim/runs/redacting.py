@@ -1,7 +1,5 @@
 """Rows without likely keys: a mark stands where recordings, policies and providers have one."""
 
-from __future__ import annotations
-
 import msgspec
 
 from ctxsim.results import InputInfo

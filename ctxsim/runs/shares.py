@@ -1,7 +1,5 @@
 """Fewer sources than processes: each does a share of the policies, and the rows are put together again, in order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """One task of a bench: all transcripts of one source, or one scenario, under all policies."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A coding agent's long day: many turns of tool calls whose result sizes are as skewed as in real recordings."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Pages of a job site: a search result with nested JSON, and one posting as markup with embedded state."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

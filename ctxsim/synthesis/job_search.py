@@ -3,8 +3,6 @@
 The growth (2K, 12K after gmail_read, 28K after linkedin_jobs, 53K) is that of document 001; all text is our own.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Mail as an agent sees it: search hits in JSON, and HTML with inline CSS, tracking links and quoted replies."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

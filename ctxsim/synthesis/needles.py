@@ -3,8 +3,6 @@
 Each fact is used by exactly one later call, so what a policy loses is known exactly, without any detector.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from itertools import product

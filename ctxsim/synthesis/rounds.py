@@ -4,8 +4,6 @@ What is told is never said again until the end. It is looked for once when all i
 long it survives one compaction after another is known exactly.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from itertools import product

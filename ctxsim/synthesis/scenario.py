@@ -1,7 +1,5 @@
 """Scenario files: what to synthesize, which provider to assume, and which policies a bench runs by default."""
 
-from __future__ import annotations
-
 import random
 import tomllib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A transcript as it grows: items in their places, messages numbered, calls and planted facts beside them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """What a coding agent's tools print: source code, search hits, test logs, listings, JSON. Every line is our own."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

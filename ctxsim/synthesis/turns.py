@@ -3,8 +3,6 @@
 Where other generators make something like a day's work, this one makes a case: exactly what a rule stumbles over.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

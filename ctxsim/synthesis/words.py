@@ -1,7 +1,5 @@
 """Raw material: invented people, firms and sentences. Nobody in it exists."""
 
-from __future__ import annotations
-
 import random
 import tomllib
 from base64 import b64encode

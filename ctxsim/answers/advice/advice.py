@@ -4,8 +4,6 @@ Refused calls rule out; then what loses too much; of the front of amount against
 dearer the one that loses least. keep-all is a candidate: where nothing saves, the answer is not to compact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, get_args

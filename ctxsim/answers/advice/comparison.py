@@ -1,7 +1,5 @@
 """Two runs side by side: what changed per policy, transcript by transcript, and whether that is more than noise."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Means over transcripts and how far to trust them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any

@@ -4,8 +4,6 @@ Amounts are pooled: the sum over all transcripts, as a share of keep-all's sum. 
 transcripts that have aged needs. Intervals are by bootstrap over root sessions, the same draws for every policy.
 """
 
-from __future__ import annotations
-
 from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import Any

@@ -2,8 +2,6 @@
 or entry point.
 """
 
-from __future__ import annotations
-
 from ctxsim import labels
 from ctxsim.counting.estimators.estimator import Estimator, Reported
 from ctxsim.plugins import Registry

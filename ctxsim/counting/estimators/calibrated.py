@@ -1,7 +1,5 @@
 """An estimator from a calibration file: your own texts, tools and tokenizer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Characters divided by a constant: the rule of thumb that most agents use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Divides, Estimator, Rounding, Unit, divided, length

@@ -1,7 +1,5 @@
 """Characters of whole messages, or of all together, divided by a constant: rounded once for each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal

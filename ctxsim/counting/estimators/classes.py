@@ -1,7 +1,5 @@
 """Character classes: letters, digits, punctuation, white space and other scripts each with their own weight."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

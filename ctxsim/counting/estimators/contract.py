@@ -1,7 +1,5 @@
 """The estimator contract, checked on anybody's estimator: what must hold for policies to decide by it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import methodcaller
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What an estimator is: a cheap guess of tokens from text, by which policies decide."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Estimators that ask a real tokenizer: another model's, or on a sample only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from ctxsim.counting.estimators.estimator import Estimator

@@ -1,7 +1,5 @@
 """The serialised request: field names, quotes and escapes count like content."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The two of document 004: tracking that knows only output tokens, and its repair by characters for tool results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

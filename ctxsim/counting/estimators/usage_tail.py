@@ -1,7 +1,5 @@
 """The last reported usage plus an estimate of what came since: the error grows with the tail, not with the context."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Words times a constant: the rule of thumb of model documentation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Estimator

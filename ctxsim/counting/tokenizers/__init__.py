@@ -4,8 +4,6 @@
 tokenizer of the transformers library that is already on this machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol

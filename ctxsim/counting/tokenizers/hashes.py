@@ -1,7 +1,5 @@
 """SHA-256 of the bundled vocabularies: what they come to takes a third of a second to find out again, at each run."""
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from importlib.metadata import version

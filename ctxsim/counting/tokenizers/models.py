@@ -1,7 +1,5 @@
 """Which vocabulary counts for which model, and whether that is the vendor's own."""
 
-from __future__ import annotations
-
 import tomllib
 from fnmatch import fnmatchcase
 from pathlib import Path

@@ -4,8 +4,6 @@ Trap: splintr's batch call matches special tokens (`<|endoftext|>` counts 1 inst
 itself adds to each vocabulary. A text in which one of them stands is therefore counted alone, as ordinary text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cached_property

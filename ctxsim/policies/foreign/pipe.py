@@ -1,7 +1,5 @@
 """`pipe:COMMAND`: a policy in any language, in lines of JSON. The protocol is in docs/policy-protocol.md."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

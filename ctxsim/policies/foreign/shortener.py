@@ -1,7 +1,5 @@
 """A policy whose rule is code over messages, in this process: a user's function or a framework's class."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

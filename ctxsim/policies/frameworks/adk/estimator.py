@@ -1,7 +1,5 @@
 """The Agent Development Kit's counter: characters of what is sent, results as JSON, divided once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

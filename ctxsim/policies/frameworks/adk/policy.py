@@ -1,7 +1,5 @@
 """Google's Agent Development Kit: a summary at a threshold, or the last invocations only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar

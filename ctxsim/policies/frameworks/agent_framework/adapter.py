@@ -3,8 +3,6 @@
 One list grows through the conversation, as its sessions hold it: what a strategy has taken out stays in it, marked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any

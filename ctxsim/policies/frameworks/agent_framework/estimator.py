@@ -1,7 +1,5 @@
 """Agent Framework's counter: each message as JSON, its field names and its id too."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A context holds the whole conversation and is asked anew for each request; the s
 for a counter, the label's estimator counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """AutoGen's three model contexts: the last messages, head and tail, and a budget that pops from the middle."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

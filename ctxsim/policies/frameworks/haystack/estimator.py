@@ -1,7 +1,5 @@
 """Haystack's counter: the conversation as one plain text, in characters."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

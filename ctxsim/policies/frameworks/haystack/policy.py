@@ -1,7 +1,5 @@
 """Haystack's sliding window: whole turns and whole steps, the newest task, and a note of what left."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -4,8 +4,6 @@ Tried with 1.4.7, core 1.7.2. As in its agents, the system prompt is held apart 
 and the approximate counter counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

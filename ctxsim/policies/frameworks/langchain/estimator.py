@@ -1,7 +1,5 @@
 """LangChain's approximate counter, with its scaling by the last reported usage."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """LangChain's three: trim, clear and summarize; and deepagents, which summarizes with the head counted."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 It is asked anew for each request, with the summary that it wrote before; LangChain's approximate counter counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

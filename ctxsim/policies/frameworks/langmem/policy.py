@@ -1,7 +1,5 @@
 """langmem: a running summary before the messages, remembered beside the history."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """LiteLLM's counter: a vocabulary's count of every field of a message, and three tokens of framing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

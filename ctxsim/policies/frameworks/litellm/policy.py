@@ -1,7 +1,5 @@
 """LiteLLM's trimmer: newest first, and what doesn't fit is cut in its middle."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

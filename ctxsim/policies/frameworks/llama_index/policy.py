@@ -1,7 +1,5 @@
 """LlamaIndex's buffer: a budget for contents, and a start that is nobody's answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import accumulate
 

@@ -1,7 +1,5 @@
 """The OpenAI Agents SDK's trimmer: long results of earlier turns become previews."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ctxsim.policies.policy import Count, Policy, Positive

@@ -1,7 +1,5 @@
 """OpenHands' condenser: over a number of events, a summary in the place of those in the middle."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate

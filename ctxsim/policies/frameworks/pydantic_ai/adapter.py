@@ -4,8 +4,6 @@ Driven through `before_model_request`, whose result is the run's messages from t
 the first request, as an agent's `system_prompt` is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

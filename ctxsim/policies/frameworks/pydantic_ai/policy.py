@@ -1,7 +1,5 @@
 """Pydantic AI's harness: clear old results, or keep a window; both by usage where there is any."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar

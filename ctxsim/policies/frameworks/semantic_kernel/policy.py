@@ -1,7 +1,5 @@
 """Semantic Kernel: a number of messages, walked back over calls and results."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ctxsim.policies.frameworks.shared.messages import Message, messages, only

@@ -4,8 +4,6 @@ They act where an agent of theirs lets them: after an invocation, so before the 
 with `per_turn`; and at an overflow. What they do to the agent's list of messages lasts.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Sequence
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Strands' counter: text by fours, JSON by twos."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import Estimator, divided

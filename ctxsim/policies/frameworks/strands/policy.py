@@ -1,7 +1,5 @@
 """Strands Agents: a window of messages that slides after an invocation, and what a refusal makes it do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
