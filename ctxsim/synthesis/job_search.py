@@ -83,13 +83,9 @@ def _pages(rng: random.Random, mails: list[Mail], jobs: list[Job]) -> list[Calla
         return json.dumps({"ok": True, "label_id": f"Label_{label}", "history_id": stamp, "note": notes})
 
     return [
-        search_hits(rng, mails),
-        html_mail(rng, mails[0], inline_image_bytes=2600),
-        short,
-        job_search_page(rng, jobs),
-        job_page(rng, jobs[1]),
-        html_mail(rng, mails[1], inline_image_bytes=2000),
-    ]
+        search_hits(rng, mails), html_mail(rng, mails[0], inline_image_bytes=2600), short, job_search_page(rng, jobs),
+        job_page(rng, jobs[1]), html_mail(rng, mails[1], inline_image_bytes=2000),
+    ]  # fmt: skip
 
 
 def _responses(mails: list[Mail], jobs: list[Job]) -> list[tuple[str, str, dict[str, str]]]:

@@ -45,12 +45,9 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 GENERATORS: dict[str, Callable[[str, random.Random, Counter, dict[str, Any]], Transcript]] = {
-    "job-search": job_search.generate,
-    "coding-agent": coding_agent.generate,
-    "needles": needles.generate,
-    "turns": turns.generate,
-    "rounds": rounds.generate,
-}
+    "job-search": job_search.generate, "coding-agent": coding_agent.generate, "needles": needles.generate,
+    "turns": turns.generate, "rounds": rounds.generate,
+}  # fmt: skip
 
 
 def folder() -> Path:

@@ -22,7 +22,7 @@ Interval = tuple[float, float, float]
 
 
 def bootstrap_mean(
-    values: Sequence[float] | npt.NDArray[np.float64], roots: Sequence[str] | None = None, seed: int = 0
+    values: Sequence[float] | npt.NDArray[np.float64], roots: Sequence[str] | None = None
 ) -> Interval | None:
     """Return the mean and its 95 % percentile-bootstrap interval, resampled by root session.
 
@@ -38,7 +38,7 @@ def bootstrap_mean(
         error = float(ratio_error(sums[:, None].astype(float), counts)[0])
         mean, reach = data.mean(), NormalDist().inv_cdf(0.975) * error
         return float(mean), float(mean - reach), float(mean + reach)
-    picks = np.random.default_rng(seed).integers(0, len(sums), (RESAMPLES, len(sums)))
+    picks = np.random.default_rng(0).integers(0, len(sums), (RESAMPLES, len(sums)))
     means = sums[picks].sum(axis=1) / counts[picks].sum(axis=1)
     low, high = np.percentile(means, [2.5, 97.5])
     return float(data.mean()), float(low), float(high)
@@ -89,9 +89,9 @@ def ratio_error(sums: npt.NDArray[np.float64], counts: npt.NDArray[Any]) -> npt.
     return error
 
 
-def resampled(sessions: int, times: int, seed: int = 0) -> Iterator[npt.NDArray[np.int64]]:
+def resampled(sessions: int, times: int) -> Iterator[npt.NDArray[np.int64]]:
     """Yield how often each session is drawn in each resample, some resamples at a time to bound memory."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     at_once = max(1, DRAWN_AT_ONCE // sessions)
     for start in range(0, times, at_once):
         size = min(at_once, times - start)
