@@ -41,10 +41,6 @@ class _Course:
         """Something has changed: a source has finished, or is farther."""
 
     @property
-    def total(self) -> int:
-        return self._total
-
-    @property
     def complete(self) -> bool:
         return self._done == self._total
 
@@ -112,7 +108,7 @@ def _bar(name: str) -> Iterator[_Course]:
     class Bar(_Course):
         def show(self, finished: InputInfo | None) -> None:
             if finished is not None:
-                bar.update(task, advance=1, total=self.total, rate=self.rate)
+                bar.update(task, advance=1, total=self._total, rate=self.rate)
             bar.update(task, inside=safe(self.inside))
 
     with Progress(*columns, console=terminal.console(stderr=True), transient=True) as bar:

@@ -221,16 +221,9 @@ def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
         raise InputError("request", "it has no message")
     last = held.said[-1]
     text = last.answer.text if last.answer else "\n".join(part.text for part in last.parts)
-    tools = [tool for tool in body.get("tools") or () if isinstance(tool, dict)]
-    return Asked(
-        api,
-        model,
-        stream,
-        head_of(held),
-        items,
-        tuple(one for tool in tools for one in SHAPES[api].tools_of(tool)),
-        text,
-    )
+    offered = (tool for tool in body.get("tools") or () if isinstance(tool, dict))
+    tools = tuple(one for tool in offered for one in SHAPES[api].tools_of(tool))
+    return Asked(api, model, stream, head_of(held), items, tools, text)
 
 
 def _rate_limit(wait_s: float) -> Refusal:
