@@ -58,13 +58,11 @@ def command(
 
 
 def _write(found: Estimates, tokenizer: str, out: Path) -> list[Path]:
-    from ctxsim.answers.validation.accuracy import Accuracy, Consequence
     from ctxsim.report.accuracy_plots import plot_accuracy
     from ctxsim.results.table import write_csv
 
     out.mkdir(parents=True, exist_ok=True)
-    written = [write_csv(out / "accuracy.csv", Accuracy, found.errors),
-               write_csv(out / "consequences.csv", Consequence, found.consequences)]  # fmt: skip
+    written = [write_csv(out / "accuracy.csv", found.errors), write_csv(out / "consequences.csv", found.consequences)]
     seen, shown = found.observed, [row.estimator for row in found.consequences]
     points = [(p.tokens, p.estimates) for p in seen.requests]
     texts = [(p.kind, p.tokens, p.estimates) for p in seen.texts]
