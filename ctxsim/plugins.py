@@ -166,6 +166,16 @@ class Registry(Generic[T]):
         name, parameters = labels.split(label)
         return name, cls, parameters
 
+    def register(self, cls: type[T]) -> type[T]:
+        """Make a class known by its name in this process, and return it. Raises LabelError for the name of another."""
+        name = _name(cls)
+        known = self.classes.get(name)
+        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            article = "an" if self.kind[0] in "aeiou" else "a"
+            raise LabelError(f"there is {article} {self.kind} called {name} already: {known}; give yours another name")
+        self.classes[name] = cls
+        return cls
+
     def named(self, name: str) -> type[T]:
         """Return the class of a name. Raises UnknownName, or LabelError with what is wrong with an installed one."""
         if (alone := self._in_its_file(name)) is not None:

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, settings
 from samples import ASK, TASK, chat
 
 from ctxsim.results import Run, read_run
+from ctxsim.results.folder import WORK
 from ctxsim.runs.conduct import conduct
-from ctxsim.runs.parts import FOLDER
 from ctxsim.runs.task import Setting
 
 # A slow machine is no failure: neither a slow example nor slow generation says anything about the code.
@@ -61,7 +61,7 @@ def undisturbed(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("undisturbed") / "out"
     done = ctxsim(*arguments(logs, out), cwd=logs)
     assert done.returncode == 0, done.stderr
-    assert not (out / FOLDER).exists()
+    assert not (out / WORK).exists()
     return out
 
 

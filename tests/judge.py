@@ -15,6 +15,7 @@ from plain_provider import Bucket, Cache, Position, contents, item_tokens, pair_
 from ctxsim.counting.estimators import Reported
 from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
 from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.misses import expected_loss
 from ctxsim.simulator.provider.summaries import MODES, PROMPT
 from ctxsim.simulator.provider.vendor import CacheRule, Framing, load_vendor
 from ctxsim.transcript import Call, Item, Transcript, Usage
@@ -101,6 +102,11 @@ class Judge:
     def bill(self, request: list[Position], new_from: int) -> tuple[tuple[int, int, int], int, str]:
         """Tokens by class, those that could have been read, and why they weren't."""
         classes, self.missed = self.matched(request)
+        if self.provider.misses == "expected" and classes[0]:
+            loss = expected_loss(self.provider.cache, self.now_s - self.billed_s)
+            self.missed = round(classes[0] * loss.mean) if loss else 0
+            written = self.missed if self.cache.rule.kind == "breakpoints" or self.cache.rule.paid_writes else 0
+            classes = classes[0] - self.missed, classes[1] + written, classes[2] + self.missed - written
         if self.readable == 0:
             self.cache.forget()
         rewritten, cause = 0, ""

@@ -22,8 +22,8 @@ from samples import turns
 
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import read
+from ctxsim.results.folder import WORK
 from ctxsim.runs.conduct import conduct
-from ctxsim.runs.parts import FOLDER
 from ctxsim.runs.task import Setting
 from ctxsim.transcript import Compaction, problems
 from evidence.many import cut, make
@@ -81,7 +81,7 @@ def test_a_lost_worker_takes_nothing_with_it(logs: Path, undisturbed: Path, tmp_
         command(logs, out, "--cluster", cluster.scheduler_address), stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, cwd=tmp_path,
     )  # fmt: skip
-    while not list(out.glob(f"{FOLDER}/[0-9]*")) and running.poll() is None:
+    while not list(out.glob(f"{WORK}/[0-9]*")) and running.poll() is None:
         time.sleep(0.01)
     os.kill(first, signal.SIGKILL)
     assert running.poll() is None, "killed too late to matter"
@@ -97,7 +97,7 @@ def test_a_full_disk_keeps_what_is_finished(logs: Path, undisturbed: Path, tmp_p
     mounted = f"mount -t tmpfs -o size=100k tmpfs {small}"
     steps = (
         f"{mounted} || exit 97; {bench_here}; echo status $?; test ! -e {small}/out/run.json; echo absent $?; "
-        f"ls {small}/out/{FOLDER} | grep -cv tmp; "
+        f"ls {small}/out/{WORK} | grep -cv tmp; "
         f"mount -o remount,size=60m {small}; {bench_here} && cp -r {small}/out {tmp_path}/kept"
     )
     done = subprocess.run(

@@ -1,7 +1,5 @@
 """What is replayed: recordings under some paths, a scenario, or a transcript in hand, and what is said of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from os import PathLike, fspath

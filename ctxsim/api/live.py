@@ -7,6 +7,7 @@ import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -34,10 +35,6 @@ BESIDE = ("keep-all", "token-budget", "head-tail")
 """The policies that stand beside an agent unless others are named."""
 
 
-def _nobody(entry: Entry) -> None:
-    return None
-
-
 def _played(what: What, number: int, fields: ProviderFields) -> tuple[Transcript, Provider]:
     """The conversation that is to be played, as it was recorded, and the provider whose rules hold."""
     from ctxsim.simulator.provider.resolve import resolve
@@ -46,8 +43,6 @@ def _played(what: What, number: int, fields: ProviderFields) -> tuple[Transcript
     if inputs.scenario is not None:
         one = the_one(inputs)
         return one.transcript, one.provider
-    from itertools import islice
-
     from ctxsim.readers import read
 
     every = [inputs.transcript] if inputs.transcript else (one for path in inputs.paths for one in read(path))
@@ -105,7 +100,7 @@ def serve(
     faults: Sequence[str] = (),
     log: str | PathLike[str] | None = None,
     files: str | PathLike[str] | None = None,
-    told: Callable[[Entry], None] = _nobody,
+    told: Callable[[Entry], object] = lambda entry: None,
     **provider: Unpack[ProviderFields],
 ) -> Endpoint:
     """Return a running endpoint that plays a conversation's responses to any client, with real limits and usage.

@@ -1,13 +1,13 @@
 """The command line: one file per command, each parses, calls one public function and prints."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import os
 import signal
 import sys
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,45 +17,16 @@ from ctxsim.cli.loudness import taken
 from ctxsim.cli.terminal import doors, safe
 from ctxsim.errors import CtxsimError, one_line, unknown
 
-GROUPS: dict[str, dict[str, str]] = {
-    # group: {command: one line of help}, so that `--help` imports no command
-    "Answers": {
-        "bench": "Replay transcripts or scenarios through policies; which one to take, and why.",
-        "sweep": "Try a grid of a policy's parameters; which setting to take, and why.",
-        "compare": "Two finished runs: what changed, and whether it is more than noise.",
-    },
-    "Looks": {
-        "replay": "Watch one conversation, call by call, under one policy.",
-        "report": "A finished run as an HTML page, as pictures, or what was lost.",
-        "transcripts": "Check, convert, measure and find recorded transcripts.",
-        "compactions": "What recorded compactions kept and lost; score a summary of yours.",
-        "window": "Where a window goes: what fills the requests, what that costs, what could be saved.",
-    },
-    "Trust": {
-        "validate": "Compare modelled tokens, cache reads and dollars, or estimates, with what was recorded.",
-        "calibrate": "Fit characters per token to your own transcripts.",
-        "check": "Check a policy, estimator, reader, agent, vendor or run of yours.",
-    },
-    "Live": {
-        "serve": "A mock endpoint for your own agent: OpenAI, Anthropic and Gemini APIs on this machine.",
-        "drive": "Let real agents live through a conversation, offline; what they really send.",
-    },
-    "Lists": {
-        "list": "Policies, estimators, agents, formats, models, vendors, scenarios, columns, tokenizers, config.",
-    },
-}
+_TABLES: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")
+)
+
+# Lines of help stand there too, so that `--help` imports no command.
+GROUPS: dict[str, dict[str, str]] = _TABLES["groups"]
 
 COMMANDS = [name for group in GROUPS.values() for name in group]
 
-BEFORE = {
-    "plot": "ctxsim report RUN --only pictures", "losses": "ctxsim report RUN --only losses",
-    "accuracy": "ctxsim validate PATH --estimates", "doctor": "ctxsim check policy LABEL --doctor",
-    "check-policy": "ctxsim check policy LABEL", "check-estimator": "ctxsim check estimator LABEL",
-    "policies": "ctxsim list policies", "estimators": "ctxsim list estimators", "models": "ctxsim list models",
-    "scenarios": "ctxsim list scenarios", "columns": "ctxsim list columns", "tokenizers": "ctxsim list tokenizers",
-    "config": "ctxsim list config", "claims": "python -m evidence.claims, in a checkout; docs/claims.md is its page",
-}  # fmt: skip
-"""What commands of the version before are called now."""
+BEFORE: dict[str, str] = _TABLES["before"]
 
 WITH_DEFAULTS = ("bench", "sweep")
 """Commands whose options a project's file has defaults for."""

@@ -1,7 +1,5 @@
 """`ctxsim bench`: the main job."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +12,10 @@ from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import tell_old_names
 from ctxsim.cli.running import DEFAULT_SCENARIOS, Runs, split
 from ctxsim.cli.settings import usual_paths
-from ctxsim.cli.show import columns as columns_option
 from ctxsim.cli.show import show_run
 from ctxsim.policies import open_policy
-from ctxsim.report.plots import plot_run
+from ctxsim.report.charts import BENCH, plot
+from ctxsim.report.picture import picture
 from ctxsim.report.tables import bench_sheet
 from ctxsim.runs.presets import PRESETS, expanded, is_preset
 
@@ -30,17 +28,12 @@ from ctxsim.runs.presets import PRESETS, expanded, is_preset
 )  # fmt: skip
 @options.goal
 @options.form
-@columns_option
+@options.columns
 @options.given(*options.RUN_OPTIONS)
 def command(
-    paths: tuple[str, ...],
-    policies: tuple[str, ...],
-    goal: str,
-    form: str,
-    columns: tuple[str, ...] | None,
-    scenarios: tuple[str, ...],
-    **said: Any,
-) -> None:
+    paths: tuple[str, ...], policies: tuple[str, ...], goal: str, form: str, columns: tuple[str, ...] | None,
+    scenarios: tuple[str, ...], **said: Any,
+) -> None:  # fmt: skip
     """Replay transcripts (PATHS: files, folders, - for standard input) or scenarios through policies.
 
     Without arguments the scenarios documented-53k and fifty-turns run. Says which policy to take, prints one table per
@@ -55,6 +48,6 @@ def command(
         with stage("answer and table"):
             show_run("bench", run, bench_sheet, goal, form, columns)
         with stage("pictures"):
-            return plot_run(run, goal)
+            return plot(picture(run, goal), BENCH)
 
     runs.run(show, told=form == "table")

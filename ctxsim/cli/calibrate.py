@@ -1,7 +1,5 @@
 """`ctxsim calibrate`: chars-per-token from your own transcripts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

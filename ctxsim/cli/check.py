@@ -13,12 +13,11 @@ from ctxsim.cli import options
 from ctxsim.cli.output import tell, tell_old_names
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe
-from ctxsim.report.sheet import sheet
+from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.runs.presets import expanded
 
 if TYPE_CHECKING:
     from ctxsim.answers.validation.doctor import Diagnosis
-    from ctxsim.report.sheet import Sheet
 
 
 @click.command("check")
@@ -81,8 +80,6 @@ def _doctor(targets: tuple[str, ...], defects: Sequence[str], form: str) -> None
 
 def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
     """One policy, a line for each defect: what was seen, and what is expected."""
-    from ctxsim.report.sheet import Cell, Column
-
     lines = [
         (
             one.defect.name, Cell(one.has_it, "yes" if one.has_it else ""),
@@ -102,8 +99,6 @@ def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
 
 def _matrix(found: Mapping[str, Sequence[Diagnosis]]) -> Sheet:
     """Policies x defects: the defects are numbered, and a number stands where a policy has one."""
-    from ctxsim.report.sheet import Cell, Column
-
     diagnosed = next(iter(found.values()))
     numbers = range(1, len(diagnosed) + 1)
     columns: list[str | Column] = ["policy", "has"]

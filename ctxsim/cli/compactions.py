@@ -1,7 +1,5 @@
 """`ctxsim compactions`: what recorded compactions kept and lost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +65,9 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
 
 def _write(scored: Scored, out: Path) -> list[Path]:
     tables: dict[str, list[Any]] = {
-        "compactions": scored.compactions,
-        "compactions-beside": scored.beside,
-        "compactions-needs": scored.needs,
+        "compactions": scored.compactions, "compactions-beside": scored.beside, "compactions-needs": scored.needs,
         "compactions-kinds": scored.kinds,
-    }
+    }  # fmt: skip
     return [path for name, rows in tables.items() for path in write_table(out, name, COMPACTION_TABLES[name], rows)]
 
 

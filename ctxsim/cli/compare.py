@@ -1,7 +1,5 @@
 """`ctxsim compare`: what changed between two runs, for people and for CI."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -45,7 +45,8 @@ def command(
     run like bench, with a row observed:AGENT@VERSION for each.
     """
     from ctxsim.policies import open_policies
-    from ctxsim.report.plots import plot_run
+    from ctxsim.report.charts import BENCH, plot
+    from ctxsim.report.picture import picture
     from ctxsim.report.tables import bench_sheet
 
     if compare:
@@ -62,11 +63,10 @@ def command(
     )  # fmt: skip
     tell_providers(made.info)
     show_run("drive", made, bench_sheet, "dollars")
-    tell_results(made, plot_run(made))
+    tell_results(made, plot(picture(made), BENCH))
 
 
 def _tell(done: Driven, notes: tuple[str, ...]) -> None:
-    """Say how an agent's run went, what held it in, and what it couldn't."""
     kinds = Frequencies(entry.kind for entry in done.entries)
     others = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if kind != "main")
     refused = Frequencies(entry.status for entry in done.entries if entry.status != 200)

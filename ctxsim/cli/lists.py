@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 from collections.abc import Callable
@@ -45,21 +46,18 @@ def command(kind: str, pattern: str, models: Path | None, form: str) -> None:
     """
     wanted = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"
     if kind in PAGES and wanted == "*" and form in ("table", "md"):
-        click.echo(PAGES[kind](), nl=False)
+        click.echo(importlib.import_module(PAGES[kind]).markdown(), nl=False)
         return
-    if kind == "models":
-        found, said = _models(wanted, pattern, models), _nothing
-    else:
-        found, said = LISTS[kind](wanted)
+    found, said = _models(wanted, pattern, models) if kind == "models" else LISTS[kind](wanted)
     if not found.rows:
         raise CtxsimError(f"none of the {kind} fits '{pattern}'; without a pattern all are listed")
-    if form == "table" and said is not _nothing:
-        _tell(said())
+    if form == "table" and said:
+        _tell(said)
         return
     show(f"list {kind}", [found], form)
 
 
-def _tell(said: list[tuple[str, str]]) -> None:
+def _tell(said: Said) -> None:
     """Print headings and texts as wide as the terminal. Labels stay whole: they are there to be copied."""
     width = console().width
     for heading, text in said:
@@ -79,12 +77,8 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(one.splitlines()) for one in inspect.cleandoc(text).split("\n\n"))
 
 
-Said = Callable[[], list[tuple[str, str]]]
-"""What people see: a heading and a text for each."""
-
-
-def _nothing() -> list[tuple[str, str]]:
-    return []
+Said = list[tuple[str, str]]
+"""What people see: a heading and a text for each. Where that is empty they see the table."""
 
 
 def _classes(name: str, wanted: str, classes: dict[str, type[Any]], broken: dict[str, str]) -> tuple[Sheet, Said]:
@@ -100,9 +94,7 @@ def _classes(name: str, wanted: str, classes: dict[str, type[Any]], broken: dict
     rows += [(label, label, "can't be used", *[""] * 4, error) for label, error in sorted(broken.items())]
     columns = ("name", "label", "mark", "family", "source", "version", "read", "about")
 
-    def said() -> list[tuple[str, str]]:
-        return [(f"{row[1]}{f'   ({row[2]})' if row[2] else ''}", _paragraphs(row[-1])) for row in rows]
-
+    said = [(f"{row[1]}{f'   ({row[2]})' if row[2] else ''}", _paragraphs(row[-1])) for row in rows]
     return sheet(name, "", columns, rows), said
 
 
@@ -112,7 +104,7 @@ def _policies(wanted: str) -> tuple[Sheet, Said]:
 
     found, said = _classes("policies", wanted, registered_policies(), broken_policies())
     forms = [(pattern, _paragraphs(text)) for pattern, text in about().items()] if wanted == "*" else []
-    return found, lambda: [*forms, *said()]
+    return found, [*forms, *said]
 
 
 def _estimators(wanted: str) -> tuple[Sheet, Said]:
@@ -127,9 +119,7 @@ def _agents(wanted: str) -> tuple[Sheet, Said]:
     known = [load_agent(name) for name in agent_names() if fnmatchcase(name, wanted)]
     rows = [(one.name, one.version, one.package, one.installer, str(one.date), one.source) for one in known]
 
-    def said() -> list[tuple[str, str]]:
-        return [(f"{one.name}: {one.package}@{one.version} ({one.installer})", one.source) for one in known]
-
+    said = [(f"{one.name}: {one.package}@{one.version} ({one.installer})", one.source) for one in known]
     return sheet("agents", "", ("agent", "version", "package", "installer", "date", "source"), rows), said
 
 
@@ -137,7 +127,7 @@ def _settings(wanted: str) -> tuple[Sheet, Said]:
     from ctxsim.cli.setting_list import columns, rows_of, told
 
     rows = rows_of(wanted)
-    return sheet("settings", "", columns(), [msgspec.structs.astuple(row) for row in rows]), lambda: told(rows)
+    return sheet("settings", "", columns(), [msgspec.structs.astuple(row) for row in rows]), told(rows)
 
 
 def _formats(wanted: str) -> tuple[Sheet, Said]:
@@ -146,10 +136,8 @@ def _formats(wanted: str) -> tuple[Sheet, Said]:
     rows = [(name, one.TITLE, one.VERSIONS, one.READS, one.NOT_READ, one.DOCS)
             for name, one in registered_formats().items() if fnmatchcase(name, wanted)]  # fmt: skip
 
-    def said() -> list[tuple[str, str]]:
-        return [(f"{name}: {title}, {versions}", f"reads: {reads}\nnot read: {rest}\n{docs}")
-                for name, title, versions, reads, rest, docs in rows]  # fmt: skip
-
+    said = [(f"{name}: {title}, {versions}", f"reads: {reads}\nnot read: {rest}\n{docs}")
+            for name, title, versions, reads, rest, docs in rows]  # fmt: skip
     return sheet("formats", "", ("format", "title", "versions", "reads", "not read", "docs"), rows), said
 
 
@@ -168,21 +156,18 @@ def _vendors(wanted: str) -> tuple[Sheet, Said]:
              for row in found]  # fmt: skip
     rows.sort(key=lambda row: list(models).index(row[0]))
 
-    def said() -> list[tuple[str, str]]:
-        groups = groupby(rows, key=lambda row: (row[0], row[-1], row[-2]))
-        return [
-            (
-                f"{vendor}{f': {source}' if source else ''}{f', as of {day}' if day else ''}",
-                "\n".join(f"{rule} = {value}" + ("" if model == "*" else f"  [{model}]")
-                          for _, rule, value, model, _, _ in group),
-            )
-            for (vendor, source, day), group in groups
-        ]  # fmt: skip
-
+    said = [
+        (
+            f"{vendor}{f': {source}' if source else ''}{f', as of {day}' if day else ''}",
+            "\n".join(f"{rule} = {value}" + ("" if model == "*" else f"  [{model}]")
+                      for _, rule, value, model, _, _ in group),
+        )
+        for (vendor, source, day), group in groupby(rows, key=lambda row: (row[0], row[-1], row[-2]))
+    ]  # fmt: skip
     return sheet("vendors", "", ("vendor", "rule", "value", "model", "date", "source"), rows), said
 
 
-def _models(wanted: str, pattern: str, file: Path | None) -> Sheet:
+def _models(wanted: str, pattern: str, file: Path | None) -> tuple[Sheet, Said]:
     from ctxsim.counting.tokenizers.models import tokenizer_of
     from ctxsim.simulator.provider.models import all_models, read_overrides
 
@@ -207,7 +192,8 @@ def _models(wanted: str, pattern: str, file: Path | None) -> Sheet:
         Column("write", "write", rank=2), Column("read", "read", rank=1), Column("output", "output"),
         Column("rules", "rules", left=True, rank=3), Column("tokenizer", "tokenizer", left=True, rank=4),
     ]  # fmt: skip
-    return sheet("models", "", columns, cells, notes=(f"prices: {listed}; + means more above a number of tokens",))
+    notes = (f"prices: {listed}; + means more above a number of tokens",)
+    return sheet("models", "", columns, cells, notes=notes), []
 
 
 def _rate(rate: Any) -> Cell:
@@ -222,10 +208,8 @@ def _scenarios(wanted: str) -> tuple[Sheet, Said]:
     found = [load_scenario(name) for name in scenario_names() if fnmatchcase(name, wanted)]
     rows = [(one.name, one.title, " ".join(one.policies), one.description.strip()) for one in found]
 
-    def said() -> list[tuple[str, str]]:
-        return [(f"{name}: {title}", f"{_paragraphs(text)}\npolicies: {policies.replace(' ', ', ')}")
-                for name, title, policies, text in rows]  # fmt: skip
-
+    said = [(f"{name}: {title}", f"{_paragraphs(text)}\npolicies: {policies.replace(' ', ', ')}")
+            for name, title, policies, text in rows]  # fmt: skip
     return sheet("scenarios", "", ("name", "title", "policies", "about"), rows), said
 
 
@@ -234,10 +218,8 @@ def _columns(wanted: str) -> tuple[Sheet, Said]:
 
     rows = [row for row in column_rows() if fnmatchcase(row[1], wanted)]
 
-    def said() -> list[tuple[str, str]]:
-        return [(f"{table}.{column}   ({', '.join(filter(None, about))})", meaning)
-                for table, column, *about, meaning in rows]  # fmt: skip
-
+    said = [(f"{table}.{column}   ({', '.join(filter(None, about))})", meaning)
+            for table, column, *about, meaning in rows]  # fmt: skip
     return sheet("columns", "", ("table", "column", "type", "kind", "unit", "meaning"), rows), said
 
 
@@ -246,7 +228,7 @@ def _tokenizers(wanted: str) -> tuple[Sheet, Said]:
 
     rows = [(name, name == DEFAULT) for name in available() if fnmatchcase(name, wanted)]
     note = "hf:PATH_OR_ID too: a tokenizer.json, its folder, or a model id that transformers has cached"
-    return sheet("tokenizers", "", ("name", "default"), rows, notes=(note,)), _nothing
+    return sheet("tokenizers", "", ("name", "default"), rows, notes=(note,)), []
 
 
 def _config(wanted: str) -> tuple[Sheet, Said]:
@@ -257,7 +239,7 @@ def _config(wanted: str) -> tuple[Sheet, Said]:
     where = f"From {os.path.relpath(said.file)}" if said.file else f"No {FILE} and no [tool.ctxsim] in a {PROJECT} here"
     columns = [Column("setting", "setting", left=True), Column("value", "value", left=True),
                Column("about", "what", left=True, rank=1)]  # fmt: skip
-    return sheet("settings", where, columns, lines), _nothing
+    return sheet("settings", where, columns, lines), []
 
 
 def _setting(value: Any) -> Cell:
@@ -272,17 +254,5 @@ LISTS: dict[str, Callable[[str], tuple[Sheet, Said]]] = {
 }  # fmt: skip
 
 
-def _page_of_columns() -> str:
-    from ctxsim.results.catalogue import markdown
-
-    return markdown()
-
-
-def _page_of_formats() -> str:
-    from ctxsim.readers.catalogue import markdown
-
-    return markdown()
-
-
-PAGES: dict[str, Callable[[], str]] = {"columns": _page_of_columns, "formats": _page_of_formats}
-"""Lists that are a page of the docs."""
+PAGES = {"columns": "ctxsim.results.catalogue", "formats": "ctxsim.readers.catalogue"}
+"""Lists that are a page of the docs, and the modules that write it."""

@@ -1,7 +1,5 @@
 """How much a command says beside its result: `-q` the result alone, `-v` more. Errors and warnings are always told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from time import perf_counter

@@ -1,7 +1,5 @@
 """Options that several commands have: written once, so that they mean the same everywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -42,13 +40,26 @@ goal = click.option(
 )
 
 
+def _chosen(context: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...] | None:
+    """The columns that are named, `*` for all. One that isn't there is told before anything runs."""
+    if not given or given == "all":
+        return ("*",) if given else None
+    from ctxsim.report.cells import chosen_columns
+
+    return chosen_columns(given)
+
+
+columns = click.option(
+    "--columns", metavar="A,B|all", callback=_chosen, help="These columns, or all. See: ctxsim list columns"
+)
+
+
 class _Rule(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """`FIELD=VALUE` of the provider's fields, as a pair with the value's own type."""
 
     name = "rule"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
-        """Return the pair; anything else is a usage error."""
         if isinstance(value, tuple):
             return value
         field, equals, text = str(value).partition("=")
@@ -68,13 +79,12 @@ provider = click.option(
 )  # fmt: skip
 
 
-class HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+class _HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """`fitted`, `none`, or a number of tokens."""
 
     name = "head"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
-        """Return the mode or the number; anything else is a usage error."""
         if value in ("fitted", "none") or isinstance(value, int):
             return value
         if str(value).isdecimal():
@@ -83,29 +93,18 @@ class HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 head = click.option(
-    "--head",
-    type=HeadSize(),
-    default="fitted",
-    metavar="fitted|none|TOKENS",
+    "--head", type=_HeadSize(), default="fitted", metavar="fitted|none|TOKENS",
     help="What stands for a head that a log doesn't hold: fitted to recorded usage or by priors, nothing, or so much.",
-)
-across = click.option(
-    "--across-compactions",
-    "across",
-    is_flag=True,
-    help="Replay recordings as if their agent had never compacted, beside what it did.",
-)
+)  # fmt: skip
+across = click.option("--across-compactions", "across", is_flag=True, help="Replay recordings as if their agent had "
+                      "never compacted, beside what it did.")  # fmt: skip
 
 RULES = (model, models_file, window, cache, provider)
 """Which provider's rules hold."""
 
 RUN_OPTIONS = (
     click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Run this scenario; may be repeated."),
-    estimator,
-    *RULES,
-    head,
-    across,
-    out,
+    estimator, *RULES, head, across, out,
     click.option("--force", is_flag=True, help="Replace another run in the result folder."),
     click.option("--resume", is_flag=True, help="Go on with a run that was stopped or killed."),
     click.option(
@@ -120,12 +119,9 @@ PLAYED = (scenario, click.option("--transcript", metavar="PATH", help="Play this
           cache, provider)  # fmt: skip
 
 faults = click.option(
-    "--fault",
-    "faults",
-    multiple=True,
-    metavar="FAULT",
+    "--fault", "faults", multiple=True, metavar="FAULT",
     help="429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR or none, slow=S, unpaired; may be repeated.",
-)
+)  # fmt: skip
 
 
 def given(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:

@@ -1,12 +1,9 @@
 """How far a run is: a bar on a terminal, lines in a log, what each file gave with `-v`, silence with `-q`."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any, NamedTuple
 
 import click
 
@@ -19,17 +16,13 @@ TOLD_S = 5.0
 """Seconds between two lines."""
 
 
-class Watch(NamedTuple):
-    """Told of each finished source and the number of all; of one under way, how many of its policy-calls are done."""
-
-    finished: Callable[[InputInfo, int], Any]
-    within: Callable[[str, int, int], Any]
-
-
 class _Course:
-    """What has been told so far, as words."""
+    """What has been told so far, as words. `finished` is told of each finished source and the number of all, `within`
+    of one under way how many of its policy-calls are done. Nothing is shown of it with `-q`.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = safe(name)
         self._began = perf_counter()
         self._done = self._total = self._calls = 0
         self._inside: dict[str, float] = {}
@@ -38,9 +31,14 @@ class _Course:
         self._done, self._total = self._done + 1, total
         self._calls += info.calls
         self._inside.pop(info.name, None)
+        self.show(info)
 
     def within(self, name: str, done: int, known: int) -> None:
         self._inside[name] = done / known if known else 0.0
+        self.show(None)
+
+    def show(self, finished: InputInfo | None) -> None:
+        """Something has changed: a source has finished, or is farther."""
 
     @property
     def complete(self) -> bool:
@@ -59,79 +57,60 @@ class _Course:
         name = max(under_way, key=lambda name: under_way[name], default="")
         return f"{name.rpartition('/')[2]} {under_way[name]:.0%}" if name else ""
 
-    @property
-    def sources(self) -> str:
-        return f"{self._done:,} of {self._total:,} sources, {self._calls:,} calls" if self._total else "first source"
-
     def __str__(self) -> str:
-        return ", ".join(filter(None, (self.sources, self.rate, self.inside)))
+        sources = f"{self._done:,} of {self._total:,} sources, {self._calls:,} calls" if self._total else "first source"
+        return ", ".join(filter(None, (sources, self.rate, self.inside)))
 
 
 @contextmanager
-def progress(name: str) -> Iterator[Watch]:
+def progress(name: str) -> Iterator[_Course]:
     """Show how far a run of this name is: a bar on a terminal, elsewhere a line now and then, nothing with `-q`."""
-    course = _Course()
     if loudness() == "verbose":
-        yield _each_file()
+        yield _EachFile(name)
     elif loudness() == "quiet":
-        yield Watch(course.finished, course.within)
+        yield _Course(name)
     elif not sys.stderr.isatty():
-        yield _lines(name, course)
+        yield _Lines(name)
     else:
-        with _bar(name, course) as watch:
-            yield watch
+        with _bar(name) as course:
+            yield course
 
 
-def _each_file() -> Watch:
-    told = perf_counter()
+class _EachFile(_Course):
+    _told = 0.0
 
-    def finished(info: InputInfo, total: int) -> None:
-        nonlocal told
-        told, before = perf_counter(), told
-        gave = f"{info.transcripts:,} transcripts, {info.calls:,} calls" if info.calls else "no call"
-        detail(f"{info.name}: {gave}, {told - before:.2f} s")
+    def show(self, finished: InputInfo | None) -> None:
+        if finished is not None:
+            now, before = perf_counter(), self._told or self._began
+            self._told = now
+            calls = f"{finished.transcripts:,} transcripts, {finished.calls:,} calls" if finished.calls else "no call"
+            detail(f"{finished.name}: {calls}, {now - before:.2f} s")
 
-    return Watch(finished, lambda name, done, known: None)
 
+class _Lines(_Course):
+    _told = 0.0
 
-def _lines(name: str, course: _Course) -> Watch:
-    told = perf_counter()
-
-    def tell() -> None:
-        nonlocal told
-        if perf_counter() - told >= TOLD_S:
-            told = perf_counter()
-            click.echo(f"{safe(name)}: {safe(str(course))}", err=True)
-
-    def finished(info: InputInfo, total: int) -> None:
-        course.finished(info, total)
-        if not course.complete:
-            tell()
-
-    def within(source: str, done: int, known: int) -> None:
-        course.within(source, done, known)
-        tell()
-
-    return Watch(finished, within)
+    def show(self, finished: InputInfo | None) -> None:
+        if not (finished and self.complete) and perf_counter() - (self._told or self._began) >= TOLD_S:
+            self._told = perf_counter()
+            click.echo(f"{self.name}: {safe(str(self))}", err=True)
 
 
 @contextmanager
-def _bar(name: str, course: _Course) -> Iterator[Watch]:
+def _bar(name: str) -> Iterator[_Course]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description}", markup=False), BarColumn(24), MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"), TimeRemainingColumn(), TextColumn("{task.fields[inside]}", markup=False),
     )  # fmt: skip
+
+    class Bar(_Course):
+        def show(self, finished: InputInfo | None) -> None:
+            if finished is not None:
+                bar.update(task, advance=1, total=self._total, rate=self.rate)
+            bar.update(task, inside=safe(self.inside))
+
     with Progress(*columns, console=terminal.console(stderr=True), transient=True) as bar:
         task = bar.add_task(safe(name), total=None, rate="", inside="")
-
-        def finished(info: InputInfo, total: int) -> None:
-            course.finished(info, total)
-            bar.update(task, advance=1, total=total, rate=course.rate, inside=safe(course.inside))
-
-        def within(source: str, done: int, known: int) -> None:
-            course.within(source, done, known)
-            bar.update(task, inside=safe(course.inside))
-
-        yield Watch(finished, within)
+        yield Bar(name)

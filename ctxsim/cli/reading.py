@@ -1,7 +1,5 @@
 """Read all, tell the errors: one unreadable file doesn't end a command, and is never passed over in silence."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 

@@ -52,20 +52,10 @@ OTHERS_SHOWN = 3
 @click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
 @click.option("--format", "wire", type=click.Choice(get_args(Format)), help="Of that request; default: anthropic.")
 def command(
-    what: str,
-    label: str,
-    estimator: str | None,
-    models: Path | None,
-    head: HeadMode,
-    across: bool,
-    number: int | None,
-    instructions: Path | None,
-    losses: bool,
-    step: bool,
-    request_call: int | None,
-    wire: Format | None,
-    **said: Any,
-) -> None:
+    what: str, label: str, estimator: str | None, models: Path | None, head: HeadMode, across: bool,
+    number: int | None, instructions: Path | None, losses: bool, step: bool, request_call: int | None,
+    wire: Format | None, **said: Any,
+) -> None:  # fmt: skip
     """Watch one conversation, call by call, under one policy.
 
     What the policy would have told its user goes to standard error, the calls to standard output.
@@ -164,9 +154,7 @@ class LostReferences:
         """Return a line per lost reference of this call. Call it for every call in order."""
         counts = self._survival.call(sent.call, sent.tally.edits)
         # What a policy did after an earlier call, or before this one, can have taken what this call needed.
-        for moment, edit in sent.edits:
-            if edit.before is not None and moment != "after_call":
-                self._note(edit.before.place, sent.call, moment, edit.action, edit.reason)
+        self._note(sent, after_call=False)
         for need in counts.lost:
             held = self._transcript.items[need.sources[-1]]
             took = self._edits.get(held.place, "an edit")
@@ -174,12 +162,12 @@ class LostReferences:
                 f"         lost: {need.atom!r} ({need.detector}, {need.age} calls old), used in: "
                 f"{self._sentence(sent.call, need.atom)!r}; it was in item {held.place} ({held.tool}), {took}"
             )
-        for moment, edit in sent.edits:
-            if edit.before is not None and moment == "after_call":
-                self._note(edit.before.place, sent.call, moment, edit.action, edit.reason)
+        self._note(sent, after_call=True)
 
-    def _note(self, place: int, call: int, moment: str, action: str, reason: str) -> None:
-        self._edits[place] = f"{action} at call {call} ({moment}: {reason})"
+    def _note(self, sent: Sent, after_call: bool) -> None:
+        for moment, edit in sent.edits:
+            if edit.before is not None and (moment == "after_call") == after_call:
+                self._edits[edit.before.place] = f"{edit.action} at call {sent.call} ({moment}: {edit.reason})"
 
     def _sentence(self, call: int, atom: str) -> str:
         """The line of the call's output that uses an atom, shortened around it."""
@@ -219,7 +207,4 @@ def lines_of(
         edited, dropped, taken = edits_of(one.tally.edits, counter)
         removed = f"{taken:,} tokens removed" if taken >= 0 else f"{-taken:,} added"
         moments = ", ".join(dict.fromkeys(moment for moment, _ in one.edits))
-        yield (
-            f"         compaction ({moments}): {edited} edited, {dropped} dropped, {removed}",
-            False,
-        )
+        yield f"         compaction ({moments}): {edited} edited, {dropped} dropped, {removed}", False

@@ -1,7 +1,5 @@
 """`ctxsim report`: a finished run as a page, as pictures, or as tables of what was lost."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs that a command line asks for: where their results go, how far they are, and what is told of each."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import signal
@@ -72,8 +70,8 @@ class Runs:
         apart = _apart(self._what, {"estimator": estimator, "models": models, **rules}, said["head"], said["across"])
         folder = _folder(said.pop("out"), f"{name}{self._suffix}", apart, len(self.asked) == 1)
         said["overwrite"] = said.pop("force")
-        with stage("replayed"), _interruptible() as stopped, progress(name) as (finished, within):
-            made = self._make(what, out=folder, watch=Watch(finished, within, stopped), **said, **rules)
+        with stage("replayed"), _interruptible() as stopped, progress(name) as course:
+            made = self._make(what, out=folder, watch=Watch(course.finished, course.within, stopped), **said, **rules)
         tell_keys(made.info)
         if not made.info.complete:
             click.echo(f"Stopped: {len(made.info.inputs)} source(s) done and written; go on with --resume", err=True)

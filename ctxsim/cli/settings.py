@@ -1,11 +1,9 @@
 """A project's defaults of `bench` and `sweep`: `ctxsim.toml`, or `[tool.ctxsim]` in `pyproject.toml`."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
@@ -24,34 +22,23 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `paths` and `models` are beside the file. `grids` are what `sweep` tries. `file` is '' where there is no file.
     """
 
-    paths: tuple[str, ...] = ()
-    policies: tuple[str, ...] = ()
-    grids: tuple[str, ...] = ()
-    goal: str | None = None
-    estimator: str | None = None
-    model: str | None = None
-    models: str | None = None
-    tokenizer: str | None = None
-    cache: str | None = None
-    window: int | None = None
-    head: str | int | None = None
-    jobs: int | None = None
+    paths: Annotated[tuple[str, ...], "transcripts, where a command line names none and no scenario"] = ()
+    policies: Annotated[tuple[str, ...], "labels that bench runs"] = ()
+    grids: Annotated[tuple[str, ...], "what sweep tries"] = ()
+    goal: Annotated[str | None, "what the advice wants little of"] = None
+    estimator: Annotated[str | None, "what policies decide by"] = None
+    model: Annotated[str | None, "window, prices, cache and tokenizer of a model"] = None
+    models: Annotated[str | None, "a file of your own models and prices"] = None
+    tokenizer: Annotated[str | None, "what the provider counts by"] = None
+    cache: Annotated[str | None, "whose cache rules hold"] = None
+    window: Annotated[int | None, "the provider's window in tokens"] = None
+    head: Annotated[str | int | None, "what stands for a head that a log doesn't hold"] = None
+    jobs: Annotated[int | None, "processes"] = None
     file: str = ""
 
 
-ABOUT = {
-    "paths": "transcripts, where a command line names none and no scenario",
-    "policies": "labels that bench runs",
-    "grids": "what sweep tries",
-    "goal": "what the advice wants little of",
-    "estimator": "what policies decide by",
-    "model": "window, prices, cache and tokenizer of a model",
-    "models": "a file of your own models and prices",
-    "tokenizer": "what the provider counts by",
-    "cache": "whose cache rules hold",
-    "window": "the provider's window in tokens",
-    "head": "what stands for a head that a log doesn't hold",
-    "jobs": "processes",
+ABOUT: dict[str, str] = {
+    name: hint.__metadata__[0] for name, hint in get_type_hints(Settings, include_extras=True).items() if name != "file"
 }
 """Each setting in a few words."""
 
@@ -73,7 +60,6 @@ def found(folder: Path | None = None) -> Settings:
 
 
 def _table(file: Path) -> dict[str, Any] | None:
-    """What a file says of ctxsim, or None."""
     try:
         text = file.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -106,10 +92,9 @@ def _read(file: Path, table: dict[str, Any]) -> Settings:
         value = getattr(said, name)
         if value is not None and value < 1:
             raise InputError(file, f"{name} = {value} is less than 1")
-    beside = {"paths": tuple(_beside(file, path) for path in said.paths), "file": str(file)}
-    if said.models is not None:
-        beside["models"] = _beside(file, said.models)
-    return msgspec.structs.replace(said, **beside)
+    models = None if said.models is None else _beside(file, said.models)
+    paths = tuple(_beside(file, path) for path in said.paths)
+    return msgspec.structs.replace(said, paths=paths, models=models, file=str(file))
 
 
 def _beside(file: Path, path: str) -> str:

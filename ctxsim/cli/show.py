@@ -1,7 +1,5 @@
 """Tables as commands print them: as wide as the terminal, or JSON, CSV and Markdown; of a run the verdict first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,20 +12,6 @@ from ctxsim.cli.output import console
 from ctxsim.cli.terminal import safe
 from ctxsim.report.sheet import Cell, Sheet, as_csv, as_json, as_markdown
 from ctxsim.results import Run
-
-
-def _chosen(context: click.Context, option: click.Parameter, given: str | None) -> tuple[str, ...] | None:
-    """The columns that are named, `*` for all. One that isn't there is told before anything runs."""
-    if not given or given == "all":
-        return ("*",) if given else None
-    from ctxsim.report.cells import chosen_columns
-
-    return chosen_columns(given)
-
-
-columns = click.option(
-    "--columns", metavar="A,B|all", callback=_chosen, help="These columns, or all. See: ctxsim list columns"
-)
 
 
 def escaped(one: Sheet) -> Sheet:

@@ -1,7 +1,5 @@
 """`ctxsim sweep`: a grid of a policy's parameters, and which setting to take."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,13 +13,11 @@ from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import tell_old_names
 from ctxsim.cli.running import Runs, split
 from ctxsim.cli.settings import usual_paths
-from ctxsim.cli.show import columns as columns_option
 from ctxsim.cli.show import show_run
 from ctxsim.errors import CtxsimError
+from ctxsim.report.charts import SWEEP, plot
 from ctxsim.report.picture import picture
-from ctxsim.report.sweep_plots import sweeps
 from ctxsim.report.tables import sweep_sheet
-from ctxsim.report.tradeoff_plots import tradeoffs
 
 
 @click.command("sweep")
@@ -31,17 +27,12 @@ from ctxsim.report.tradeoff_plots import tradeoffs
 )
 @options.goal
 @options.form
-@columns_option
+@options.columns
 @options.given(*options.RUN_OPTIONS)
 def command(
-    paths: tuple[str, ...],
-    grids: tuple[str, ...],
-    goal: str,
-    form: str,
-    columns: tuple[str, ...] | None,
-    scenarios: tuple[str, ...],
-    **said: Any,
-) -> None:
+    paths: tuple[str, ...], grids: tuple[str, ...], goal: str, form: str, columns: tuple[str, ...] | None,
+    scenarios: tuple[str, ...], **said: Any,
+) -> None:  # fmt: skip
     """Replay PATHS or scenarios through every setting of a grid: what each costs, loses and has refused.
 
     `low..high@n` are n values, `a|b|c` these; several --policy and several ranges multiply. The bounds always run too.
@@ -56,8 +47,7 @@ def command(
         with stage("answer and table"):
             show_run("sweep", run, sweep_sheet, goal, form, columns)
         with stage("pictures"):
-            one = picture(run, goal)
-            return [*sweeps(one, run.folder), *tradeoffs(one, run.folder)]
+            return plot(picture(run, goal), SWEEP)
 
     runs.run(show, told=form == "table")
 

@@ -4,8 +4,6 @@ While a command runs, standard output and error are doors: whatever is printed, 
 Colours are written behind the door, by a console whose texts have passed it.
 """
 
-from __future__ import annotations
-
 import io
 import sys
 import unicodedata

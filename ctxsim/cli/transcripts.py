@@ -1,7 +1,5 @@
 """`ctxsim transcripts`: look at recordings before replaying them."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
@@ -28,11 +26,14 @@ CHECKED = ("transcript", "format", "model", "calls", "with usage", "messages", "
 """What `check` says of each transcript."""
 
 
-def _own(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[bytes]:
-    return (line + b"\n" for transcript in transcripts for line in ctxsim_jsonl.lines(transcript))
+WRITTEN = ("ctxsim", "atif")
+"""Formats that transcripts are written in."""
 
 
-def _atif(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[bytes]:
+def _written(form: str, transcripts: Iterable[Transcript], left_out: list[str]) -> Iterator[bytes]:
+    """The bytes of transcripts in a format, piece by piece; what it can't hold is told in a list."""
+    if form == "ctxsim":
+        return (line + b"\n" for transcript in transcripts for line in ctxsim_jsonl.lines(transcript))
     return written(_writable(transcripts, left_out))
 
 
@@ -42,10 +43,6 @@ def _writable(transcripts: Iterable[Transcript], left_out: list[str]) -> Iterato
             left_out.append(f"{transcript.name}: {why}")
         else:
             yield transcript
-
-
-WRITTEN = {"ctxsim": _own, "atif": _atif}
-"""By the name of a format, the bytes of transcripts in it, piece by piece; what it can't hold is told in a list."""
 
 
 @click.group("transcripts")
@@ -90,7 +87,7 @@ def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
 
 @command.command("convert")
 @options.some_paths
-@click.option("--to", "form", type=click.Choice(list(WRITTEN)), default="ctxsim", show_default=True, help="Format.")
+@click.option("--to", "form", type=click.Choice(WRITTEN), default="ctxsim", show_default=True, help="Format.")
 @options.out
 @click.option(
     "--redact", is_flag=True,
@@ -100,7 +97,7 @@ def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact:
     """Write transcripts of any format as ctxsim JSONL, or as ATIF: a document a line, sub-agents in their parent."""
     reading = Reading(paths)
     redaction = Redaction(open_tokenizer(DEFAULT)) if redact else None
-    pieces = WRITTEN[form](map(redaction.transcript, reading) if redaction else reading, reading.left_out)
+    pieces = _written(form, map(redaction.transcript, reading) if redaction else reading, reading.left_out)
     if out is None:
         sys.stdout.buffer.writelines(pieces)
     else:
@@ -108,17 +105,13 @@ def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact:
             stream.writelines(pieces)
         tell_written([out])
     if redaction:
-        _tell_redacted(redaction)
+        click.echo(
+            f"redacted: {len(redaction.keys):,} likely key(s), {len(redaction.names):,} account name(s), "
+            f"{len(redaction.addresses):,} e-mail address(es); "
+            "names of people aren't looked for: read it before you share it",
+            err=True,
+        )
     reading.finish()
-
-
-def _tell_redacted(redaction: Redaction) -> None:
-    click.echo(
-        f"redacted: {len(redaction.keys):,} likely key(s), {len(redaction.names):,} account name(s), "
-        f"{len(redaction.addresses):,} e-mail address(es); "
-        "names of people aren't looked for: read it before you share it",
-        err=True,
-    )
 
 
 @command.command("stats")

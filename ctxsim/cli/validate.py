@@ -1,9 +1,6 @@
 """`ctxsim validate`: do our rules, and estimators, say what providers recorded?"""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -65,8 +62,7 @@ def _write(found: Estimates, tokenizer: str, out: Path) -> list[Path]:
     from ctxsim.results.table import write_csv
 
     out.mkdir(parents=True, exist_ok=True)
-    tables: dict[str, Any] = {"accuracy": found.errors, "consequences": found.consequences}
-    written = [write_csv(out / f"{name}.csv", rows) for name, rows in tables.items()]
+    written = [write_csv(out / "accuracy.csv", found.errors), write_csv(out / "consequences.csv", found.consequences)]
     seen, shown = found.observed, [row.estimator for row in found.consequences]
     points = [(p.tokens, p.estimates) for p in seen.requests]
     texts = [(p.kind, p.tokens, p.estimates) for p in seen.texts]

@@ -1,7 +1,5 @@
 """`ctxsim window`: where does my window go, and what does that cost?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from ctxsim.cli.output import tell_fit, tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
 from ctxsim.recorded.as_sent import HeadMode, as_sent
-from ctxsim.report.sheet import Cell, Column, Sheet, sheet
+from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.report.window_plots import plot_window
 from ctxsim.simulator.provider.models import read_overrides
 
@@ -85,8 +83,8 @@ def _name(part: Part) -> str:
     return f"results of {part.tool}" if part.what == RESULTS and part.tool else part.what
 
 
-def _percent(value: float | None, digits: int = 0) -> Cell:
-    return Cell(value, "-" if value is None else f"{value:.{digits}%}")
+def _percent(value: float | None) -> Cell:
+    return cell(value, "{:.0%}")
 
 
 def _change(share: float) -> Cell:
@@ -94,7 +92,7 @@ def _change(share: float) -> Cell:
 
 
 def _usd(value: float | None) -> Cell:
-    return Cell(value, "-" if value is None else f"{value:,.3f}" if value < 100 else f"{value:,.0f}")
+    return cell(value, "{:,.3f}" if value is not None and value < 100 else "{:,.0f}")
 
 
 def _amounts(amount: Amount, tokens: float, usd: float, output: bool = False) -> tuple[Any, ...]:
@@ -124,10 +122,7 @@ def _parts(sums: dict[Part, Amount], found: Sequence[Filled], most: int | None) 
     lines += [(part.what, *_amounts(sums[part], tokens, usd, True)) for part in sums if part.what == OUTPUT]
     calls = sum(one.calls for one in found)
     title = f"What fills {calls:,} requests of {len(found):,} transcript{'s' * (len(found) != 1)}"
-    notes = [
-        _in_short(sums, tokens),
-        "Under keep-all, as sent.",
-    ]
+    notes = [_in_short(sums, tokens), "Under keep-all, as sent."]
     unpriced = sum(not one.priced for one in found)
     if unpriced:
         notes.append(f"Dollars are of {len(found) - unpriced:,} transcripts; no prices are known for {unpriced:,}.")
@@ -187,7 +182,7 @@ def _transcripts(found: Sequence[Filled], most: int | None) -> Sheet:
 
 
 def _what_ifs(saved: Sequence[Saving], over: int, most: int | None) -> list[Sheet]:
-    lines = [(_asked(one, over), _change(one.share), _usd(one.usd), _percent(one.kept, 1), one.transcripts)
+    lines = [(_asked(one, over), _change(one.share), _usd(one.usd), cell(one.kept, "{:.1%}"), one.transcripts)
              for one in saved][:most]  # fmt: skip
     columns = [
         Column("what_if", "what if", left=True), Column("usd_change", "dollars", "of the whole bill, against keep-all"),
@@ -205,7 +200,7 @@ def _sub_agents(found: Sequence[Filled], others: Sequence[Otherwise], over: int,
     dearest = sorted(priced, key=lambda one: -one[1])[: most and MOST_TRANSCRIPTS]
     lines = [
         (one.transcript, _usd(usd), _asked(saving, over), _change(saving.share), _usd(saving.usd),
-         _percent(saving.kept, 1), one.parent)
+         cell(saving.kept, "{:.1%}"), one.parent)
         for one, usd, other in dearest
         for saving in savings([other])[: most and 1]
     ]  # fmt: skip
@@ -218,7 +213,6 @@ def _sub_agents(found: Sequence[Filled], others: Sequence[Otherwise], over: int,
 
 
 def _asked(one: Saving, over: int) -> str:
-    """A what-if in words."""
     if not one.name.startswith("without:"):
         return one.name
     tool = one.name.removeprefix("without:tool=").removesuffix(f",bytes={over}")

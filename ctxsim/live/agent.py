@@ -3,8 +3,6 @@
 The file `drive.toml` in the folder of each agent.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from functools import cache

@@ -1,7 +1,5 @@
 """The endpoint: four APIs on one port, a session for each path before `/v1`."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Iterator
@@ -107,7 +105,9 @@ class Endpoint:
             stream = bool(body.get("stream")) if target.stream is None else target.stream
             served = session.answer(target.api, body, model, stream, request.headers)
         except (InputError, msgspec.DecodeError, RecursionError) as error:
-            status, answer, headers = shape.refusal(Refusal("invalid", _said(error)))
+            status, answer, headers = shape.refusal(
+                Refusal("invalid", one_line(str(error))[:500] or type(error).__name__)
+            )
             return JSONResponse(answer, status, headers)
         self.told(self._log.write(target.session, body, served))
         if served.refusal:
@@ -135,10 +135,6 @@ async def _body(request: Request) -> bytes | None:
 
 def _refused(status: int, message: str) -> Response:
     return JSONResponse({"error": {"message": message, "type": "invalid_request_error", "code": None}}, status)
-
-
-def _said(error: Exception) -> str:
-    return one_line(str(error))[:500] or type(error).__name__
 
 
 def application(endpoint: Endpoint, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:

@@ -3,8 +3,6 @@
 Documentation: https://platform.openai.com/docs/api-reference/chat
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,12 +14,10 @@ CREATED = 1_700_000_000
 """When everything was made: equal runs give equal bytes."""
 
 
-def tools_of(body: dict[str, Any]) -> Iterator[Tool]:
-    """Return the functions that a request offers."""
-    for tool in body.get("tools") or []:
-        function = tool.get("function") if isinstance(tool, dict) else None
-        if isinstance(function, dict):
-            yield tool_of(function, "parameters")
+def tools_of(tool: dict[str, Any]) -> list[Tool]:
+    """Return the function that a tool of a request is."""
+    function = tool.get("function")
+    return [tool_of(function, "parameters")] if isinstance(function, dict) else []
 
 
 def tool_of(function: dict[str, Any], key: str) -> Tool:

@@ -1,7 +1,5 @@
 """A built-in policy beside the real agent, on the agent's own conversation: what both send, and where they differ."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
 
@@ -98,7 +96,8 @@ def _differences(theirs: View, ours: View, originals: dict[int, str], counter: C
         if first is None or second is None or not _alike(first, second, originals.get(place, ""), counter):
             sizes = [counter.item(item) if item else 0 for item in (first, second)]
             sent = f"{_sent('agent', first, sizes[0])}, {_sent('policy', second, sizes[1])}"
-            yield f"{_named(first or second, place)}: {sent}"
+            item = first or second
+            yield f"item {place} ({item.tool or item.kind if item else ''}): {sent}"
     made = [sum(item.synthetic and item.kind == "summary" for item in view) for view in (theirs, ours)]
     if made[0] != made[1]:
         yield f"summaries: agent {made[0]}, policy {made[1]}"
@@ -116,10 +115,6 @@ def _alike(first: Item, second: Item, original: str, counter: Counter) -> bool:
         kept.append(counter.item(item) - others[-1])
     apart = abs(kept[0] - kept[1])
     return apart <= max(LEAST_TOKENS, LEAST_SHARE * max(kept)) and abs(others[0] - others[1]) <= OWN_WORDS
-
-
-def _named(item: Item | None, place: int) -> str:
-    return f"item {place} ({item.tool or item.kind if item else ''})"
 
 
 def _sent(who: str, item: Item | None, tokens: int) -> str:

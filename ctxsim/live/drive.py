@@ -1,7 +1,5 @@
 """Real agents against the endpoint: a folder of their own, a clean environment, and the requests that they sent."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

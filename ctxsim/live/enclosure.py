@@ -1,7 +1,5 @@
 """Namespaces of one's own: no network but loopback, and no process that outlives the run. Linux, without any rights."""
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """What can be made to go wrong: refusals for rate, errors inside a stream, wrong usage, slow answers."""
 
-from __future__ import annotations
-
 import math
 
 import msgspec

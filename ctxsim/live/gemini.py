@@ -3,8 +3,6 @@
 Documentation: https://ai.google.dev/api/generate-content, https://ai.google.dev/gemini-api/docs/troubleshooting
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,13 +13,12 @@ from ctxsim.live.sse import data, pieces
 VENDOR = "google"
 
 
-def tools_of(body: dict[str, Any]) -> Iterator[Tool]:
-    """Return the functions that a request declares."""
-    for tool in body.get("tools") or []:
-        declared = tool.get("functionDeclarations") if isinstance(tool, dict) else None
-        for function in declared if isinstance(declared, list) else []:
-            if isinstance(function, dict):
-                yield tool_of(function, "parametersJsonSchema" if "parametersJsonSchema" in function else "parameters")
+def tools_of(tool: dict[str, Any]) -> Iterator[Tool]:
+    """Return the functions that a tool of a request declares."""
+    declared = tool.get("functionDeclarations")
+    for function in declared if isinstance(declared, list) else []:
+        if isinstance(function, dict):
+            yield tool_of(function, "parametersJsonSchema" if "parametersJsonSchema" in function else "parameters")
 
 
 def whole(reply: Reply) -> dict[str, Any]:
@@ -62,11 +59,9 @@ def _body(reply: Reply, parts: list[dict[str, Any]], last: bool) -> dict[str, An
     if last and reply.used:
         used = reply.used
         body["usageMetadata"] = {
-            "promptTokenCount": used.input,
-            "candidatesTokenCount": used.output,
-            "totalTokenCount": used.input + used.output,
-            "cachedContentTokenCount": used.read,
-        }
+            "promptTokenCount": used.input, "candidatesTokenCount": used.output,
+            "totalTokenCount": used.input + used.output, "cachedContentTokenCount": used.read,
+        }  # fmt: skip
     return body
 
 

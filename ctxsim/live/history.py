@@ -1,7 +1,5 @@
 """The conversation so far, as the endpoint knows it: prompts, what it answered, and the results that it asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ctxsim.live.matching import Known, Matched, Matcher

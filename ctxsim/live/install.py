@@ -1,7 +1,5 @@
 """Where an agent's program is: found on the path, or installed into a cache folder when that is asked for."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,11 +1,9 @@
 """A request's items against the history, by content: what an agent kept, cut, dropped, inserted or sent twice."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter as Frequencies
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -76,7 +74,7 @@ class Matcher:
             if one.kind == "user":
                 self._prompts.append(one)
             elif one.kind == "tool_result":
-                for line in _lines(one.text):
+                for line in filter(lambda line: len(line) >= SURE_CHARS, map(str.strip, one.text.splitlines())):
                     # A line that two results share tells neither.
                     self._by_line[line] = -1 if self._by_line.get(line, one.place) != one.place else one.place
             else:
@@ -150,10 +148,6 @@ class Matcher:
 
 def _words(one: Known | Item) -> tuple[str, str, str]:
     return one.kind, one.tool, one.text.strip()
-
-
-def _lines(text: str) -> Iterator[str]:
-    return (line for raw in text.splitlines() if len(line := raw.strip()) >= SURE_CHARS)
 
 
 def share_held(whole: str, text: str) -> float:

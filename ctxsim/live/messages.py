@@ -4,8 +4,6 @@ Documentation: https://docs.anthropic.com/en/api/messages, https://docs.anthropi
 https://docs.anthropic.com/en/api/errors
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,11 +14,9 @@ from ctxsim.live.sse import data, pieces
 VENDOR = "anthropic"
 
 
-def tools_of(body: dict[str, Any]) -> Iterator[Tool]:
-    """Return the tools that a request offers."""
-    for tool in body.get("tools") or []:
-        if isinstance(tool, dict):
-            yield tool_of(tool, "input_schema")
+def tools_of(tool: dict[str, Any]) -> list[Tool]:
+    """Return the tool of a request."""
+    return [tool_of(tool, "input_schema")]
 
 
 def whole(reply: Reply) -> dict[str, Any]:
@@ -74,12 +70,8 @@ def _event(kind: str, /, **fields: Any) -> bytes:
 
 def _around(reply: Reply) -> dict[str, Any]:
     return {
-        "id": f"msg_{reply.id}",
-        "type": "message",
-        "role": "assistant",
-        "model": reply.model,
-        "stop_sequence": None,
-    }
+        "id": f"msg_{reply.id}", "type": "message", "role": "assistant", "model": reply.model, "stop_sequence": None,
+    }  # fmt: skip
 
 
 def _stop(reply: Reply) -> str:
@@ -90,8 +82,6 @@ def _usage(used: Used | None) -> dict[str, Any]:
     """The vendor's three parts of the prompt. Its clients need the field: nothing known is reported as zeros."""
     used = used or Used(0, 0)
     return {
-        "input_tokens": used.input - used.read - used.write,
-        "cache_creation_input_tokens": used.write,
-        "cache_read_input_tokens": used.read,
-        "output_tokens": used.output,
-    }
+        "input_tokens": used.input - used.read - used.write, "cache_creation_input_tokens": used.write,
+        "cache_read_input_tokens": used.read, "output_tokens": used.output,
+    }  # fmt: skip

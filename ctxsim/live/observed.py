@@ -5,8 +5,6 @@ Where a request differs from the grown history, that is an edit. So a real agent
 measured by the same code as every policy.
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What one driven run is: the conversation, the agent, where it works, and what holds it in."""
 
-from __future__ import annotations
-
 import msgspec
 
 from ctxsim.live.agent import Agent

@@ -4,25 +4,21 @@ Documentation: https://platform.openai.com/docs/api-reference/responses,
 https://platform.openai.com/docs/api-reference/responses-streaming
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
 from ctxsim.live import chat
 from ctxsim.live.chat import CREATED, tool_of
-from ctxsim.live.exchange import Refusal, Reply, Tool, ToolCall
+from ctxsim.live.exchange import Refusal, Reply, Tool
 from ctxsim.live.sse import data, pieces
 
 VENDOR = "openai"
 
 
-def tools_of(body: dict[str, Any]) -> Iterator[Tool]:
-    """Return the functions that a request offers; tools that the vendor runs itself are none."""
-    for tool in body.get("tools") or []:
-        if isinstance(tool, dict) and tool.get("type") == "function":
-            yield tool_of(tool, "parameters")
+def tools_of(tool: dict[str, Any]) -> list[Tool]:
+    """Return the function that a tool of a request is; one that the vendor runs itself is none."""
+    return [tool_of(tool, "parameters")] if tool.get("type") == "function" else []
 
 
 def whole(reply: Reply) -> dict[str, Any]:
@@ -88,18 +84,13 @@ def _output(reply: Reply) -> list[dict[str, Any]]:
         output.append(
             {"type": "message", "id": f"msg_{reply.id}", "status": "completed", "role": "assistant", "content": content}
         )
-    return output + [_call(call) for call in reply.calls]
-
-
-def _call(call: ToolCall) -> dict[str, Any]:
-    return {
-        "type": "function_call",
-        "id": f"fc_{call.id}",
-        "call_id": call.id,
-        "name": call.name,
-        "arguments": call.arguments,
-        "status": "completed",
-    }
+    return output + [
+        {
+            "type": "function_call", "id": f"fc_{call.id}", "call_id": call.id, "name": call.name,
+            "arguments": call.arguments, "status": "completed",
+        }
+        for call in reply.calls
+    ]  # fmt: skip
 
 
 def _response(reply: Reply, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """What the endpoint plays: a conversation's responses as steps, and the prompts that start its turns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import msgspec

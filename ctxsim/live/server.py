@@ -1,7 +1,5 @@
 """The endpoint as a running server, in a thread of its own."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time
@@ -30,19 +28,12 @@ def listen(host: str, port: int) -> socket.socket:
     return made
 
 
-def _server(endpoint: Endpoint, host: str) -> uvicorn.Server:
-    names = LOOPBACK if host in LOOPBACK else (*LOOPBACK, host)
-    config = uvicorn.Config(
-        application(endpoint, names), log_level="error", access_log=False, ws="none", lifespan="off"
-    )
-    return uvicorn.Server(config)
-
-
 @contextmanager
 def beside(endpoint: Endpoint, host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
     """Serve in another thread while the block runs, on a free port where none is named; yields the address."""
     bound = listen(host, port)
-    server = _server(endpoint, host)
+    app = application(endpoint, LOOPBACK if host in LOOPBACK else (*LOOPBACK, host))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, ws="none", lifespan="off"))
     thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
     thread.start()
     until = time.monotonic() + START_S

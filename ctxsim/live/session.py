@@ -1,11 +1,10 @@
 """One client's conversation with the endpoint: which step is next, what it costs, and what is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import deque
 from collections.abc import Mapping
+from itertools import takewhile
 from types import ModuleType
 from typing import Any
 
@@ -98,7 +97,8 @@ class Session:
                 return msgspec.structs.replace(served, retry=True)
         asked = ask(api, body, model, stream)
         helper = self._agent.helper_of(asked.text, asked.head.system, dict(headers))
-        kind = helper.kind if helper else self._kind(asked)
+        # A request without tools isn't the conversation where the agent's own requests bring some.
+        kind = helper.kind if helper else "other" if self._agent.tools and not asked.tools else "main"
         step = self.step + 1 if kind == "main" else 0
         self._served += 1
         matched = self._history.match(asked.items, step) if kind == "main" else None
@@ -114,17 +114,15 @@ class Session:
         if served.reply and not served.reply.broken:
             self._answered.append((digest, msgspec.structs.replace(served, asked=asked.shell())))
             if kind == "main":
-                self._advance(served.reply)
+                self.step += 1
+                made = [Part("tool_call", one.arguments, one.name, one.id) for one in served.reply.calls]
+                self._history.answered(self.step, made)
         return served
 
     def count(self, api: Api, body: dict[str, Any], model: str) -> int:
         """Return a request's tokens, for endpoints that only count. Raises InputError for a bad body."""
         asked = ask(api, body, model, False)
         return Request(Frames(self._provider, self._counter), asked.head).become(asked.items)
-
-    def _kind(self, asked: Asked) -> str:
-        """A request without tools isn't the conversation where the agent's own requests bring some."""
-        return "other" if self._agent.tools and not asked.tools else "main"
 
     # judging
 
@@ -214,11 +212,6 @@ class Session:
             items = [msgspec.structs.replace(item, kind="assistant") for item in asked.items]
         return template.replace("{summary}", extractive(items, SUMMARY_TOKENS, self._counter.text))
 
-    def _advance(self, reply: Reply) -> None:
-        """The step is answered."""
-        self.step += 1
-        self._history.answered(self.step, [Part("tool_call", one.arguments, one.name, one.id) for one in reply.calls])
-
 
 def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
     """Return a request's body as the provider sees it. Raises InputError for one that isn't of that API."""
@@ -228,7 +221,9 @@ def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
         raise InputError("request", "it has no message")
     last = held.said[-1]
     text = last.answer.text if last.answer else "\n".join(part.text for part in last.parts)
-    return Asked(api, model, stream, head_of(held), items, tuple(SHAPES[api].tools_of(body)), text)
+    offered = (tool for tool in body.get("tools") or () if isinstance(tool, dict))
+    tools = tuple(one for tool in offered for one in SHAPES[api].tools_of(tool))
+    return Asked(api, model, stream, head_of(held), items, tools, text)
 
 
 def _rate_limit(wait_s: float) -> Refusal:
@@ -237,10 +232,7 @@ def _rate_limit(wait_s: float) -> Refusal:
 
 def _as_before(known: list[Item], items: list[Item]) -> list[Item]:
     """Return items, of which those at the beginning that equal known ones are these."""
-    same = next(
-        (n for n, (one, other) in enumerate(zip(known, items, strict=False)) if one != other),
-        min(len(known), len(items)),
-    )
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(known, items, strict=False)))
     return [*known[:same], *items[same:]]
 
 

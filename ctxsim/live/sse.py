@@ -1,7 +1,5 @@
 """Server-sent events: one event's bytes, and a text in the pieces in which it streams."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which tool of a request does what a step wants: the recorded one where it is offered, else one that reads a file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

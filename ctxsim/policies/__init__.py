@@ -2,8 +2,6 @@
 entry point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -59,12 +57,8 @@ def register(cls: type[Policy]) -> type[Policy]:
 
     Defined again, it takes the place of the earlier one. Raises LabelError for the name of another policy.
     """
-    known = registered_policies().get(cls.name)
-    if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-        raise LabelError(f"there is a policy called {cls.name} already: {known}; give yours another name")
-    registered_policies()[cls.name] = cls
     open_policies.cache_clear()
-    return cls
+    return _registry.register(cls)
 
 
 def broken_policies() -> dict[str, str]:

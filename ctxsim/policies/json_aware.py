@@ -1,7 +1,5 @@
 """Structure-preserving truncation: JSON stays JSON, arrays keep their ends, objects their keys."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
@@ -63,11 +61,8 @@ def shortened(text: str, limit: int) -> str:
 def dumped(value: Any) -> str:
     """Return a value as compact JSON, other scripts as they are; half a surrogate pair as an escape."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text if not _halved(text) else json.dumps(value, separators=(",", ":"))
-
-
-def _halved(text: str) -> bool:
-    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+    halved = not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+    return json.dumps(value, separators=(",", ":")) if halved else text
 
 
 def size(value: Any) -> int:

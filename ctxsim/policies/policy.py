@@ -1,7 +1,5 @@
 """What a policy is: up to four moments at which it may edit the view."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
@@ -106,6 +104,8 @@ class Policy:
     """The date of what was read, as 2026-08-22."""
     agent: ClassVar[str] = ""
     """Whose `settings.toml` holds its numbers by version: a label may then say `version=` and `model=`."""
+    per_request: ClassVar[bool] = False
+    """True: what `before_call` returns is only this request's; the next call starts from the unedited view."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -129,11 +129,10 @@ class Policy:
 
     @property
     def ephemeral(self) -> bool:
-        """True: what `before_call` returns is only this request's; the next call starts from the unedited view.
-
-        In a chain such policies act after all others, as a server acts after its client.
+        """Whether this one's edits are `per_request`. In a chain such policies act after all others, as a server acts
+        after its client.
         """
-        return False
+        return self.per_request
 
     @property
     def label(self) -> str:

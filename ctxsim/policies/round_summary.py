@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ctxsim.policies.policy import Policy, Positive
+from ctxsim.policies.summary import summarized
 from ctxsim.view import View
 
 
@@ -27,9 +28,5 @@ class RoundSummary(Policy):
         if len(finished) < self.every:
             return view
         old = [item for exchange in finished for item in exchange]
-        text = self.sees.summarize(old, self.max_tokens)
-        if text is None:
-            return view
         reason = f"{len(finished)} tool iterations since the last round summary"
-        places = [item.place for item in old]
-        return view.drop(places, reason).insert(text, rounds[-1][0].order, reason, kind="summary", sources=places)
+        return summarized(self, view, old, rounds[-1][0].order, self.max_tokens, reason)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.policies.summary import summarized
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -58,7 +59,10 @@ class ThreeTriggers(Policy):
         while start > 0 and after[start][0].kind == "tool_result":
             start -= 1
         old = [item for group in after[:start] for item in group]
-        return self._reduce(view, old, after[start][0].order, fired) if old else view
+        reason = f"over its {fired} trigger"
+        if self.reducer == "counting" or not old:
+            return view.drop([item.place for item in old], reason)
+        return summarized(self, view, old, after[start][0].order, 500, reason)
 
     def _fired(self, view: View, after: list[list[Item]]) -> Limit | None:
         """The first trigger, in order of priority, that its part of the conversation is over."""
@@ -88,13 +92,3 @@ class ThreeTriggers(Policy):
         size = sum(map(self.sees.estimator.item, items))
         empty = type(self.sees.head)()
         return self.sees.estimator.request(empty, size, items, self.sees.reported)
-
-    def _reduce(self, view: View, old: list[Item], order: int, fired: Limit) -> View:
-        reason = f"over its {fired} trigger"
-        places = [item.place for item in old]
-        if self.reducer == "counting":
-            return view.drop(places, reason)
-        text = self.sees.summarize(old, 500)
-        if text is None:
-            return view
-        return view.drop(places, reason).insert(text, order, reason, kind="summary", sources=places)

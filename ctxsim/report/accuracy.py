@@ -1,13 +1,10 @@
 """Modelled against recorded, and estimates against counts, as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any
 
 from ctxsim.answers.validation.accuracy import Accuracy, Consequence
 from ctxsim.answers.validation.validation import Score
-from ctxsim.report.sheet import Cell, Column, Sheet, sheet
+from ctxsim.report.sheet import Column, Sheet, cell, sheet
 
 SCORES = (
     Column("format", "format", left=True), Column("model", "model", left=True), Column("calls", "calls"),
@@ -25,23 +22,16 @@ OF_SCORES = (
 
 def score_sheet(scores: Sequence[Score]) -> Sheet:
     """Return how well calls are modelled, a line for each format and model."""
-    return sheet("scores", "", SCORES, list(map(_scored, scores)), notes=(OF_SCORES,))
-
-
-def _scored(found: Score) -> tuple[Any, ...]:
-    def percent(value: float | None, digits: int = 1) -> Cell:
-        return Cell(value, "-" if value is None else f"{value:.{digits}%}")
-
-    def ratio(value: float | None) -> Cell:
-        return Cell(value, "-" if value is None else f"{value:.2f}")
-
-    return (
-        found.format, found.model or "?", found.calls,
-        percent(found.median_error), percent(found.p95_error), percent(found.within_5, 0),
-        percent(found.held_out_median), percent(found.held_out_p95),
-        found.cache_calls or None, percent(found.agreement, 0), percent(found.trivial_agreement, 0),
-        ratio(found.reads_ratio), ratio(found.cost_ratio),
-    )  # fmt: skip
+    rows = [
+        (
+            one.format, one.model or "?", one.calls, cell(one.median_error, "{:.1%}"), cell(one.p95_error, "{:.1%}"),
+            cell(one.within_5, "{:.0%}"), cell(one.held_out_median, "{:.1%}"), cell(one.held_out_p95, "{:.1%}"),
+            one.cache_calls or None, cell(one.agreement, "{:.0%}"), cell(one.trivial_agreement, "{:.0%}"),
+            cell(one.reads_ratio, "{:.2f}"), cell(one.cost_ratio, "{:.2f}"),
+        )
+        for one in scores
+    ]  # fmt: skip
+    return sheet("scores", "", SCORES, rows, notes=(OF_SCORES,))
 
 
 def error_sheet(rows: Sequence[Accuracy], by_kind: bool) -> Sheet:
@@ -51,8 +41,8 @@ def error_sheet(rows: Sequence[Accuracy], by_kind: bool) -> Sheet:
         if row.scope == "text" and row.kind != "all" and not by_kind:
             continue
         what = {"text": f"texts: {row.kind}", "request": "requests", "usage": "recorded usage"}[row.scope]
-        errors = [Cell(value, f"{value:.1%}") for value in (row.mape, row.p50, row.p95, row.p99)]
-        bias, worst = Cell(row.bias, f"{row.bias:+.1%}"), Cell(row.worst_under, f"{row.worst_under:+.0%}")
+        errors = [cell(value, "{:.1%}") for value in (row.mape, row.p50, row.p95, row.p99)]
+        bias, worst = cell(row.bias, "{:+.1%}"), cell(row.worst_under, "{:+.0%}")
         found.append((row.estimator, row.tokenizer, what, row.n, bias, *errors, worst))
     columns = [
         Column("estimator", "estimator", left=True), Column("against", "against", left=True, rank=4),
@@ -71,21 +61,15 @@ def error_sheet(rows: Sequence[Accuracy], by_kind: bool) -> Sheet:
 def consequence_sheet(rows: Sequence[Consequence], threshold: int | None) -> Sheet:
     """Return what wrong estimates do to a policy with a threshold."""
     limit = f"{threshold:,} tokens" if threshold else "70 % of each segment's largest request"
-    found = []
-    for row in rows:
-        late, early = (
-            Cell(value, "-" if value is None else f"{value:,.0f}")
-            for value in (row.median_tokens_late, row.median_tokens_early)
+    found = [
+        (
+            row.estimator, row.late, row.early, row.only_truth, row.extra_overflows,
+            cell(row.median_displacement_calls, "{:+.0f}"), cell(row.median_tokens_late, "{:,.0f}"),
+            cell(row.median_tokens_early, "{:,.0f}"), cell(row.false_safe_calls / row.calls, "{:.1%}"),
+            cell(row.false_alarm_calls / row.calls, "{:.1%}"),
         )
-        moved = row.median_displacement_calls
-        shares = [row.false_safe_calls / row.calls, row.false_alarm_calls / row.calls]
-        found.append(
-            (
-                row.estimator, row.late, row.early, row.only_truth, row.extra_overflows,
-                Cell(moved, "-" if moved is None else f"{moved:+.0f}"), late, early,
-                *(Cell(share, f"{share:.1%}") for share in shares),
-            )
-        )  # fmt: skip
+        for row in rows
+    ]  # fmt: skip
     columns = [
         Column("estimator", "estimator", left=True), Column("late", "late"), Column("early", "early"),
         Column("never", "never"), Column("overflows", "overflows"), Column("calls", "calls", rank=1),

@@ -1,7 +1,5 @@
 """Pictures of estimates: per call, their errors' spread, error against size, and error by kind of content."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pictures of a calibration: tokens against characters, and the ratio's spread per group."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

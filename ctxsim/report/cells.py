@@ -1,8 +1,7 @@
 """What a table can show of a policy: every column with its meaning, in order of worth."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,18 +11,15 @@ from ctxsim.answers.advice.intervals import rank_ranges
 from ctxsim.answers.advice.pooled import Figures, Pooled, Share
 from ctxsim.errors import unknown
 from ctxsim.report.losses import share
-from ctxsim.report.sheet import Cell, Column, Sheet
+from ctxsim.report.sheet import Cell, Column, Sheet, cell
 from ctxsim.report.style import compact
 from ctxsim.results import Run
 from ctxsim.results.info import shown_columns
 
 FAILURES = {
-    "overflow": "window",
-    "rate_limited": "rate limit",
-    "invalid_pairs": "invalid pairs",
-    "invalid_thinking": "invalid thinking",
-    "stopped": "gave up",
-}
+    "overflow": "window", "rate_limited": "rate limit", "invalid_pairs": "invalid pairs",
+    "invalid_thinking": "invalid thinking", "stopped": "gave up",
+}  # fmt: skip
 
 
 class Row(NamedTuple):
@@ -93,56 +89,36 @@ def _refused(row: Row) -> Cell:
     return Cell(value, f"{len(failed)}: {reasons}")
 
 
-def _mean(column: str, form: str = "{:.1f}") -> Callable[[Row], Cell]:
+def _mean(row: Row, column: str, form: str = "{:.1f}") -> Cell:
     """A mean over the transcripts that know it."""
-
-    def cell(row: Row) -> Cell:
-        value = row.part[column].mean()
-        return Cell(None, "-") if value != value else Cell(_round(value), form.format(value))
-
-    return cell
+    value = row.part[column].mean()
+    return Cell(None, "-") if value != value else Cell(_round(value), form.format(value))
 
 
-def _total(column: str) -> Callable[[Row], Cell]:
-    def cell(row: Row) -> Cell:
-        known = row.part[column].dropna()
-        value = int(known.sum()) if len(known) else None
-        return Cell(value, compact(value) if value else "-")
-
-    return cell
+def _total(row: Row, column: str) -> Cell:
+    known = row.part[column].dropna()
+    value = int(known.sum()) if len(known) else None
+    return Cell(value, compact(value) if value else "-")
 
 
-def _bill(column: str) -> Callable[[Row], Cell]:
+def _bill(row: Row, column: str) -> Cell:
     """Dollars of one class, of the transcripts with known prices."""
-
-    def cell(row: Row) -> Cell:
-        known = row.part[column].dropna()
-        value = float(known.sum()) if len(known) else None
-        return Cell(_round(value), "-" if not value else usd(value))
-
-    return cell
+    known = row.part[column].dropna()
+    value = float(known.sum()) if len(known) else None
+    return Cell(_round(value), usd(value) if value else "-")
 
 
-def _frontier(column: str, of: str) -> Callable[[Row], Cell]:
-    """The least that anybody could have at the same survival, pooled."""
-
-    def cell(row: Row) -> Cell:
-        part = row.part[row.part[column].notna()]
-        whole = part[of].sum()
-        value = float(part[column].sum() / whole) if whole else None
-        return Cell(_round(value), "-" if value is None else f"{value:.0%}")
-
-    return cell
+def _frontier(row: Row, column: str) -> Cell:
+    """The least that anybody could have at the same survival, pooled, as a share of keep-all's tokens."""
+    part = row.part[row.part[column].notna()]
+    whole = part.tokens_full_sum.sum()
+    return cell(_round(part[column].sum() / whole) if whole else None, "{:.0%}")
 
 
-def _ratios(top: str, bottom: str | None = None) -> Callable[[Row], Cell]:
+def _ratios(row: Row, top: str, bottom: str | None = None) -> Cell:
     """The mean of the transcripts' own ratios to keep-all: each transcript counts alike, however long."""
-
-    def cell(row: Row) -> Cell:
-        values = row.part[top] if bottom is None else row.part[top] / row.part[bottom].where(row.part[bottom] > 0)
-        return Cell(_round(values.mean()) if values.notna().any() else None, share(values))
-
-    return cell
+    values = row.part[top] if bottom is None else row.part[top] / row.part[bottom].where(row.part[bottom] > 0)
+    return Cell(_round(values.mean()) if values.notna().any() else None, share(values))
 
 
 def _rank(row: Row) -> Cell:
@@ -153,8 +129,7 @@ def _rank(row: Row) -> Cell:
 
 def _hits(row: Row) -> Cell:
     read, sent = row.part.cache_hit_ratio * row.part.tokens_sum, row.part.tokens_sum[row.part.cache_hit_ratio.notna()]
-    value = float(read.sum() / sent.sum()) if sent.sum() else None
-    return Cell(_round(value), "-" if value is None else f"{value:.0%}")
+    return cell(_round(read.sum() / sent.sum()) if sent.sum() else None, "{:.0%}")
 
 
 def _quota(row: Row) -> Cell:
@@ -187,38 +162,40 @@ EVERY: tuple[Shown, ...] = (
          lambda row: Cell(row.figures.peak, compact(row.figures.peak)), 3),
     _one("tokens", "sum", "counted", "input of all transcripts, in tokens",
          lambda row: Cell(row.figures.tokens, compact(row.figures.tokens)), 5),
-    _one("compactions", "comp.", "fact", "compactions per transcript", _mean("compactions")),
+    _one("compactions", "comp.", "fact", "compactions per transcript", lambda row: _mean(row, "compactions")),
     _one("rank", "rank", "counted", "best and worst possible rank by kept; overlapping ranks can't be told apart",
          _rank),
-    _one("kept_loose", "loose", "counted", "the same of quotations", lambda row: _ratios("survival_loose")(row)),
+    _one("kept_loose", "loose", "counted", "the same of quotations", lambda row: _ratios(row, "survival_loose")),
     _one("kept_fresh", "fresh", "counted", "the same of the newest results",
-         lambda row: _ratios("survival_fresh")(row)),
+         lambda row: _ratios(row, "survival_fresh")),
     _one("missed", "missed", "counted", "edited results that held something lost, of all edited ones", _missed),
     _one("least_tokens", "least", "counted", "the least input at the same survival, by removing whole results; share "
-         "of keep-all's", _frontier("tokens_frontier_results", "tokens_full_sum")),
+         "of keep-all's", lambda row: _frontier(row, "tokens_frontier_results")),
     _one("least_tokens_any", "by any", "counted", "the same, by any means",
-         _frontier("tokens_frontier", "tokens_full_sum")),
+         lambda row: _frontier(row, "tokens_frontier")),
     _one("hit", "hit", "modelled", "share of the input that was read from the cache", _hits),
-    _one("usd_read", "read", "modelled", "dollars for reading the cache", _bill("cost_read_usd")),
-    _one("usd_write", "write", "modelled", "dollars for writing it", _bill("cost_write_usd")),
-    _one("usd_uncached", "uncached", "modelled", "dollars for input without the cache", _bill("cost_uncached_usd")),
-    _one("usd_output", "output", "modelled", "dollars for output", _bill("cost_output_usd")),
-    _one("usd_summary", "summ. USD", "modelled", "dollars for summary calls", _bill("cost_summary_usd")),
+    _one("usd_read", "read", "modelled", "dollars for reading the cache", lambda row: _bill(row, "cost_read_usd")),
+    _one("usd_write", "write", "modelled", "dollars for writing it", lambda row: _bill(row, "cost_write_usd")),
+    _one("usd_uncached", "uncached", "modelled", "dollars for input without the cache",
+         lambda row: _bill(row, "cost_uncached_usd")),
+    _one("usd_output", "output", "modelled", "dollars for output", lambda row: _bill(row, "cost_output_usd")),
+    _one("usd_summary", "summ. USD", "modelled", "dollars for summary calls",
+         lambda row: _bill(row, "cost_summary_usd")),
     _one("tokens_summary", "summ.", "modelled", "input and output of summary calls, in tokens",
-         _total("tokens_summary")),
+         lambda row: _total(row, "tokens_summary")),
     _one("rewritten", "rewritten", "modelled", "tokens that were in the cache and were written again",
-         _total("tokens_rewritten")),
+         lambda row: _total(row, "tokens_rewritten")),
     _one("payback", "payback", "modelled", "calls until a compaction has paid for itself, median; mean over "
-         "transcripts", _mean("payback_calls")),
+         "transcripts", lambda row: _mean(row, "payback_calls")),
     _one("refetch", "refetch", "modelled", "share of edited results that may be fetched again before money is lost; "
-         "mean over transcripts", _mean("break_even_refetch", "{:.0%}")),
+         "mean over transcripts", lambda row: _mean(row, "break_even_refetch", "{:.0%}")),
     _one("quota", "quota", "modelled", "tokens per minute with which no call would have waited", _quota),
     _one("estimate", "estimate", "estimated", "mean error of what the policy decides by",
-         _mean("estimate_bias", "{:+.1%}")),
+         lambda row: _mean(row, "estimate_bias", "{:+.1%}")),
     _one("usd_ratio", "USD, mean", "modelled", "mean over transcripts of the ratio to keep-all's dollars",
-         _ratios("cost_vs_keep_all")),
+         lambda row: _ratios(row, "cost_vs_keep_all")),
     _one("tokens_ratio", "tokens, mean", "counted", "mean over transcripts of the ratio to keep-all's tokens",
-         _ratios("tokens_sum", "tokens_full_sum")),
+         lambda row: _ratios(row, "tokens_sum", "tokens_full_sum")),
 )  # fmt: skip
 """Every column but those of calls that are marked to be shown in total."""
 
@@ -230,7 +207,7 @@ BY_TOKENS = ("policy", "tokens", "tokens_share", "kept", "peak", "refused")
 def every_column() -> tuple[Shown, ...]:
     """Return all columns that a policy's row can have: EVERY, and totals of the columns of calls that say so."""
     totals = tuple(
-        _one(name, heading, "total", "total over all calls of the column of this name", _total_of(name))
+        _one(name, heading, "total", "total over all calls of the column of this name", partial(_total_of, name=name))
         for name, heading in shown_columns().items()
     )
     return EVERY + totals
@@ -245,12 +222,9 @@ def glossary() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _total_of(name: str) -> Callable[[Row], Cell]:
-    def cell(row: Row) -> Cell:
-        value = row.run.totals[name].get(row.figures.policy)
-        return Cell(None, "-") if value is None or value != value else Cell(int(value), compact(value))
-
-    return cell
+def _total_of(row: Row, name: str) -> Cell:
+    value = row.run.totals[name].get(row.figures.policy)
+    return Cell(None, "-") if value is None or value != value else Cell(int(value), compact(value))
 
 
 def chosen_columns(names: str) -> tuple[str, ...]:

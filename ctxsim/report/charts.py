@@ -1,6 +1,4 @@
-"""Every chart of a run, in any format: what `ctxsim report --only pictures` draws beyond what a bench does."""
-
-from __future__ import annotations
+"""Every chart of a run, by name: `ctxsim report --only pictures` draws them all, bench and sweep some."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +8,7 @@ import numpy as np
 import pandas
 
 from ctxsim.answers.advice.advice import usd
-from ctxsim.report.figure import entitle, new_figure, save
+from ctxsim.report.figure import entitle, legend_below, new_figure, panels, save
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.picture import Picture
 from ctxsim.report.plots import estimates, growth, shown_transcript, which
@@ -19,12 +17,28 @@ from ctxsim.report.style import compact, direct_labels, plain_axes, wrap_label
 from ctxsim.report.sweep_plots import sweep_charts
 from ctxsim.report.tradeoff_plots import tradeoff
 
-CLASSES = (("read", "#56B4E9"), ("write", "#0072B2"), ("uncached", "#E69F00"), ("output", "#009E73"), ("summary", "#882255"))  # fmt: skip # noqa: E501
+CLASSES = {"read": "#56B4E9", "write": "#0072B2", "uncached": "#E69F00", "output": "#009E73", "summary": "#882255"}
+
+
+BENCH = ("token-growth", "estimates", "survival-tokens", "survival-dollars")
+SWEEP = ("sweep-fronts", "sweep-heatmap", "survival-tokens", "survival-dollars")
+"""What the two commands draw, in this order."""
+
+
+def plot(one: Picture, names: Sequence[str]) -> list[Path]:
+    """Write those of the named charts that this run has data for into its folder, and return their paths."""
+    charts = charts_of(one)
+    return [charts[name](one, one.run.folder / f"{name}.png") for name in names if name in charts]
 
 
 def plot_all(one: Picture, folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write all charts that this run has data for, in each format, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
+    return [draw(one, folder / f"{name}.{form}") for name, draw in charts_of(one).items() for form in formats]
+
+
+def charts_of(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
+    """Return how to draw each chart that this run has data for, by name."""
     run = one.run
     charts: dict[str, Callable[[Picture, Path], Path]] = {"token-growth": growth, "estimates": estimates}
     if run.knows("survival"):
@@ -39,17 +53,17 @@ def plot_all(one: Picture, folder: Path, formats: Sequence[str]) -> list[Path]:
         charts["cache"] = cache
     if in_rounds(run) is not None:
         charts["rounds"] = curves
-    return [draw(one, folder / f"{name}.{form}") for name, draw in charts.items() for form in formats]
+    return charts
 
 
 def dollars(one: Picture, path: Path) -> Path:
     """The bill of all transcripts by class, one bar per policy, cheapest first, with the total at its end."""
-    bills = {label: _bill(one.run.of(label)) for label in one.labels}
+    bills = {label: bill(one.run.of(label)) for label in one.labels}
     totals = pandas.Series({label: one.pooled.all[label].usd for label in bills}).dropna().sort_values()
     figure, axes = new_figure(9.5, 1.6 + 0.36 * len(totals))
     labels = [("▶ " if label == one.chosen else "") + wrap_label(one.run.shown(label), 44) for label in totals.index]
     left = [0.0] * len(totals)
-    for name, color in CLASSES:
+    for name, color in CLASSES.items():
         widths = [bills[label][name] for label in totals.index]
         if any(widths):
             axes.barh(range(len(totals)), widths, left=left, color=color, label=name, height=0.7)
@@ -73,9 +87,10 @@ def dollars(one: Picture, path: Path) -> Path:
     return save(figure, path)
 
 
-def _bill(part: Any) -> dict[str, float]:
+def bill(part: Any) -> dict[str, float]:
+    """Return the dollars of a policy by class, given its summary rows; of the transcripts with known prices."""
     part = part[part.cost_usd.notna()]
-    return {name: float(part[f"cost_{name}_usd"].sum()) for name, _ in CLASSES}
+    return {name: float(part[f"cost_{name}_usd"].sum()) for name in CLASSES}
 
 
 def by_age(one: Picture, path: Path) -> Path:
@@ -109,19 +124,16 @@ def cache(one: Picture, path: Path) -> Path:
     transcript = shown_transcript(one.run)
     calls = one.run.table("calls", transcript=[transcript])
     labels = [label for label in one.labels if (calls.policy == label).any()]
-    columns = 3
-    rows = -(-len(labels) // columns)
-    figure, panels = new_figure(12, 0.8 + 2.1 * rows, columns, rows)
+    figure, flat = panels(len(labels), 0.8, 2.1)
     highest = float((calls.tokens_cache_read + calls.tokens_cache_write + calls.tokens_uncached).max()) * 1.05
-    flat = list(panels.flat) if hasattr(panels, "flat") else [panels]
-    for label, axes in zip(labels, flat, strict=False):
+    for label, axes in zip(labels, flat, strict=True):
         part = calls[calls.policy == label].sort_values("call")
         edges = np.append(part.call, part.call.iloc[-1] + 1) - 0.5
         bottom = np.zeros(len(part))
         for name, column, color in (
-            ("read from the cache", "tokens_cache_read", CLASSES[0][1]),
-            ("written", "tokens_cache_write", CLASSES[1][1]),
-            ("uncached", "tokens_uncached", CLASSES[2][1]),
+            ("read from the cache", "tokens_cache_read", CLASSES["read"]),
+            ("written", "tokens_cache_write", CLASSES["write"]),
+            ("uncached", "tokens_uncached", CLASSES["uncached"]),
         ):
             # One shape and not a bar for each call.
             top = bottom + part[column].to_numpy()
@@ -132,11 +144,9 @@ def cache(one: Picture, path: Path) -> Path:
         axes.yaxis.set_major_formatter(lambda value, _: compact(value))
         axes.tick_params(labelsize=8)
         plain_axes(axes)
-    for axes in flat[len(labels) :]:
-        axes.set_axis_off()
-    handles, names = flat[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    hits = {label: _hit(calls[calls.policy == label]) for label in labels}
+    legend_below(figure, flat[0])
+    sums = calls.groupby("policy")[["tokens_cache_read", "tokens_sent"]].sum()
+    hits = {label: float(sums.tokens_cache_read[label] / max(1, sums.tokens_sent[label])) for label in labels}
     best = max((label for label in labels if not one.bound(label)), key=lambda label: hits[label], default=labels[0])
     nothing = one.pooled.nothing
     beside = f"; doing nothing: {hits[nothing]:.0%}" if nothing in hits and nothing != best else ""
@@ -146,7 +156,3 @@ def cache(one: Picture, path: Path) -> Path:
         f"{one.run.info.title}: {which(one, transcript)}; input tokens of each call (modelled)",
     )
     return save(figure, path)
-
-
-def _hit(part: pandas.DataFrame) -> float:
-    return float(part.tokens_cache_read.sum() / max(1, part.tokens_sent.sum()))

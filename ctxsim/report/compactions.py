@@ -1,7 +1,5 @@
 """Recorded compactions as text: one line each, means with intervals by session, and policies beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
@@ -34,7 +32,9 @@ def compaction_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     yield _line(HEADER)
     for row in rows:
         session, *others = compaction_cells(row)
-        yield _line((_end(session, WIDTHS[0]), *others))
+        # Of a long name the end says most.
+        shown = session if len(session) <= WIDTHS[0] else f"…{session[-WIDTHS[0] + 1 :]}"
+        yield _line((shown, *others))
 
 
 def compaction_cells(row: CompactionRow) -> tuple[str, ...]:
@@ -42,7 +42,8 @@ def compaction_cells(row: CompactionRow) -> tuple[str, ...]:
     control = "-" if row.control_reread_calls is None else f"{row.control_reread_calls:.1f}"
     usd = None if row.cost_summary_usd is None else row.cost_summary_usd + (row.cost_cache_usd or 0.0)
     return (
-        f"{row.transcript} {row.compaction}", row.agent, row.started_by or "?", str(row.call), _percent(row.share),
+        f"{row.transcript} {row.compaction}", row.agent, row.started_by or "?", str(row.call),
+        "-" if row.share is None else f"{row.share:.0%}",
         _tokens(row.tokens_before), _tokens(row.tokens_after), _tokens(row.tokens_summary),
         _of(row.kept_strict, row.needed_strict), _of(row.kept_loose, row.needed_loose),
         _of(row.kept_carried, row.needed_carried), f"{row.reread_calls} ({control})",
@@ -105,9 +106,8 @@ def beside_lines(rows: Sequence[BesideRow]) -> Iterator[str]:
     names = tuple(dict.fromkeys(row.name for row in rows))
     yield f"{'':<18} {'tokens left':>11} {'over':>5} {'identifiers':>22} {'own repeats too':>22} {'of all':>7}"
     for at in ("compaction", "control"):
-        yield f"at {at}s" + (
-            ": the agent went on with everything" if at == "control" else ": it went on from a summary"
-        )
+        went_on = "the agent went on with everything" if at == "control" else "it went on from a summary"
+        yield f"at {at}s: {went_on}"
         for name in names:
             members = [row for row in rows if row.name == name and row.at == at]
             if not members:
@@ -125,11 +125,8 @@ def beside_lines(rows: Sequence[BesideRow]) -> Iterator[str]:
 
 def shares(rows: Iterable[Row], kept: str, needed: str) -> list[tuple[Row, float]]:
     """Return kept / needed of each row that knows the first and has any of the second."""
-    return [
-        (row, getattr(row, kept) / getattr(row, needed))
-        for row in rows
-        if getattr(row, kept) is not None and getattr(row, needed)
-    ]
+    both = ((row, getattr(row, kept), getattr(row, needed)) for row in rows)
+    return [(row, held / wanted) for row, held, wanted in both if held is not None and wanted]
 
 
 def _interval(found: Sequence[tuple[Row, float]]) -> str:
@@ -157,16 +154,8 @@ def _line(cells: tuple[str, ...]) -> str:
     return " ".join([*padded, *(f"{cell:>{width}}" for cell, width in zip(cells[3:], WIDTHS[3:], strict=True))])
 
 
-def _end(text: str, chars: int) -> str:
-    return text if len(text) <= chars else f"…{text[-chars + 1 :]}"
-
-
 def _number(count: int, name: str) -> str:
     return f"{count:,} {name}{'' if count == 1 else 's'}"
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0%}"
 
 
 def _tokens(value: int | None) -> str:

@@ -1,7 +1,5 @@
 """A figure in the common look, and its file."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 import warnings
@@ -43,6 +41,20 @@ def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows:
     rcParams.update({"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left"})
     figure = Picture(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns)
+
+
+def panels(count: int, edge: float, height: float) -> tuple[Any, list[Any]]:
+    """Return a figure of so many panels, three beside each other, and the panels. Heights are inches."""
+    rows = -(-count // 3)
+    figure, axes = new_figure(12, edge + height * rows, 3, rows)
+    for unused in axes.flat[count:]:
+        unused.set_axis_off()
+    return figure, list(axes.flat[:count])
+
+
+def legend_below(figure: Any, axes: Any) -> None:
+    """Give a figure one legend, that of one of its panels."""
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
 
 
 PNG_LEVEL = 3

@@ -1,7 +1,5 @@
 """What was lost, as tables: by age, depth, tool and form, and of planted facts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -93,7 +91,7 @@ def needle_rows(run: Run) -> list[dict[str, str]]:
     for label in run.labels:
         mine, rules = facts[facts.policy == label], needles[(needles.policy == label) & (needles.kind == "rule")]
         row = {"policy": run.shown(label)}
-        row["rules"] = f"{rules.kept.mean():.0%}" if len(rules) else "-"
+        row["rules"] = share(rules.kept)
         row["facts"] = f"{mine.kept.mean():.0%}"
         row |= {depth: f"{mine[mine.depth == depth].kept.mean():.0%}" for depth in ("head", "middle", "tail")}
         row |= {f"age {age}": f"{mine[mine.age == age].kept.mean():.0%}" for age in ages}

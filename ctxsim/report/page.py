@@ -1,7 +1,5 @@
 """The HTML page of a run: one self-contained file, whose data is JSON that nothing in it can break out of."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html
@@ -16,6 +14,7 @@ import msgspec
 from ctxsim.answers.advice.advice import Advice, usd, verdict
 from ctxsim.answers.advice.pooled import Share
 from ctxsim.report.cells import policy_sheet
+from ctxsim.report.charts import bill
 from ctxsim.report.compactions import HEADER, LEGEND, agent_lines, compaction_cells
 from ctxsim.report.losses import basis, survival_by_age
 from ctxsim.report.page_parts import chosen_transcripts, packed
@@ -78,6 +77,7 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = ()) -> di
     number = {label: n for n, label in enumerate(labels)}
     count = run.transcripts
     columns, rows = _overview(one)
+    groups, kept = survival_by_age(run)
     first = next((n for n, label in enumerate(labels) if label not in run.info.bounds), 0)
     calls = int(run.of(labels[0]).calls.sum())
     providers = "; ".join(sorted({_provider(values) for values in run.info.providers})[:5])
@@ -104,13 +104,14 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = ()) -> di
         "start": first if one.chosen is None or one.chosen == one.pooled.nothing else number[one.chosen],
         "columns": columns,
         "rows": rows,
-        "dollars": _dollars(run, number),
+        "dollars": [{"policy": n, **bill(run.of(label))} for label, n in number.items()
+                    if run.of(label).cost_usd.notna().any()],
         "tradeoff": {name: _tradeoff(one, number, name == "dollars") for name in ("tokens", "dollars")},
-        "age": _age(run, number),
+        "age": {"groups": groups, "rows": [{"policy": n, "kept": kept[label]} for label, n in number.items()]},
         "compactions": _compactions(run),
         "transcripts": _listed(run, chosen),
         "more": count - len(chosen),
-    }
+    }  # fmt: skip
 
 
 def _listed(run: Run, chosen: Sequence[str]) -> list[dict[str, Any]]:
@@ -161,17 +162,6 @@ def _key(cell: Cell) -> Any:
     return next(iter(value.values())) if isinstance(value, dict) else value
 
 
-def _dollars(run: Run, number: dict[str, int]) -> list[dict[str, Any]]:
-    found = []
-    for label, n in number.items():
-        part = run.of(label)
-        part = part[part.cost_usd.notna()]
-        if len(part):
-            classes = ("read", "write", "uncached", "output", "summary")
-            found.append({"policy": n, **{name: float(part[f"cost_{name}_usd"].sum()) for name in classes}})
-    return found
-
-
 def _tradeoff(one: Picture, number: dict[str, int], dollars: bool) -> dict[str, Any] | None:
     if dollars and not one.pooled.by_dollars:
         return None
@@ -203,11 +193,6 @@ def _reach(share: Share) -> list[float] | None:
     if share.low is None or share.high is None:
         return None
     return [100 * (share.high - share.value), 100 * (share.value - share.low)]
-
-
-def _age(run: Run, number: dict[str, int]) -> dict[str, Any]:
-    groups, kept = survival_by_age(run)
-    return {"groups": groups, "rows": [{"policy": n, "kept": kept[label]} for label, n in number.items()]}
 
 
 def _compactions(run: Run) -> dict[str, Any] | None:

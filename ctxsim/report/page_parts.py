@@ -1,7 +1,5 @@
 """What the page holds of each transcript, call by call: one packed part each, which is opened when it is looked at."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 from collections.abc import Iterator, Sequence
@@ -106,9 +104,7 @@ def _parts(run: Run, names: Sequence[str], room: int) -> Iterator[dict[str, Any]
     )
     for name in names:
         strings = _Strings()
-        edits = {
-            number[label]: _edits(events[name, label], room, strings) for label in number if (name, label) in events
-        }
+        edits = {n: _edits(rows, room, strings) for n, rows in _under(number, events, name)}
         yield {
             "limits": limits_of(run, name),
             "calls": {n: _calls(rows) for n, rows in _under(number, calls, name)},

@@ -1,7 +1,5 @@
 """What all pictures of a run agree on: its figures, the advice, which policies are drawn, and in which colour."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -10,7 +10,7 @@ import numpy as np
 import pandas
 
 from ctxsim.report.figure import entitle, new_figure, save
-from ctxsim.report.picture import Picture, picture
+from ctxsim.report.picture import Picture
 from ctxsim.report.style import (
     COLORS,
     LIMIT_COLOR,
@@ -24,7 +24,6 @@ from ctxsim.report.style import (
     short,
     thinned,
 )
-from ctxsim.report.tradeoff_plots import tradeoffs
 from ctxsim.results import Run
 from ctxsim.results.info import BOUND
 
@@ -42,13 +41,6 @@ TITLE_NAME = 60
 """Characters of a transcript's name in a title."""
 
 
-def plot_run(run: Run, goal: str = "dollars") -> list[Path]:
-    """Write all pictures of a run into its folder and return their paths."""
-    one = picture(run, goal)
-    drawn = [growth(one, run.folder / "token-growth.png"), estimates(one, run.folder / "estimates.png")]
-    return drawn + tradeoffs(one, run.folder)
-
-
 def shown_transcript(run: Run) -> str:
     """The transcript with the most tokens: pictures over calls show one."""
     return str(run.of(run.labels[-1]).sort_values("tokens_full_sum", kind="stable").transcript.iloc[-1])
@@ -63,16 +55,9 @@ def growth_of(one: Picture) -> Figure:
     """Return the picture of input tokens per call of a run's transcript with the most tokens."""
     run, transcript = one.run, shown_transcript(one.run)
     calls = run.table("calls", transcript=[transcript])
-    return growth_figure(
-        calls,
-        one.labels,
-        run.info.bounds,
-        run.info.shown,
-        f"{_growth_finding(one, calls)}\n{run.info.title}: {which(one, transcript)}",
-        limits_of(run, transcript),
-        one.colors,
-        one.chosen,
-    )
+    title = f"{_growth_finding(one, calls)}\n{run.info.title}: {which(one, transcript)}"
+    limited = limits_of(run, transcript)
+    return growth_figure(calls, one.labels, run.info.bounds, run.info.shown, title, limited, one.colors, one.chosen)
 
 
 def which(one: Picture, transcript: str) -> str:
@@ -83,7 +68,6 @@ def which(one: Picture, transcript: str) -> str:
 
 
 def _growth_finding(one: Picture, calls: pandas.DataFrame) -> str:
-    """What the picture shows, in a sentence: of the advised policy in this transcript."""
     tops = calls.groupby("policy").tokens_sent.max()
     # An agent that was driven has a head of its own, and so another keep-all.
     nothing = calls[calls.policy == one.pooled.nothing]
@@ -95,15 +79,9 @@ def _growth_finding(one: Picture, calls: pandas.DataFrame) -> str:
 
 
 def growth_figure(
-    calls: pandas.DataFrame,
-    policies: Sequence[str],
-    bounds: Sequence[str],
-    shown: Mapping[str, str],
-    title: str,
-    limits: Sequence[tuple[int, str]],
-    colors: Mapping[str, int] | None = None,
-    chosen: str | None = None,
-) -> Figure:
+    calls: pandas.DataFrame, policies: Sequence[str], bounds: Sequence[str], shown: Mapping[str, str], title: str,
+    limits: Sequence[tuple[int, str]], colors: Mapping[str, int] | None = None, chosen: str | None = None,
+) -> Figure:  # fmt: skip
     """Return input tokens of one transcript's calls, one line per policy, with the limits; crosses mark first failures.
 
     `shown` has labels in a shorter form, `colors` the numbers of colours; what has none is grey. Settings of matplotlib
@@ -115,21 +93,20 @@ def growth_figure(
     from matplotlib import rc_context
 
     with rc_context():
-        return _growth(calls, tuple(policies), tuple(bounds), shown, title, limits, colors, chosen)
+        figure: Figure
+        figure, axes = new_figure()
+        finding, _, about = title.rpartition("\n")
+        unnamed = _growth(axes, calls, policies, bounds, shown, limits, colors, chosen)
+        marks = f"× = first call that would be refused, pale = what would have been sent after it{unnamed}"
+        entitle(figure, finding, f"{about}; {marks}")
+    return figure
 
 
 def _growth(
-    calls: pandas.DataFrame,
-    policies: tuple[str, ...],
-    bounds: tuple[str, ...],
-    shown: Mapping[str, str],
-    title: str,
-    limits: Sequence[tuple[int, str]],
-    colors: Mapping[str, int],
-    chosen: str | None,
-) -> Figure:
-    figure: Figure
-    figure, axes = new_figure()
+    axes: Any, calls: pandas.DataFrame, policies: Sequence[str], bounds: Sequence[str], shown: Mapping[str, str],
+    limits: Sequence[tuple[int, str]], colors: Mapping[str, int], chosen: str | None,
+) -> str:  # fmt: skip
+    """Draw the lines and return a word on those that have no name."""
     last = calls.call.max()
     of = dict(iter(calls.sort_values("call", kind="stable").groupby("policy")))
     ends: list[Label] = []
@@ -160,11 +137,9 @@ def _growth(
         ends.append(
             (
                 f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{BOUND if bound else ''}{note}",
-                last,
-                float(sent[-1]),
-                color,
+                last, float(sent[-1]), color,
             )
-        )
+        )  # fmt: skip
     top = max(1.0, float(calls.tokens_sent.max()) * 1.08)
     for limit, name in limits:
         if limit <= top * 1.5:
@@ -180,13 +155,10 @@ def _growth(
     axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:,.0f}K")
     axes.set_xlabel("call")
     axes.set_ylabel("input tokens sent (counted)")
-    finding, _, about = title.rpartition("\n")
-    marks = f"× = first call that would be refused, pale = what would have been sent after it{unnamed}"
-    entitle(figure, finding, f"{about}; {marks}")
     plain_axes(axes)
     if last <= 20:
         axes.set_xticks(range(1, last + 1))
-    return figure
+    return unnamed
 
 
 def limits_of(run: Run, transcript: str) -> list[tuple[int, str]]:

@@ -1,11 +1,10 @@
 """Facts that are looked for again and again: what each round of compactions leaves of them, as tables and curves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
-from ctxsim.report.figure import entitle, new_figure, save
+from ctxsim.report.figure import entitle, legend_below, panels, save
+from ctxsim.report.losses import share
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import plain_axes
 from ctxsim.results import Run
@@ -39,9 +38,9 @@ def round_rows(run: Run, needles: Any) -> list[dict[str, str]]:
     for label in run.info.policies:
         mine = needles[needles.policy == label]
         row = {"policy": run.shown(label)}
-        row |= {_round(n): _share(mine[mine["round"] == n]) for n in SHOWN if (mine["round"] == n).any()}
-        told = mine[mine["round"] == 0]
-        row |= {f"{part}": _share(told[told.depth == part]) for part in _in_order(told, "depth")}
+        told, rounds = mine[mine["round"] == 0], set(mine["round"])
+        row |= {f"rd {n}" if n else "told": share(mine[mine["round"] == n].kept) for n in SHOWN if n in rounds}
+        row |= {f"{part}": share(told[told.depth == part].kept) for part in _in_order(told, "depth")}
         rows.append(row)
     return rows
 
@@ -51,7 +50,7 @@ def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
     last = needles[needles["round"] == needles["round"].max()]
     return [
         {"policy": run.shown(label)}
-        | {kind: _share(last[(last.policy == label) & (last.kind == kind)]) for kind in sorted(set(last.kind))}
+        | {kind: share(last[(last.policy == label) & (last.kind == kind)].kept) for kind in sorted(set(last.kind))}
         for label in run.info.policies
     ]
 
@@ -59,16 +58,14 @@ def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
 def curves(one: Picture, path: Path) -> Path:
     """Kept facts by round: a panel for each kind, and for each part of the telling, a line for each policy."""
     needles = in_rounds(one.run)
-    panels = [("kind", kind) for kind in sorted(set(needles.kind))]
-    panels += [("depth", part) for part in _in_order(needles, "depth")]
-    columns = 3
-    figure, axes = new_figure(12, 0.9 + 2.6 * -(-len(panels) // columns), columns, -(-len(panels) // columns))
-    flat = list(axes.flat)
+    shown = [("kind", kind) for kind in sorted(set(needles.kind))]
+    shown += [("depth", part) for part in _in_order(needles, "depth")]
+    figure, flat = panels(len(shown), 0.9, 2.6)
     policies = one.labels
     last = needles[needles["round"] == needles["round"].max()].groupby("policy").kept.mean()
     used = [label for label in policies if not one.bound(label)] or list(policies)
     best = max(used, key=lambda label: float(last[label]))
-    for (column, value), panel in zip(panels, flat, strict=False):
+    for (column, value), panel in zip(shown, flat, strict=True):
         part = needles[needles[column] == value]
         for number, label in enumerate(policies):
             kept = 100 * part[part.policy == label].groupby("round").kept.mean()
@@ -80,30 +77,19 @@ def curves(one: Picture, path: Path) -> Path:
         panel.set_ylim(-6, 106)
         panel.set_xlim(0, int(needles["round"].max()))
         plain_axes(panel)
-    for panel in flat[len(panels) :]:
-        panel.set_visible(False)
-    for panel in flat[: len(panels)][-columns:]:
+    for panel in flat[-3:]:
         panel.set_xlabel("round of other work")
-    for row in range(0, len(panels), columns):
-        flat[row].set_ylabel("kept, %")
+    for panel in flat[::3]:
+        panel.set_ylabel("kept, %")
     entitle(
         figure,
         f"{one.name(best)} still has {last[best]:.0%} of all planted facts after the last round, the most of all",
         f"{one.run.info.title}: kept, by kind and by when it was told; equal curves are moved apart",
     )
-    handles, labels = flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    legend_below(figure, flat[0])
     return save(figure, path)
 
 
 def _in_order(needles: Any, column: str) -> list[str]:
     """The values of a column in the order in which facts were planted."""
     return list(dict.fromkeys(needles.sort_values("needle")[column]))
-
-
-def _round(number: int) -> str:
-    return "told" if number == 0 else f"rd {number}"
-
-
-def _share(part: Any) -> str:
-    return f"{part.kept.mean():.0%}" if len(part) else "-"

@@ -38,6 +38,11 @@ class Cell(NamedTuple):
     text: str
 
 
+def cell(value: Any, form: str = "{:,}") -> Cell:
+    """Return a cell with a value in this form; a dash where it isn't known."""
+    return Cell(value, "-" if value is None else form.format(value))
+
+
 class Column(msgspec.Struct, frozen=True):
     """A column: its name in files and options, its heading, what it means. The larger `rank`, the sooner it leaves a
     terminal that is too narrow; 0 never does.
@@ -74,22 +79,22 @@ def sheet(name: str, title: str, columns: Sequence[str | Column], rows: Sequence
     return Sheet(name, title, tuple(made), tuple(tuple(row) for row in rows), **more)
 
 
-def text_of(cell: Any) -> str:
+def text_of(one: Any) -> str:
     """Return what people see of a cell."""
-    if isinstance(cell, Cell):
-        return cell.text
-    if cell is None:
+    if isinstance(one, Cell):
+        return one.text
+    if one is None:
         return "-"
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, float):
-        return f"{cell:,.4g}"
-    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+    if isinstance(one, bool):
+        return "yes" if one else "no"
+    if isinstance(one, float):
+        return f"{one:,.4g}"
+    return f"{one:,}" if isinstance(one, int) else str(one)
 
 
-def value_of(cell: Any) -> Any:
+def value_of(one: Any) -> Any:
     """Return what programs see of a cell."""
-    return cell.value if isinstance(cell, Cell) else cell
+    return one.value if isinstance(one, Cell) else one
 
 
 def text_rows(one: Sheet) -> list[dict[str, str]]:
@@ -193,7 +198,6 @@ def blocks(one: Sheet, width: int) -> list[Sheet]:
 
 
 def _widths(one: Sheet) -> list[int]:
-    """How wide each column's longest line is."""
     return [
         max(len(line) for text in (column.heading, *(text_of(row[n]) for row in one.rows)) for line in text.split("\n"))
         for n, column in enumerate(one.columns)

@@ -1,10 +1,8 @@
 """One look for every picture: colours that colour-blind people can tell apart, direct labels, no clutter."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
-from math import inf
+from math import dist, inf
 from typing import Any
 from zlib import crc32
 
@@ -78,13 +76,9 @@ def thinned(labels: Sequence[Label], most: int) -> tuple[list[Label], str]:
         grey = [one for one in kept if one[3] == OTHER_COLOR and not one[0].endswith(BOUND)]
         if not grey:
             break
-        kept.remove(min(grey, key=lambda one: min(_apart(one, other) for other in kept if other is not one)))
+        kept.remove(min(grey, key=lambda one: min(dist(one[1:3], two[1:3]) for two in kept if two is not one)))
     left = len(labels) - len(kept)
     return kept, f"; {left} beside others unnamed, see the table" if left else ""
-
-
-def _apart(one: Label, other: Label) -> float:
-    return (one[1] - other[1]) ** 2 + (one[2] - other[2]) ** 2
 
 
 def spread(positions: list[float], gap: float, low: float = -inf, high: float = inf) -> list[float]:
@@ -145,13 +139,9 @@ def compact(tokens: float) -> str:
     """A token count in few characters: 950, 45.2K, 1.31M; - where it isn't known."""
     if tokens != tokens:
         return "-"
-    for limit, divisor, suffix in ((1e4, 1, ""), (1e6, 1e3, "K"), (1e9, 1e6, "M")):
+    for limit, form, divisor in ((1e4, "{:,.0f}", 1), (1e6, "{:,.1f}K", 1e3), (1e9, "{:,.2f}M", 1e6)):
         if abs(tokens) < limit:
-            return (
-                f"{tokens / divisor:,.0f}"
-                if divisor == 1
-                else f"{tokens / divisor:,.{1 if divisor == 1e3 else 2}f}{suffix}"
-            )
+            return form.format(tokens / divisor)
     return f"{tokens / 1e9:,.2f}G"
 
 

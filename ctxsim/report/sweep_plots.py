@@ -35,11 +35,6 @@ MARK = "#ce450a"
 """The frame of the advised setting."""
 
 
-def sweeps(one: Picture, folder: Path, form: str = "png") -> list[Path]:
-    """Write the fronts of policies that vary in one parameter and the heat maps of those that vary in two."""
-    return [draw(one, folder / f"{name}.{form}") for name, draw in sweep_charts(one).items()]
-
-
 def sweep_charts(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
     """Return what there is to draw of a run's settings, by name; nothing if nothing old was needed."""
     charts: dict[str, Callable[[Picture, Path], Path]] = {}
@@ -140,7 +135,6 @@ def _setting(grid: Grid, values: Sequence[str], whole: bool) -> str:
 
 
 def _finding(one: Picture, otherwise: str) -> str:
-    """What to take, in a sentence."""
     if one.chosen is None or one.advice is None:
         return otherwise
     if one.chosen == one.pooled.nothing:

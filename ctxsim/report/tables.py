@@ -1,7 +1,5 @@
 """What `bench` and `sweep` print of a run: the answer, one table, and what its columns mean."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What survival costs: each policy as a point, the frontier above them, and which are worth having."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

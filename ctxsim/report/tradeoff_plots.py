@@ -1,7 +1,5 @@
 """The miss-ratio curve of this field: survival against tokens and dollars, settings as lines, the frontier above."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +17,6 @@ MOST_NAMES = 26
 
 DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 """matplotlib's names of line styles."""
-
-
-def tradeoffs(one: Picture, folder: Path, form: str = "png") -> list[Path]:
-    """Write survival against tokens, and against dollars where prices are known; none if nothing old was needed."""
-    if not one.run.knows("survival"):
-        return []
-    drawn = [tradeoff(one, folder / f"survival-tokens.{form}", dollars=False)]
-    if one.pooled.by_dollars:
-        drawn.append(tradeoff(one, folder / f"survival-dollars.{form}", dollars=True))
-    return drawn
 
 
 def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
@@ -54,15 +42,12 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     axes.set_xlim(0, right)
     labels, unnamed = thinned(labels, MOST_NAMES)
     direct_labels(axes, labels, 3.9, -3, 104)
-    axes.set_xlabel(f"{_amount(dollars)}, % of keep-all's, all transcripts together")
+    amount = "dollars (modelled)" if dollars else "input tokens sent (counted)"
+    axes.set_xlabel(f"{amount}, % of keep-all's, all transcripts together")
     axes.set_ylabel("kept, % of what later calls used of old results (counted)")
     entitle(figure, _finding(one, dollars), f"{one.run.info.title}, {one.many}; {_legend(one, found)}{unnamed}")
     plain_axes(axes)
     return save(figure, path)
-
-
-def _amount(dollars: bool) -> str:
-    return "dollars (modelled)" if dollars else "input tokens sent (counted)"
 
 
 def _at(point: Point) -> tuple[float, float]:
@@ -86,7 +71,6 @@ def _draw_point(one: Picture, axes: Any, point: Point, worse: bool) -> None:
 
 
 def _finding(one: Picture, dollars: bool) -> str:
-    """What the chart shows, in a sentence."""
     if one.chosen is None or one.advice is None:
         return f"What survival costs in {'dollars' if dollars else 'tokens'}"
     take = one.advice.take

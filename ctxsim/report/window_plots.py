@@ -1,7 +1,5 @@
 """The picture of a window: what fills it, over all transcripts and call by call in the largest one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -5,8 +5,6 @@ policy's estimator, `modelled` by the mock provider's rules, `fitted` to recorde
 Beside it stands what the column means; `ctxsim list columns` makes docs/columns.md of that.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec

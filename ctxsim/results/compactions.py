@@ -1,7 +1,5 @@
 """The columns of what recorded compactions kept and lost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -130,11 +128,9 @@ class CompactionKindRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 COMPACTION_TABLES: dict[str, type[msgspec.Struct]] = {
-    "compactions": CompactionRow,
-    "compactions-beside": BesideRow,
-    "compactions-needs": CompactionNeedRow,
+    "compactions": CompactionRow, "compactions-beside": BesideRow, "compactions-needs": CompactionNeedRow,
     "compactions-kinds": CompactionKindRow,
-}
+}  # fmt: skip
 """Each table of `ctxsim compactions`, written as CSV and as Parquet."""
 
 

@@ -1,7 +1,5 @@
 """Tables as text of CSV, made column by column: the cells are those that Python's own writer would make."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -39,7 +37,7 @@ def csv_text(batch: Any) -> bytes | memoryview:
     import pyarrow.compute
 
     texts = {field.name: _quoted for field in batch.schema if pyarrow.types.is_string(field.type)}
-    texts |= {name: _quoted_harmless for name in NAMED_BY_OTHERS if name in texts}
+    texts |= {name: lambda cell: _quoted(harmless(cell)) for name in NAMED_BY_OTHERS if name in texts}
     *cells, last = map(_cells, mapped(batch, **texts).columns)
     last = pyarrow.compute.binary_join_element_wise(last, "", "\n", null_handling="replace")
     lines = pyarrow.compute.binary_join_element_wise(*cells, last, ",", null_handling="replace")
@@ -48,10 +46,6 @@ def csv_text(batch: Any) -> bytes | memoryview:
 
 def _quoted(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell
-
-
-def _quoted_harmless(cell: str) -> str:
-    return _quoted(harmless(cell))
 
 
 def _cells(column: Any) -> Any:

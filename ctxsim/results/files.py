@@ -1,7 +1,5 @@
 """A file is whole under its name, or not there: it is written under a temporary name beside its own and renamed."""
 
-from __future__ import annotations
-
 import glob
 import os
 import re

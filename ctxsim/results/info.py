@@ -15,8 +15,6 @@ people open in a spreadsheet are CSV too. `run.json` holds no time, host, path o
 equal inputs give equal bytes.
 """
 
-from __future__ import annotations
-
 import typing
 from typing import Any
 
@@ -34,15 +32,10 @@ SCHEMA_VERSION = 4
 
 
 TABLES: dict[str, tuple[type[msgspec.Struct], bool]] = {
-    "calls": (CallRow, True),
-    "events": (Event, False),
-    "items": (ItemRow, False),
-    "needs": (NeedRow, False),
-    "losses": (LossRow, False),
-    "frontier": (FrontierRow, True),
-    "needles": (NeedleRow, True),
+    "calls": (CallRow, True), "events": (Event, False), "items": (ItemRow, False), "needs": (NeedRow, False),
+    "losses": (LossRow, False), "frontier": (FrontierRow, True), "needles": (NeedleRow, True),
     "summary": (SummaryRow, True),
-}
+}  # fmt: skip
 """Each table's row, and whether it is written as CSV too."""
 
 

@@ -3,8 +3,6 @@
 `pyarrow.array` imports pandas: a third of a second, and 60 MB, in each process that does nothing but replay.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 from itertools import accumulate

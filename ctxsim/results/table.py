@@ -1,7 +1,5 @@
 """One table that belongs to no run: as CSV, or as CSV and as Parquet, each whole under its name or not there."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from pathlib import Path

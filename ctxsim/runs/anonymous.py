@@ -3,8 +3,6 @@
 Tasks leave out the words and hash the names, so that no part on disk holds one; the run then numbers what it meets.
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from typing import Any
@@ -35,13 +33,10 @@ def without_text(rows: Rows, model: str) -> Rows:
         tools.setdefault(tool, f"tool {len(tools)}")
     numbered = tools.__getitem__
     tables = _replace(
-        tables,
-        calls=_unsaid(tables.calls),
-        items=mapped(tables.items, text=_nothing, tool=numbered),
+        tables, calls=_unsaid(tables.calls), items=mapped(tables.items, text=_nothing, tool=numbered),
         events=mapped(tables.events, text=_nothing, reason=_nothing),
-        needs=mapped(tables.needs, atom=_nothing, tool=numbered),
-        losses=mapped(tables.losses, tool=numbered),
-    )
+        needs=mapped(tables.needs, atom=_nothing, tool=numbered), losses=mapped(tables.losses, tool=numbered),
+    )  # fmt: skip
     quiet = _replace(rows, provider=_provider(rows.provider, model), words=b"", tables=tables)
     return _called(quiet, _hashed(rows.transcript), rows.parent and _hashed(rows.parent))
 
@@ -55,18 +50,15 @@ def _unsaid(calls: Any) -> Any:
     import pyarrow.compute
 
     columns = dict(zip(calls.schema.names, calls.columns, strict=True))
-    columns["reason"] = pyarrow.compute.if_else(
-        pyarrow.compute.equal(columns["status"], "stopped"), "", columns["reason"]
-    )
+    stopped = pyarrow.compute.equal(columns["status"], "stopped")
+    columns["reason"] = pyarrow.compute.if_else(stopped, "", columns["reason"])
     quiet = pyarrow.RecordBatch.from_arrays(list(columns.values()), schema=calls.schema)
     return mapped(quiet, cache_break=lambda said: said if said in _BREAKS else "edit")
 
 
 def _called(rows: Rows, name: str, parent: str | None) -> Rows:
-    tables = {
-        table: mapped(getattr(rows.tables, table), transcript=lambda _: name) for table in Tables.__struct_fields__
-    }
-    return _replace(rows, transcript=name, parent=parent, tables=Tables(**tables))
+    tables = Tables(*(mapped(one, transcript=lambda _: name) for one in msgspec.structs.astuple(rows.tables)))
+    return _replace(rows, transcript=name, parent=parent, tables=tables)
 
 
 def info_without_text(info: InputInfo) -> InputInfo:

@@ -4,8 +4,6 @@ Two processes hash texts differently: what a policy decides by the order of a se
 do to a process is watched there: starting others, ending it, not coming back.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Transcripts x policies to a run's folder, on one core or many, with the same bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -13,6 +11,7 @@ import msgspec
 from ctxsim import __version__
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import ContractError, CtxsimError
+from ctxsim.policies import Spec
 from ctxsim.readers import sources as sources_of
 from ctxsim.readers.accepted import Accepted, accepted
 from ctxsim.results import InputInfo, RunInfo
@@ -36,10 +35,6 @@ from ctxsim.synthesis import Scenario
 LONG_LABEL = 44
 
 
-def _never() -> bool:
-    return False
-
-
 def conduct(
     setting: Setting,
     out: Path,
@@ -47,7 +42,7 @@ def conduct(
     paths: Sequence[str] = (),
     jobs: int = 1,
     progress: Callable[[InputInfo, int], object] = lambda info, total: None,
-    stopped: Callable[[], bool] = _never,
+    stopped: Callable[[], bool] = lambda: False,
     resume: bool = False,
     cluster: str | None = None,
     replace: bool = True,
@@ -85,19 +80,13 @@ def conduct(
         asked = question(setting, work.names)
         if not replace:
             refuse_another(out.absolute(), asked)
-        made_with = MadeWith(
-            own_code(),
-            fingerprint([msgspec.json.encode(setting).decode(), *map(str, sorted(work.accepted.items()))]),
-            others_code(specs),
-            fingerprint(work.names),
-            len(each),
-        )
+        digest = fingerprint([msgspec.json.encode(setting).decode(), *map(str, sorted(work.accepted.items()))])
+        made_with = MadeWith(own_code(), digest, others_code(specs), fingerprint(work.names), len(each))
         stack.enter_context(_writing_told(out))
         # Workers elsewhere have another working directory.
         folder = stack.enter_context(RunFolder(out.absolute()))
-        parts = stack.enter_context(
-            Parts(folder, made_with, [content for content in work.contents for _ in each], resume)
-        )
+        contents = [content for content in work.contents for _ in each]
+        parts = stack.enter_context(Parts(folder, made_with, contents, resume))
         writer = stack.enter_context(RunWriter(folder))
         for number in workers.finished(tasks, parts):
             if (number + 1) % len(each):
@@ -124,9 +113,7 @@ def conduct(
             ctxsim=__version__,
             tokenizers={name: open_tokenizer(name).vocabulary_sha256 for name in tokenizers},
             policies=tuple(spec.label for spec in specs),
-            shown={spec.label: spec.short for spec in specs if len(spec.label) > LONG_LABEL},
-            bounds=tuple(spec.label for spec in specs if spec.bound),
-            limits={spec.label: limits for spec in specs if (limits := spec.limits())},
+            **said_of(specs),
             providers=tuple(msgspec.to_builtins(provider) for provider in beside.providers),
             detectors=DETECTORS,
             inputs=tuple(inputs),
@@ -139,6 +126,15 @@ def conduct(
         if info.complete:
             parts.clear()
     return info
+
+
+def said_of(specs: Sequence[Spec]) -> dict[str, Any]:
+    """Return what a run's description says of its policies, by field, but for their labels."""
+    return {
+        "shown": {spec.label: spec.short for spec in specs if len(spec.label) > LONG_LABEL},
+        "bounds": tuple(spec.label for spec in specs if spec.bound),
+        "limits": {spec.label: limits for spec in specs if (limits := spec.limits())},
+    }
 
 
 class _Work(NamedTuple):
@@ -164,9 +160,8 @@ def _told(task: Task, **known: Any) -> Task:
 def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], elsewhere: bool) -> _Work:
     if scenario is not None:
         resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
-        return _Work(
-            [scenario.name], [(scenario_rows, (scenario, setting))], [partial(scenario_sha256, scenario)]
-        )  # fmt: skip
+        content = partial(scenario_sha256, scenario)
+        return _Work([scenario.name], [(scenario_rows, (scenario, setting))], [content])
     # A model or a vendor that nobody knows is told once, not by each source. Files that rules stand in are read.
     resolve(setting.overrides, None, None, setting.models)
     found = list(sources_of(*paths))

@@ -1,7 +1,5 @@
 """A grid of a policy's parameters, as labels: `token-budget:retain=100..4000@8,budget=20000..80000@4`."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise, product
 

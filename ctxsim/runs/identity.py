@@ -1,7 +1,5 @@
 """What made a number: the code of ctxsim itself, and the files that a setting's labels name."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 from collections.abc import Iterable

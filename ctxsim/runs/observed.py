@@ -1,9 +1,6 @@
 """Real agents beside built-in policies: one run of one conversation."""
 
-from __future__ import annotations
-
 import csv
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,9 +19,9 @@ from ctxsim.results.files import replacing
 from ctxsim.results.folder import RunFolder
 from ctxsim.results.frames import columns_of, tables_of
 from ctxsim.results.writer import RunWriter
-from ctxsim.runs.conduct import LONG_LABEL
+from ctxsim.runs.conduct import said_of
 from ctxsim.runs.shares import tables_together
-from ctxsim.runs.task import rows_of, rows_under
+from ctxsim.runs.task import rows_of, rows_under, transcript_sha256
 from ctxsim.simulator.measure import Basis, measure, summarize
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import DETECTORS, prepare
@@ -57,7 +54,7 @@ def write_observed(
         summaries.append(summary)
     name = transcript.name
     labels = tuple(observation.label for observation, _ in observations)
-    digest = hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
+    digest = transcript_sha256(transcript)
     notes = tuple(f"{one.label}: {note}" for one, _ in observations for note in one.notes)
     info = RunInfo(
         name=out.name,
@@ -65,9 +62,7 @@ def write_observed(
         ctxsim=__version__,
         tokenizers={provider.tokenizer: open_tokenizer(provider.tokenizer).vocabulary_sha256},
         policies=(*(spec.label for spec in specs), *labels),
-        shown={spec.label: spec.short for spec in specs if len(spec.label) > LONG_LABEL},
-        bounds=tuple(spec.label for spec in specs if spec.bound),
-        limits={spec.label: limits for spec in specs if (limits := spec.limits())},
+        **said_of(specs),
         providers=(msgspec.to_builtins(provider),),
         detectors=DETECTORS,
         inputs=(InputInfo(name, digest, 1, len(transcript.calls), (*transcript.notes, *notes, *failed)),),
@@ -98,23 +93,17 @@ def _measured(
     That is what the agent needed: its own calls only read files.
     """
     spec = observation.spec()
-    basis = Basis(observation.transcript, provider, provider.counter(), _needs(played, observation.transcript))
+    # What the agent's calls needed, found in the conversation as it was recorded.
+    calls = played.calls[: len(observation.transcript.calls)]
+    references = prepare(msgspec.structs.replace(played, items=played.items[: calls[-1].end], calls=calls))
+    basis = Basis(observation.transcript, provider, provider.counter(), references)
     measured = measure(basis, spec)
     seen = [_as_observed(row, measured.events, observation) for row in measured.rows]
     measured = msgspec.structs.replace(measured, calls=columns_of(CallRow, seen))
     rows = rows_under(spec.label, measured, [NeedRow(**need) for need in needs.to_pylist()])
     # The summaries that it got are part of what was observed: others can't be put in their place.
-    return tables_of(rows, [measured.calls]), {
-        **summarize(basis, measured),
-        "survival_low": None,
-        "survival_high": None,
-    }
-
-
-def _needs(played: Transcript, own: Transcript) -> Any:
-    """The references of the calls that the agent made, found in the conversation as it was recorded."""
-    calls = played.calls[: len(own.calls)]
-    return prepare(msgspec.structs.replace(played, items=played.items[: calls[-1].end], calls=calls))
+    summary = {**summarize(basis, measured), "survival_low": None, "survival_high": None}
+    return tables_of(rows, [measured.calls]), summary
 
 
 def _as_observed(row: CallRow, events: Sequence[Event], seen: Observation) -> CallRow:

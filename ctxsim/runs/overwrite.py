@@ -1,7 +1,5 @@
 """No run is overwritten in silence: a folder that holds another one, or the documented reference, is refused."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path

@@ -11,18 +11,17 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.results import TABLES, Tables
 from ctxsim.results.files import replacing
-from ctxsim.results.folder import MARKER, WORK, RunFolder, remove
+from ctxsim.results.folder import MARKER, RunFolder, remove
 from ctxsim.results.frames import arrow_schema
 from ctxsim.runs.rows import Done, Rows
 
-FOLDER = WORK
 MADE_WITH = "setting"
 
 _LENGTH_BYTES = 8
@@ -59,9 +58,7 @@ def fingerprint(texts: Iterable[str]) -> str:
 class Parts:
     """The finished tasks of a run. `contents` gives, by task, a hash of what its source holds now."""
 
-    def __init__(
-        self, out: RunFolder, made_with: MadeWith, contents: Sequence[Callable[[], str]], resume: bool
-    ) -> None:
+    def __init__(self, out: RunFolder, made_with: MadeWith, contents: Sequence[Callable[[], str]], resume: bool):
         """Begin or go on. Raises InputError if what is there was made with something else."""
         self.folder = out.work
         self._out = out
@@ -126,15 +123,11 @@ def write_part(path: Path, rows: Iterable[Rows | Done]) -> None:
     digest = hashlib.sha256()
     with replacing(path) as temporary, temporary.open("wb") as file:
         for one in rows:
-            data = msgspec.msgpack.encode(one, enc_hook=_serialized)
+            data = msgspec.msgpack.encode(one, enc_hook=lambda batch: memoryview(batch.serialize()))
             for piece in (len(data).to_bytes(_LENGTH_BYTES, "big"), data):
                 digest.update(piece)
                 file.write(piece)
         file.write(digest.digest())
-
-
-def _serialized(batch: Any) -> memoryview:
-    return memoryview(batch.serialize())
 
 
 def read_part(path: Path) -> Iterator[Rows | Done]:
@@ -150,12 +143,8 @@ def _tables(serialized: Tables) -> Tables:
     """Each table keeps the bytes that it was read from, and those of no other."""
     import pyarrow
 
-    return Tables(
-        *(
-            pyarrow.ipc.read_record_batch(data, arrow_schema(TABLES[name][0]))
-            for name, data in msgspec.structs.asdict(serialized).items()
-        )
-    )
+    named = msgspec.structs.asdict(serialized).items()
+    return Tables(*(pyarrow.ipc.read_record_batch(data, arrow_schema(TABLES[name][0])) for name, data in named))
 
 
 def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:

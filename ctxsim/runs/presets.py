@@ -1,7 +1,5 @@
 """Presets: families of policies that run together, always beside keep-all and the bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import chain
 from typing import get_args
@@ -12,21 +10,10 @@ from ctxsim.policies import open_policy, registered_policies
 from ctxsim.policies.policy import Family
 
 DEFAULT_POLICIES = (
-    "keep-all",
-    "drop-all",
-    "oracle-lossless",
-    "oracle-lossless:aim=dollars",
-    "token-budget",
-    "truncate-after-use",
-    "max-result-chars:chars=20000",
-    "max-messages:n=41",
-    "head-tail",
-    "fifo:budget=40000",
-    "summary",
-    "head-tail+summary",
-    "mask:keep=10",
-    "retry",
-)
+    "keep-all", "drop-all", "oracle-lossless", "oracle-lossless:aim=dollars", "token-budget", "truncate-after-use",
+    "max-result-chars:chars=20000", "max-messages:n=41", "head-tail", "fifo:budget=40000", "summary",
+    "head-tail+summary", "mask:keep=10", "retry",
+)  # fmt: skip
 """What a bench of recorded transcripts runs unless told otherwise."""
 
 
@@ -60,9 +47,6 @@ def _family(name: str) -> Iterable[str]:
         raise unknown("preset", name, PRESETS)
     for policy, cls in sorted(registered_policies().items()):
         if cls.family == name and not cls.bound:
-            yield from _as_usual(policy) if labels.required(cls) else [policy]
-
-
-def _as_usual(policy: str) -> list[str]:
-    """How a bench runs a policy that must be told something; the bare name says what it needs when it is opened."""
-    return [label for label in DEFAULT_POLICIES if labels.split(label)[0] == policy] or [policy]
+            # One that must be told something runs as in a bench; the bare name says what it needs when it is opened.
+            usual = [label for label in DEFAULT_POLICIES if labels.split(label)[0] == policy]
+            yield from usual if usual and labels.required(cls) else [policy]

@@ -1,7 +1,5 @@
 """Rows without likely keys: a mark stands where recordings, policies and providers have one."""
 
-from __future__ import annotations
-
 import msgspec
 
 from ctxsim.results import InputInfo
@@ -16,12 +14,9 @@ def without_secrets(rows: Rows, secrets: Secrets) -> Rows:
     """Return a transcript's rows with its likely keys redacted: in texts, atoms, reasons of edits and calls."""
     tables, redact = rows.tables, secrets.marked
     tables = _replace(
-        tables,
-        calls=mapped(tables.calls, reason=redact, cache_break=redact),
-        items=mapped(tables.items, text=redact),
-        events=mapped(tables.events, text=redact, reason=redact),
-        needs=mapped(tables.needs, atom=secrets.marked_atom),
-    )
+        tables, calls=mapped(tables.calls, reason=redact, cache_break=redact), items=mapped(tables.items, text=redact),
+        events=mapped(tables.events, text=redact, reason=redact), needs=mapped(tables.needs, atom=secrets.marked_atom),
+    )  # fmt: skip
     return _replace(rows, tables=tables)
 
 

@@ -1,7 +1,5 @@
 """What a task of a bench hands on: the rows of each of its transcripts, then what its source was."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Fewer sources than processes: each does a share of the policies, and the rows are put together again, in order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -53,12 +51,11 @@ def together(parts: Sequence[Iterator[Rows | Done]]) -> Iterator[Rows | Done]:
         if done:
             yield _done(done)
             return
-        yield _rows([one for one in ones if isinstance(one, Rows)])
-
-
-def _rows(ones: Sequence[Rows]) -> Rows:
-    summaries = list(chain.from_iterable(one.summaries for one in ones))
-    return msgspec.structs.replace(ones[0], tables=tables_together([one.tables for one in ones]), summaries=summaries)
+        rows = [one for one in ones if isinstance(one, Rows)]
+        summaries = list(chain.from_iterable(one.summaries for one in rows))
+        yield msgspec.structs.replace(
+            rows[0], tables=tables_together([one.tables for one in rows]), summaries=summaries
+        )
 
 
 def tables_together(ones: Sequence[Tables]) -> Tables:

@@ -4,8 +4,6 @@ A worker may stand on another machine, in another folder, or without the user's 
 classes by value (cloudpickle), made by the process that started it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """One task of a bench: all transcripts of one source, or one scenario, under all policies."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -79,19 +77,10 @@ Tell = Callable[[str, int, int], object]
 """Told of a source now and then how many policy-calls of its present transcript are done, and of how many."""
 
 
-def _nobody(name: str, done: int, known: int) -> None:
-    return None
-
-
 def _replay_all(
-    found: Iterable[AsSent],
-    setting: Setting,
-    name: str,
-    sha256: str,
-    beside: str = "",
-    tell: Tell = _nobody,
+    found: Iterable[AsSent], setting: Setting, name: str, sha256: str, tell: Tell, beside: str = "",
     notes: Sequence[str] = (),
-) -> Iterator[Rows | Done]:
+) -> Iterator[Rows | Done]:  # fmt: skip
     """Yield each transcript's rows as it is done, so that memory is bounded by the largest, and then the source.
 
     What goes wrong with one source, transcript or policy is a line, and the others go on. `notes` on the whole source
@@ -181,31 +170,28 @@ def rows_of(
 
 def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:
     """Return one transcript's rows under one policy, its calls apart, by table, given what those needed."""
-    return {
-        "events": measured.events,
-        "losses": loss_rows(policy, measured.losses.lost, needs),
-        "needles": measured.losses.needles,
-    }
+    lost = loss_rows(policy, measured.losses.lost, needs)
+    return {"events": measured.events, "losses": lost, "needles": measured.losses.needles}
 
 
-def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = _nobody) -> Iterator[Rows | Done]:
+def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = lambda *_: None) -> Iterator[Rows | Done]:
     """Yield the rows of a scenario."""
     transcript = synthesize(scenario)
-    digest = _sha256_of(transcript)
     provider = resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
-    return _replay_all([AsSent(transcript, provider)], setting, setting.name, digest, tell=tell)
+    return _replay_all([AsSent(transcript, provider)], setting, setting.name, transcript_sha256(transcript), tell)
 
 
 def scenario_sha256(scenario: Scenario) -> str:
     """Return the hash of a scenario's transcript as JSON."""
-    return _sha256_of(synthesize(scenario))
+    return transcript_sha256(synthesize(scenario))
 
 
-def _sha256_of(transcript: Transcript) -> str:
+def transcript_sha256(transcript: Transcript) -> str:
+    """Return the hash of a transcript as JSON."""
     return hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
 
 
-def source_rows(source: Source, setting: Setting, tell: Tell = _nobody) -> Iterator[Rows | Done]:
+def source_rows(source: Source, setting: Setting, tell: Tell = lambda *_: None) -> Iterator[Rows | Done]:
     """Yield the rows of one source, segment by segment; one that can't be read gives its error instead."""
     # Before it is read: if it changes meanwhile, the rows are of another content than the hash, and are done again.
     sha256, beside = source_sha256(source), names_beside(source)
@@ -217,7 +203,7 @@ def source_rows(source: Source, setting: Setting, tell: Tell = _nobody) -> Itera
             transcript, setting.overrides, setting.models, setting.head, setting.across, setting.accepted or None
         )
     )
-    return _replay_all(found, setting, source.name, sha256, beside, tell, left_out)
+    return _replay_all(found, setting, source.name, sha256, tell, beside, left_out)
 
 
 def lost(what: Source | Scenario, setting: Setting) -> Done:

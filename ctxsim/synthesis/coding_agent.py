@@ -1,7 +1,5 @@
 """A coding agent's long day: many turns of tool calls whose result sizes are as skewed as in real recordings."""
 
-from __future__ import annotations
-
 import json
 import math
 import random
@@ -12,15 +10,15 @@ import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.synthesis.fit import fit
+from ctxsim.synthesis.session import Session, schema
 from ctxsim.synthesis.tool_output import TOOLS, function, output, path
 from ctxsim.synthesis.words import prose, sentence
-from ctxsim.transcript import Call, Head, Item, Transcript
+from ctxsim.transcript import Head, Transcript
 
 OLD_FACTS = 0.3
 """Share of calls that use a fact from any earlier result; real recordings have about as many aged needs."""
 
 _FACT = re.compile(r"src/\w+/\w+\.py|\b[a-z]+_[a-z]+_[0-9a-f]{4}\b|\b[0-9a-f]{8,12}\b")
-
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
 
@@ -46,33 +44,26 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
     wanted = msgspec.convert(parameters, Parameters)
     # The 90th percentile of a normal distribution lies 1.2816 standard deviations above the mean.
     sigma = math.log(wanted.p90_chars / wanted.median_chars) / 1.2816
-    tools = tuple(_schema(tool) for tool in TOOLS) if wanted.tools else ()
+    fields = {"target": "string", "symbol": "string"}
+    about = {tool: f"{tool.replace('_', ' ').capitalize()} in the working copy." for tool in TOOLS}
+    tools = tuple(schema(*tool, fields, ["target"]) for tool in about.items()) if wanted.tools else ()
     room = wanted.head_tokens - sum(map(counter.text, tools))
     system = fit(_system_prompt, prose(rng, wanted.head_tokens), room, counter.text)
-    items: list[Item] = []
-    calls: list[Call] = []
+    made = Session()
     fact = path(rng)
     facts: list[str] = []
     for turn in range(wanted.turns):
-        items.append(
-            Item("user", len(items), _next_message(items), f"Turn {turn + 1}. {sentence(rng)} {sentence(rng)}")
-        )
+        made.user(f"Turn {turn + 1}. {sentence(rng)} {sentence(rng)}")
         for step in range(wanted.calls_per_turn):
             last = step == wanted.calls_per_turn - 1
-            start = len(items)
-            message = _next_message(items)
             tool = rng.choice(tuple(TOOLS))
-            for kind, text in _response(rng, fact, wanted.output_tokens, wanted.tools):
-                called = tool if kind == "tool_call" else ""
-                items.append(
-                    Item(kind, len(items), message, text, called, None, f"call_{len(calls)}" if called else "")
-                )
-            calls.append(Call(start, len(items)))
+            said, arguments = _response(rng, fact, wanted.output_tokens)
+            made.respond(said, tool if wanted.tools else "", arguments, f"call_{len(made.calls)}")
             if not wanted.tools:
                 continue
             chars = min(wanted.cap_chars, max(20, round(rng.lognormvariate(math.log(wanted.median_chars), sigma))))
             text = output(rng, tool, chars)
-            items.append(Item("tool_result", len(items), message + 1, text, tool, len(items) - 1, items[-1].call_id))
+            made.result(text)
             found = _FACT.findall(text)
             # Mostly the next step uses what has just been found, sometimes something seen long ago for the first time.
             if facts and rng.random() < OLD_FACTS:
@@ -80,35 +71,15 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
             elif found and not last:
                 fact = rng.choice(found)
             facts += found[:3]
-    return Transcript(name, Head(system, tools), tuple(items), tuple(calls), format="synthetic")
+    return made.transcript(name, Head(system, tools))
 
 
-def _next_message(items: list[Item]) -> int:
-    return items[-1].message + 1 if items else 1
-
-
-def _response(rng: random.Random, fact: str, tokens: int, tools: bool) -> list[tuple[Any, str]]:
-    """Reasoned text of varying length that names a fact from the last result, and a call that uses it."""
+def _response(rng: random.Random, fact: str, tokens: int) -> tuple[str, str]:
+    """Reasoned text of varying length that names a fact from the last result, and a call's arguments that use it."""
     # About 1.2 tokens a word and 25 for the call.
     words = prose(rng, max(5, round((tokens - 25) / 1.2 * rng.uniform(0.6, 1.4))))
     arguments = json.dumps({"target": fact, "symbol": function(rng)})
-    text = f"Next I look at {fact}. " + " ".join(words)
-    return [("assistant", text), ("tool_call", arguments)] if tools else [("assistant", text)]
-
-
-def _schema(tool: str) -> str:
-    return json.dumps(
-        {
-            "name": tool,
-            "description": f"{tool.replace('_', ' ').capitalize()} in the working copy.",
-            "input_schema": {
-                "type": "object",
-                "properties": {"target": {"type": "string"}, "symbol": {"type": "string"}},
-                "required": ["target"],
-            },
-        },
-        separators=(",", ":"),
-    )
+    return f"Next I look at {fact}. " + " ".join(words), arguments
 
 
 def _system_prompt(notes: str) -> str:

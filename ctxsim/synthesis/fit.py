@@ -1,7 +1,5 @@
 """Text of an exact number of tokens: prose that grows word by word inside a page until the count is right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ctxsim.errors import CtxsimError

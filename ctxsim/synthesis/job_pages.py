@@ -1,7 +1,5 @@
 """Pages of a job site: a search result with nested JSON, and one posting as markup with embedded state."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable
@@ -12,6 +10,7 @@ from ctxsim.synthesis.words import (
     CITIES,
     FIRMS,
     SKILLS,
+    TITLES,
     base64_blob,
     digits,
     hexadecimal,
@@ -19,14 +18,6 @@ from ctxsim.synthesis.words import (
     person,
     picked,
     sentence,
-)
-
-TITLES = (
-    "Senior Platform Engineer",
-    "Site Reliability Engineer",
-    "Data Engineer",
-    "Backend Engineer",
-    "Staff Engineer",
 )
 
 
@@ -53,17 +44,11 @@ def make_jobs(rng: random.Random) -> list[Job]:
         low = rng.randrange(62, 90) * 1000 + rng.randrange(1, 9) * 100
         jobs.append(
             Job(
-                job_id=job_id,
-                title=rng.choice(TITLES),
-                firm=firm,
-                city=city,
-                url=f"https://jobs.{host(firm)}/view/{job_id}",
-                contact=f"{person(rng)[1]}@jobs.{host(firm)}",
-                requisition=f"REQ-{digits(rng, 6)}",
-                salary_low=str(low),
-                salary_high=str(low + rng.randrange(9, 25) * 1000),
+                job_id, rng.choice(TITLES), firm, city, f"https://jobs.{host(firm)}/view/{job_id}",
+                f"{person(rng)[1]}@jobs.{host(firm)}", f"REQ-{digits(rng, 6)}", str(low),
+                str(low + rng.randrange(9, 25) * 1000),
             )
-        )
+        )  # fmt: skip
     return jobs
 
 

@@ -3,8 +3,6 @@
 The growth (2K, 12K after gmail_read, 28K after linkedin_jobs, 53K) is that of document 001; all text is our own.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable
@@ -16,8 +14,9 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.synthesis.fit import fit
 from ctxsim.synthesis.job_pages import Job, job_page, job_search_page, make_jobs
 from ctxsim.synthesis.mail import Mail, html_mail, make_mails, search_hits
+from ctxsim.synthesis.session import Session, schema
 from ctxsim.synthesis.words import digits, hexadecimal, prose
-from ctxsim.transcript import Call, Head, Item, Kind, Transcript
+from ctxsim.transcript import Head, Transcript
 
 TOOLS = (
     ("gmail_search", "Search the mailbox. Returns message ids, senders and subjects.", {"query": "string"}),
@@ -46,44 +45,26 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
         "I am looking for a new job. Look through my mail for recruiters who wrote this month, read what they say, "
         "find matching postings, and tell me which two I should answer first and how."
     )
-    tools = tuple(_schema(*tool) for tool in TOOLS)
+    tools = tuple(schema(*tool, tool[2]) for tool in TOOLS)
     words = prose(rng, 8000)
     fixed = sum(map(counter.text, (*tools, task)))
     system = fit(_system_prompt, words, wanted.input_tokens[0] - fixed, counter.text)
     pages = _pages(rng, mails, jobs)
     responses = _responses(mails, jobs)
 
-    items: list[Item] = [Item("user", 0, 1, task)]
-    calls: list[Call] = []
+    made = Session()
+    made.user(task)
     total = wanted.input_tokens[0]
-    for number, parts in enumerate(responses):
-        start, message = len(items), items[-1].message + 1
-        for kind, text, tool in parts:
-            items.append(Item(kind, len(items), message, text, tool, None, f"call_{number + 1}" if tool else ""))
-        calls.append(Call(start, len(items)))
+    for number, (said, tool, arguments) in enumerate(responses):
+        start = len(made.items)
+        made.respond(said, tool, json.dumps(arguments), f"call_{number + 1}")
         if number == 6:
             break
-        total += sum(map(counter.item, items[start:]))
+        total += sum(map(counter.item, made.items[start:]))
         text = fit(pages[number], words, wanted.input_tokens[number + 1] - total, counter.text)
         total += counter.text(text)
-        called = items[-1]
-        items.append(Item("tool_result", len(items), message + 1, text, called.tool, called.place, called.call_id))
-    return Transcript(name, Head(system, tools), tuple(items), tuple(calls), format="synthetic")
-
-
-def _schema(tool: str, description: str, fields: dict[str, str]) -> str:
-    return json.dumps(
-        {
-            "name": tool,
-            "description": description,
-            "input_schema": {
-                "type": "object",
-                "properties": {field: {"type": kind} for field, kind in fields.items()},
-                "required": list(fields),
-            },
-        },
-        separators=(",", ":"),
-    )
+        made.result(text)
+    return made.transcript(name, Head(system, tools))
 
 
 def _system_prompt(notes: str) -> str:
@@ -102,25 +83,18 @@ def _pages(rng: random.Random, mails: list[Mail], jobs: list[Job]) -> list[Calla
         return json.dumps({"ok": True, "label_id": f"Label_{label}", "history_id": stamp, "note": notes})
 
     return [
-        search_hits(rng, mails),
-        html_mail(rng, mails[0], inline_image_bytes=2600),
-        short,
-        job_search_page(rng, jobs),
-        job_page(rng, jobs[1]),
-        html_mail(rng, mails[1], inline_image_bytes=2000),
-    ]
+        search_hits(rng, mails), html_mail(rng, mails[0], inline_image_bytes=2600), short, job_search_page(rng, jobs),
+        job_page(rng, jobs[1]), html_mail(rng, mails[1], inline_image_bytes=2000),
+    ]  # fmt: skip
 
 
-def _responses(mails: list[Mail], jobs: list[Job]) -> list[list[tuple[Kind, str, str]]]:
-    """The seven responses. Calls 2 to 6 use a few facts; call 7 is the first to use the many it needs."""
+def _responses(mails: list[Mail], jobs: list[Job]) -> list[tuple[str, str, dict[str, str]]]:
+    """The seven responses, each a text, a tool and its arguments.
+
+    Calls 2 to 6 use a few facts; call 7 is the first to use the many it needs.
+    """
     first, second, third = mails[0], mails[1], mails[2]
     best, other, third_job = jobs[0], jobs[2], jobs[3]
-
-    def tool(name: str, **arguments: str) -> tuple[Kind, str, str]:
-        return "tool_call", json.dumps(arguments), name
-
-    def says(text: str) -> tuple[Kind, str, str]:
-        return "assistant", text, ""
 
     answer = f"""Answer these two first.
 
@@ -133,17 +107,12 @@ def _responses(mails: list[Mail], jobs: list[Job]) -> list[list[tuple[Kind, str,
 is at {first.form_url}. {third.sender} ({third.address}, thread {third.thread_id}) can wait, and so can posting
 {third_job.job_id}. Your first message from them is {first.thread_id}, received under {first.history_id}."""
     return [
-        [says("I will look for recruiter mail first."), tool("gmail_search", query="recruiter newer_than:30d")],
-        [tool("gmail_read", message_id=first.message_id)],
-        [
-            says(f"{first.firm} wrote in detail. I mark it."),
-            tool("label_message", message_id=first.message_id, label="jobs"),
-        ],
-        [tool("linkedin_jobs", keywords="platform engineer", location=first.city)],
-        [
-            says(f"Posting {jobs[1].job_id} is close to what you want."),
-            tool("linkedin_job_page", job_id=jobs[1].job_id),
-        ],
-        [says("One more mail may match it."), tool("gmail_read", message_id=second.message_id)],
-        [says(answer)],
-    ]
+        ("I will look for recruiter mail first.", "gmail_search", {"query": "recruiter newer_than:30d"}),
+        ("", "gmail_read", {"message_id": first.message_id}),
+        (f"{first.firm} wrote in detail. I mark it.", "label_message",
+         {"message_id": first.message_id, "label": "jobs"}),
+        ("", "linkedin_jobs", {"keywords": "platform engineer", "location": first.city}),
+        (f"Posting {jobs[1].job_id} is close to what you want.", "linkedin_job_page", {"job_id": jobs[1].job_id}),
+        ("One more mail may match it.", "gmail_read", {"message_id": second.message_id}),
+        (answer, "", {}),
+    ]  # fmt: skip

@@ -1,7 +1,5 @@
 """Mail as an agent sees it: search hits in JSON, and HTML with inline CSS, tracking links and quoted replies."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable
@@ -35,19 +33,12 @@ def make_mails(rng: random.Random) -> list[Mail]:
         site = host(firm)
         mails.append(
             Mail(
-                message_id=hexadecimal(rng, 16),
-                thread_id=hexadecimal(rng, 16),
-                history_id=digits(rng, 9),
-                sender=name,
-                address=f"{local}@{site}",
-                firm=firm,
-                city=city,
-                subject=f"{firm} in {city}: platform engineering",
-                reference=f"REF-{digits(rng, 6)}",
-                booking_url=f"https://{site}/book/{hexadecimal(rng, 10)}",
+                message_id=hexadecimal(rng, 16), thread_id=hexadecimal(rng, 16), history_id=digits(rng, 9), sender=name,
+                address=f"{local}@{site}", firm=firm, city=city, subject=f"{firm} in {city}: platform engineering",
+                reference=f"REF-{digits(rng, 6)}", booking_url=f"https://{site}/book/{hexadecimal(rng, 10)}",
                 form_url=f"https://{site}/forms/{digits(rng, 7)}/start",
             )
-        )
+        )  # fmt: skip
     return mails
 
 

@@ -3,8 +3,6 @@
 Each fact is used by exactly one later call, so what a policy loses is known exactly, without any detector.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from itertools import product
@@ -13,8 +11,9 @@ from typing import Annotated, Any
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.synthesis.session import Session
 from ctxsim.synthesis.words import digits, hexadecimal, prose, sentence
-from ctxsim.transcript import Call, Head, Item, Needle, Transcript
+from ctxsim.transcript import Head, Needle, Transcript
 
 KINDS = ("key-value", "json", "log", "prose")
 DEPTHS = ("head", "middle", "tail")
@@ -38,42 +37,28 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
     cells = list(product(KINDS, DEPTHS, wanted.ages))
     rng.shuffle(cells)
     total = len(cells) + max(wanted.ages) + 1
-    items: list[Item] = []
-    calls: list[Call] = []
-    needles: list[Needle] = []
+    made = Session()
     due: dict[int, list[str]] = {}
     for number in range(1, total + 1):
         if (number - 1) % wanted.rule_every == 0:
             rule, code = _rule(rng)
             uses = tuple(number + age for age in wanted.rule_ages if number + age <= total)
-            needles.append(Needle("rule", rule, len(items), "middle", uses))
-            text = f"{sentence(rng)} {rule} {sentence(rng)}"
-            items.append(Item("user", len(items), _next_message(items), text))
+            place = made.user(f"{sentence(rng)} {rule} {sentence(rng)}")
+            made.needles.append(Needle("rule", rule, place, "middle", uses))
             for use in uses:
                 due.setdefault(use, []).append(code)
-        start, message = len(items), _next_message(items)
         arguments = json.dumps({"step": f"page {number % 7}", "with": due.get(number, [])})
-        items.append(Item("assistant", start, message, sentence(rng)))
-        items.append(Item("tool_call", start + 1, message, arguments, "lookup", None, f"call_{number}"))
-        calls.append(Call(start, len(items)))
+        made.respond(sentence(rng), "lookup", arguments, f"call_{number}")
         kind, depth, age = cells[number - 1] if number <= len(cells) else (rng.choice(KINDS), "", 0)
         value = f"{rng.choice(('tk', 'ord', 'ref'))}-{hexadecimal(rng, 10)}"
-        text = _page(rng, kind, depth, value if depth else "", wanted.result_chars)
+        place = made.result(_page(rng, kind, depth, value if depth else "", wanted.result_chars))
         if depth:
             # The result goes out with the next call for the first time.
-            needles.append(Needle(kind, value, len(items), depth, (number + 1 + age,)))
+            made.needles.append(Needle(kind, value, place, depth, (number + 1 + age,)))
             due.setdefault(number + 1 + age, []).append(value)
-        items.append(Item("tool_result", len(items), message + 1, text, "lookup", start + 1, f"call_{number}"))
-    start, message = len(items), _next_message(items)
-    items.append(Item("assistant", start, message, "Done. " + " ".join(due.get(total + 1, []))))
-    calls.append(Call(start, start + 1))
+    made.respond("Done. " + " ".join(due.get(total + 1, [])))
     head = Head("You look things up and use exactly what you find. " + " ".join(prose(rng, wanted.head_words)))
-    needles = [needle for needle in needles if needle.used]
-    return Transcript(name, head, tuple(items), tuple(calls), format="synthetic", needles=tuple(needles))
-
-
-def _next_message(items: list[Item]) -> int:
-    return items[-1].message + 1 if items else 1
+    return made.transcript(name, head)
 
 
 def _rule(rng: random.Random) -> tuple[str, str]:

@@ -4,8 +4,6 @@ What is told is never said again until the end. It is looked for once when all i
 long it survives one compaction after another is known exactly.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from itertools import product
@@ -14,8 +12,9 @@ from typing import Annotated, Any
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.synthesis.session import Session
 from ctxsim.synthesis.words import digits, hexadecimal, prose, sentence
-from ctxsim.transcript import Call, Head, Item, Needle, Transcript
+from ctxsim.transcript import Head, Needle, Transcript
 
 KINDS = ("value", "name", "decision", "constraint", "correction", "negation")
 """A value and a name stand in tool results, a decision in the agent's own text, the rest in the user's texts."""
@@ -41,7 +40,7 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
     wanted = msgspec.convert(parameters, Parameters)
     told = wanted.each * len(KINDS) * len(PARTS)
     looked = tuple(told + 1 + wanted.calls_per_round * number for number in range(wanted.rounds + 1))
-    made = _Session(rng, wanted.result_chars, looked)
+    made = _Telling(rng, wanted.result_chars, looked)
     made.user("Keep to what you are told here. I ask for it again at the end.")
     for part in PARTS:
         kinds = [kind for kind, _ in product(KINDS, range(wanted.each))]
@@ -51,33 +50,30 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
     for number in range(wanted.rounds):
         made.user(f"Now round {number + 1}. {sentence(rng)}")
         for _ in range(wanted.calls_per_round):
-            made.work()
-    made.answer()
+            made.step()
+    # The last call says all that was told, as if nothing had been forgotten.
+    made.respond("What I was told: " + "; ".join(needle.text for needle in made.needles) + ".")
     head = Head("You keep to what you were told. " + " ".join(prose(rng, wanted.head_words)))
-    return Transcript(name, head, tuple(made.items), tuple(made.calls), format="synthetic", needles=tuple(made.needles))
+    return made.transcript(name, head)
 
 
-class _Session:
+class _Telling(Session):
     def __init__(self, rng: random.Random, result_chars: int, looked: tuple[int, ...]) -> None:
-        self.items: list[Item] = []
-        self.calls: list[Call] = []
-        self.needles: list[Needle] = []
-        self._rng = rng
-        self._chars = result_chars
-        self._looked = looked
+        super().__init__()
+        self._rng, self._chars, self._looked = rng, result_chars, looked
 
     def tell(self, kind: str, part: str) -> None:
         """One call by which a fact has been told: before it, in its response, or by its result."""
         code = f"{self._rng.choice(('tk', 'ord', 'ref'))}{digits(self._rng, 2)}{hexadecimal(self._rng, 6)}"
         match kind:
             case "value":
-                self._plant(kind, part, code, self._step(f"The token is {code}.", ""))
+                self._plant(kind, part, code, self.step(f"The token is {code}."))
             case "name":
                 function = f"settle_{code}"
-                self._plant(kind, part, function, self._step(f"def {function}(order):", ""))
+                self._plant(kind, part, function, self.step(f"def {function}(order):"))
             case "decision":
                 text = f"we chose the queue {code} over the table"
-                self._plant(kind, part, text, self._step("", f"So {text}.") - 2)
+                self._plant(kind, part, text, self.step(said=f"So {text}.") - 2)
             case _:
                 self._rule(kind, part, code)
 
@@ -91,37 +87,16 @@ class _Session:
         before = f"The limit is {digits(self._rng, 6)}. " if kind == "correction" else ""
         place = self.user(f"{before}{sentence(self._rng)} Mind: {text}. {sentence(self._rng)}")
         self._plant(kind, part, text, place)
-        self._step("", "")
-
-    def work(self) -> None:
-        """One call of other work."""
-        self._step("", "")
-
-    def answer(self) -> None:
-        """The last call says all that was told, as if nothing had been forgotten."""
-        text = "What I was told: " + "; ".join(needle.text for needle in self.needles) + "."
-        self.items.append(Item("assistant", len(self.items), self._message(), text))
-        self.calls.append(Call(len(self.items) - 1, len(self.items)))
-
-    def user(self, text: str) -> int:
-        """A text of the user; returns its place."""
-        self.items.append(Item("user", len(self.items), self._message(), text))
-        return len(self.items) - 1
+        self.step()
 
     def _plant(self, kind: str, part: str, text: str, place: int) -> None:
         self.needles.append(Needle(kind, text, place, part, self._looked))
 
-    def _step(self, line: str, said: str) -> int:
+    def step(self, line: str = "", said: str = "") -> int:
         """A call with its result, in which a line stands somewhere; returns the result's place."""
-        start, message, call = len(self.items), self._message(), f"call_{len(self.calls) + 1}"
         text = f"{sentence(self._rng)} {said}".strip()
-        self.items.append(Item("assistant", start, message, text))
-        arguments = json.dumps({"page": self._rng.randrange(9)})
-        self.items.append(Item("tool_call", start + 1, message, arguments, "look", None, call))
-        self.calls.append(Call(start, start + 2))
-        result = self._page(line)
-        self.items.append(Item("tool_result", start + 2, message + 1, result, "look", start + 1, call))
-        return start + 2
+        self.respond(text, "look", json.dumps({"page": self._rng.randrange(9)}), f"call_{len(self.calls) + 1}")
+        return self.result(self._page(line))
 
     def _page(self, line: str) -> str:
         lines: list[str] = []
@@ -132,6 +107,3 @@ class _Session:
         if line:
             lines.insert(self._rng.randrange(len(lines) + 1), line)
         return "\n".join(lines)
-
-    def _message(self) -> int:
-        return self.items[-1].message + 1 if self.items else 1

@@ -1,7 +1,5 @@
 """Scenario files: what to synthesize, which provider to assume, and which policies a bench runs by default."""
 
-from __future__ import annotations
-
 import random
 import tomllib
 from collections.abc import Callable
@@ -47,12 +45,9 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 GENERATORS: dict[str, Callable[[str, random.Random, Counter, dict[str, Any]], Transcript]] = {
-    "job-search": job_search.generate,
-    "coding-agent": coding_agent.generate,
-    "needles": needles.generate,
-    "turns": turns.generate,
-    "rounds": rounds.generate,
-}
+    "job-search": job_search.generate, "coding-agent": coding_agent.generate, "needles": needles.generate,
+    "turns": turns.generate, "rounds": rounds.generate,
+}  # fmt: skip
 
 
 def folder() -> Path:

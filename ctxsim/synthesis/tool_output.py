@@ -1,27 +1,9 @@
 """What a coding agent's tools print: source code, search hits, test logs, listings, JSON. Every line is our own."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 
-from ctxsim.synthesis.words import digits, hexadecimal, sentence
-
-NOUNS = (
-    "order",
-    "invoice",
-    "ledger",
-    "shipment",
-    "session",
-    "tenant",
-    "quota",
-    "webhook",
-    "refund",
-    "catalog",
-    "route",
-)
-VERBS = ("load", "merge", "parse", "retry", "flush", "validate", "render", "sync", "archive", "resolve", "index")
-LAYERS = ("api", "core", "storage", "jobs", "billing", "search", "web")
+from ctxsim.synthesis.words import LAYERS, NOUNS, VERBS, digits, hexadecimal, sentence
 
 
 def path(rng: random.Random) -> str:
@@ -46,10 +28,6 @@ def _code(rng: random.Random) -> str:
     )
 
 
-def _hit(rng: random.Random) -> str:
-    return f"{path(rng)}:{digits(rng, 3)}:    result = self.{function(rng)}({rng.choice(NOUNS)})\n"
-
-
 def _log(rng: random.Random) -> str:
     return (
         f"2026-03-{rng.randrange(10, 29)}T{rng.randrange(10, 24)}:{rng.randrange(10, 60)}:07.{digits(rng, 3)}Z "
@@ -58,29 +36,17 @@ def _log(rng: random.Random) -> str:
     )
 
 
-def _listing(rng: random.Random) -> str:
-    return f"-rw-r--r-- 1 app app {digits(rng, 5)} Mar {rng.randrange(10, 29)} 09:{rng.randrange(10, 60)} {path(rng)}\n"
-
-
-def _json(rng: random.Random) -> str:
-    return (
-        f'{{"id": "{hexadecimal(rng, 12)}", "kind": "{rng.choice(NOUNS)}", "amount": {digits(rng, 5)}, '
-        f'"note": "{sentence(rng)}"}},\n'
-    )
-
-
-def _test(rng: random.Random) -> str:
-    return f"tests/test_{rng.choice(NOUNS)}.py::test_{function(rng)} {rng.choice(('PASSED', 'PASSED', 'FAILED'))}\n"
-
-
 TOOLS: dict[str, Callable[[random.Random], str]] = {
     "read_file": _code,
-    "search": _hit,
+    "search": lambda rng: f"{path(rng)}:{digits(rng, 3)}:    result = self.{function(rng)}({rng.choice(NOUNS)})\n",
     "read_log": _log,
-    "list_files": _listing,
-    "http_get": _json,
-    "run_tests": _test,
-}
+    "list_files": lambda rng: f"-rw-r--r-- 1 app app {digits(rng, 5)} Mar {rng.randrange(10, 29)} "
+                              f"09:{rng.randrange(10, 60)} {path(rng)}\n",
+    "http_get": lambda rng: f'{{"id": "{hexadecimal(rng, 12)}", "kind": "{rng.choice(NOUNS)}", '
+                            f'"amount": {digits(rng, 5)}, "note": "{sentence(rng)}"}},\n',
+    "run_tests": lambda rng: f"tests/test_{rng.choice(NOUNS)}.py::test_{function(rng)} "
+                             f"{rng.choice(('PASSED', 'PASSED', 'FAILED'))}\n",
+}  # fmt: skip
 
 
 def output(rng: random.Random, tool: str, chars: int) -> str:

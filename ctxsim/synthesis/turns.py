@@ -3,8 +3,6 @@
 Where other generators make something like a day's work, this one makes a case: exactly what a rule stumbles over.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable
@@ -49,21 +47,13 @@ class Parameters(msgspec.Struct, forbid_unknown_fields=True):
 _SYLLABLES = "请求日志文件数据时间错误系统服务用户订单结果返回更新检查测试发布环境配置"
 
 
-def _chinese(rng: random.Random) -> str:
-    return "".join(rng.choice(_SYLLABLES) for _ in range(18)) + "。"
-
-
-def _numbers(rng: random.Random) -> str:
-    return ",".join(digits(rng, 9) for _ in range(6)) + "\n"
-
-
 PIECES: dict[str, Callable[[random.Random], str]] = {
     "code": TOOLS["read_file"],
     "log": TOOLS["read_log"],
     "json": TOOLS["http_get"],
     "prose": lambda rng: sentence(rng) + " ",
-    "chinese": _chinese,
-    "digits": _numbers,
+    "chinese": lambda rng: "".join(rng.choice(_SYLLABLES) for _ in range(18)) + "。",
+    "digits": lambda rng: ",".join(digits(rng, 9) for _ in range(6)) + "\n",
 }
 
 

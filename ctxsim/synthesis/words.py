@@ -1,34 +1,14 @@
 """Raw material: invented people, firms and sentences. Nobody in it exists."""
 
-from __future__ import annotations
-
 import random
+import tomllib
 from base64 import b64encode
+from pathlib import Path
 
-FIRST = ("Ana", "Bruno", "Celia", "Dario", "Edda", "Farid", "Greta", "Hiro", "Ines", "Jonas", "Karin", "Luca", "Mina")
-LAST = ("Abel", "Brandt", "Costa", "Duarte", "Ekwall", "Ferro", "Grell", "Hoshi", "Ivens", "Jansen", "Kovac", "Lindt")
-FIRMS = ("Northquay", "Velora", "Tessellate", "Brightfen", "Quillstone", "Marrowbay", "Oxbow Labs", "Palefire")
-CITIES = ("Lisbon", "Utrecht", "Leipzig", "Porto", "Ghent", "Malmo", "Graz", "Turin")
-SKILLS = ("Python", "Go", "Kubernetes", "Terraform", "PostgreSQL", "Kafka", "gRPC", "Airflow", "Rust", "React", "dbt")
-
-_SUBJECTS = (
-    "The team", "Our platform group", "The hiring panel", "Each squad", "The on-call rotation", "Your future manager",
-    "The data pipeline", "This role", "A typical week", "The interview process", "The relocation package", "Our office",
-)  # fmt: skip
-_VERBS = (
-    "works closely with", "is responsible for", "has recently rebuilt", "takes care of", "depends on", "reviews",
-    "plans to replace", "writes documents about", "measures", "reports every month on", "shares its notes with",
-)  # fmt: skip
-_OBJECTS = (
-    "the ingestion services", "customer-facing dashboards", "a small set of internal tools", "the billing system",
-    "partners in three countries", "the quality of incoming events", "the people who run the machines",
-    "a backlog of open questions", "the cost of storage", "two long-running migrations", "the release calendar",
-)  # fmt: skip
-_TAILS = (
-    "because reliability matters more than speed", "and nobody works on it alone", "as part of the yearly plan",
-    "with a budget of its own", "since the last reorganisation", "which keeps the weekend quiet",
-    "and writes down what it learns", "before the end of the quarter", "with help from the design group",
-)  # fmt: skip
+_LISTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+FIRST, LAST, FIRMS, CITIES, SKILLS, TITLES, NOUNS, VERBS, LAYERS, _SUBJECTS, _VERBS, _OBJECTS, _TAILS = map(
+    tuple, _LISTS.values()
+)
 
 
 def sentence(rng: random.Random) -> str:

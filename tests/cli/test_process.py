@@ -12,7 +12,7 @@ import pytest
 from bench_runs import command
 from command_line import process
 
-from ctxsim.runs.parts import FOLDER
+from ctxsim.results.folder import WORK
 
 CHAT = [{"role": "system", "content": "s"}, {"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
 
@@ -27,7 +27,7 @@ def test_a_mistake_is_one_line_and_status_1(tmp_path: Path) -> None:
 def test_ended_from_outside_it_says_so_and_leaves_no_half_file(logs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     running = subprocess.Popen(command(logs, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    while not list((out / FOLDER).glob("0*")) and running.poll() is None:
+    while not list((out / WORK).glob("0*")) and running.poll() is None:
         time.sleep(0.01)
     running.terminate()
     _, errors = running.communicate(timeout=60)

@@ -55,7 +55,7 @@ def test_lines_say_sources_calls_and_the_share_of_the_one_under_way(
 
 
 def test_the_farthest_of_those_under_way_is_named() -> None:
-    course = progress._Course()
+    course = progress._Course("logs")
     course.within("a/one.jsonl", 10, 100)
     course.within("a/two.jsonl", 30, 100)
     assert str(course) == "first source, two.jsonl 30%"

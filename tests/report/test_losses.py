@@ -7,7 +7,7 @@ import pytest
 from samples import ASK, TASK, chat
 
 from ctxsim.answers.advice.advice import advise
-from ctxsim.answers.advice.intervals import rank_ranges, survival_interval
+from ctxsim.answers.advice.intervals import Interval, bootstrap_mean, rank_ranges
 from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.report.cells import policy_sheet
@@ -17,6 +17,12 @@ from ctxsim.results import Run, read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.transcript import Transcript
+
+
+def survival_interval(part: pandas.DataFrame) -> Interval | None:
+    """One policy's mean survival and its interval, given its summary rows."""
+    known = part[part.survival.notna()]
+    return bootstrap_mean(known.survival.to_numpy(), known.root.to_numpy())
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,12 @@ import pytest
 from mutants import Seed, seeds, write
 from pages import words_of
 
+from ctxsim.report.charts import BENCH, plot
 from ctxsim.report.page import write_page
-from ctxsim.report.plots import plot_run
+from ctxsim.report.picture import picture
 from ctxsim.results import read_run
+from ctxsim.results.folder import WORK
 from ctxsim.runs.conduct import conduct
-from ctxsim.runs.parts import FOLDER
 from ctxsim.runs.task import Setting
 
 CANARY = "yellowcanary"
@@ -76,12 +77,12 @@ def hunted(found: list[Seed], folder: Path, text: bool) -> tuple[int, str]:
     paths = [str(folder / f"{CANARY} logs")]
     done: list[object] = []
     conduct(setting, out, paths=paths, progress=lambda info, total: done.append(info), stopped=lambda: len(done) > 1)
-    assert (out / FOLDER).is_dir()
+    assert (out / WORK).is_dir()
     unfinished = everything(out)
     conduct(setting, out, paths=paths, resume=True)
     run = read_run(out)
     write_page(run, out / "report.html")
-    plot_run(run)
+    plot(picture(run), BENCH)
     return run.transcripts, unfinished + everything(out)
 
 

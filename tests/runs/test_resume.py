@@ -14,8 +14,9 @@ from bench_runs import POLICIES, content
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source import Source
+from ctxsim.results.folder import WORK
 from ctxsim.runs.conduct import conduct
-from ctxsim.runs.parts import FOLDER, MADE_WITH
+from ctxsim.runs.parts import MADE_WITH
 from ctxsim.runs.task import Setting, source_sha256
 
 POLICY = """from dataclasses import dataclass
@@ -66,7 +67,7 @@ def whole(stopped: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 def test_a_flipped_bit_is_noticed(stopped: Path, whole: dict[str, bytes], tmp_path: Path) -> None:
     chance = random.Random(4)
     out = copied(stopped, tmp_path)
-    parts = sorted(file for file in (out / FOLDER).iterdir() if file.name.isdecimal())
+    parts = sorted(file for file in (out / WORK).iterdir() if file.name.isdecimal())
     assert len(parts) == 6
     for part in parts:
         data = bytearray(part.read_bytes())
@@ -80,7 +81,7 @@ def test_a_part_that_is_no_part_is_done_again(
     data: bytes | None, stopped: Path, whole: dict[str, bytes], tmp_path: Path
 ) -> None:
     out = copied(stopped, tmp_path)
-    part = out / FOLDER / "00000002"
+    part = out / WORK / "00000002"
     part.write_bytes(part.read_bytes()[:-40] if data is None else data)
     assert resumed(stopped, out) == whole
 
@@ -90,7 +91,7 @@ def test_a_garbage_setting_is_done_again(
     setting: bytes, stopped: Path, whole: dict[str, bytes], tmp_path: Path
 ) -> None:
     out = copied(stopped, tmp_path)
-    (out / FOLDER / MADE_WITH).write_bytes(setting)
+    (out / WORK / MADE_WITH).write_bytes(setting)
     assert resumed(stopped, out) == whole
 
 

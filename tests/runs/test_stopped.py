@@ -17,9 +17,10 @@ from pages import words_of
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.results import InputInfo, read_run
 from ctxsim.results.columns import NeedRow
+from ctxsim.results.folder import WORK
 from ctxsim.results.frames import tables_of
 from ctxsim.runs.conduct import conduct
-from ctxsim.runs.parts import FOLDER, read_part, write_part
+from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.provider import Provider
@@ -38,7 +39,7 @@ def test_killed_at_random_points_and_resumed_ends_with_the_same_bytes(
             start_new_session=True,
         )  # fmt: skip
         # While it starts there is nothing to lose yet.
-        while running.poll() is None and len(list((out / FOLDER).glob("0*"))) <= finished:
+        while running.poll() is None and len(list((out / WORK).glob("0*"))) <= finished:
             time.sleep(0.005)
         try:
             running.wait(timeout=chance.uniform(0, 0.1))
@@ -52,7 +53,7 @@ def test_killed_at_random_points_and_resumed_ends_with_the_same_bytes(
     done = ctxsim(*arguments(logs, out, "--resume", "--jobs", str(jobs)), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert kills >= 1 and content(out) == content(undisturbed)
-    assert not (out / FOLDER).exists() and not list(out.glob("*.tmp"))
+    assert not (out / WORK).exists() and not list(out.glob("*.tmp"))
 
 
 def test_stopped_after_a_source_leaves_a_readable_run_and_goes_on(
@@ -90,7 +91,7 @@ def test_ctrl_c_leaves_a_partial_run(logs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     running = subprocess.Popen(command(logs, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
-    while not list((out / FOLDER).glob("0*")) and time.monotonic() < deadline:
+    while not list((out / WORK).glob("0*")) and time.monotonic() < deadline:
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)
     _, errors = running.communicate(timeout=60)
@@ -137,7 +138,7 @@ def test_a_full_disk_loses_nothing_that_was_done(logs: Path, tmp_path: Path, mon
         patched.setattr("ctxsim.runs.workers.write_part", full)
         with pytest.raises(CtxsimError, match="No space left on device; what is finished is kept, make room and go on"):
             conduct(setting, tmp_path / "out", paths=[str(logs)])
-    parts = [file for file in (tmp_path / "out" / FOLDER).iterdir() if file.name.isdigit()]
+    parts = [file for file in (tmp_path / "out" / WORK).iterdir() if file.name.isdigit()]
     assert len(parts) == 7 and all(list(read_part(part)) for part in parts)
     assert not (tmp_path / "out" / "run.json").exists() and not list((tmp_path / "out").glob("*.tmp"))
     assert conduct(setting, tmp_path / "out", paths=[str(logs)], resume=True).complete

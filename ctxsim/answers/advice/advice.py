@@ -4,8 +4,6 @@ Refused calls rule out; then what loses too much; of the front of amount against
 dearer the one that loses least. keep-all is a candidate: where nothing saves, the answer is not to compact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, get_args
@@ -106,10 +104,10 @@ def candidates(found: Pooled) -> list[str]:
 def choose(found: Pooled, labels: Sequence[str], amount: str, may_lose: float, without: int | None = None) -> str:
     """Return the policy to take, of all sessions or of all but one."""
     passing = _passing(found, labels, without)
-    kept = {label: _kept(found, label, without) for label in passing}
+    kept = {label: _share(found, label, "kept", without) for label in passing}
     near = [label for label in passing if kept[label] >= max(kept.values()) - may_lose - 1e-9]
     front = _front(found, near, amount, without)
-    cost = {label: _amount(found, label, amount, without) for label in front}
+    cost = {label: _share(found, label, amount, without) for label in front}
     least = min(cost.values())
     # keep-all first: what saves hardly anything isn't worth doing.
     if found.nothing in near and least > 1 - HARDLY:
@@ -124,20 +122,17 @@ def _passing(found: Pooled, labels: Sequence[str], without: int | None) -> list[
     return [label for label in labels if refusals[label] == min(refusals.values())]
 
 
-def _kept(found: Pooled, label: str, without: int | None = None) -> float:
-    """What a policy keeps; all, where nothing old was needed."""
-    value = found.value(label, "kept", without)
-    return 1.0 if value is None else value
-
-
-def _amount(found: Pooled, label: str, amount: str, without: int | None = None) -> float:
-    value = found.value(label, amount, without)
+def _share(found: Pooled, label: str, of: str, without: int | None = None) -> float:
+    """What a policy keeps, or its amount beside keep-all's; all, where nothing old was needed or nothing is known."""
+    value = found.value(label, of, without)
     return 1.0 if value is None else value
 
 
 def _front(found: Pooled, labels: Sequence[str], amount: str, without: int | None = None) -> list[str]:
     """Those that no other one beats: no worse in amount and in what is kept, and better in one; of equals the first."""
-    points = {label: (_amount(found, label, amount, without), -_kept(found, label, without)) for label in labels}
+    points = {
+        label: (_share(found, label, amount, without), -_share(found, label, "kept", without)) for label in labels
+    }
     order = sorted(labels, key=lambda label: points[label])
     front: list[str] = []
     for label in order:
@@ -148,15 +143,19 @@ def _front(found: Pooled, labels: Sequence[str], amount: str, without: int | Non
 
 def _losing_less(found: Pooled, front: Sequence[str], amount: str, take: str) -> Figures | None:
     """The next one on the front that keeps noticeably more, other than doing nothing."""
-    more = [label for label in front if label != found.nothing and _kept(found, label) >= _kept(found, take) + 0.01]
-    return found.all[min(more, key=lambda label: _amount(found, label, amount))] if more else None
+    more = [
+        label
+        for label in front
+        if label != found.nothing and _share(found, label, "kept") >= _share(found, take, "kept") + 0.01
+    ]
+    return found.all[min(more, key=lambda label: _share(found, label, amount))] if more else None
 
 
 def _cheaper(found: Pooled, front: Sequence[str], amount: str, take: str) -> Figures | None:
     """The next one on the front that is noticeably cheaper."""
-    limit = _amount(found, take, amount) - HARDLY
-    less = [label for label in front if label != found.nothing and _amount(found, label, amount) < limit]
-    return found.all[max(less, key=lambda label: _kept(found, label))] if less else None
+    limit = _share(found, take, amount) - HARDLY
+    less = [label for label in front if label != found.nothing and _share(found, label, amount) < limit]
+    return found.all[max(less, key=lambda label: _share(found, label, "kept"))] if less else None
 
 
 def _alike(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """Two runs side by side: what changed per policy, transcript by transcript, and whether that is more than noise."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -12,15 +10,8 @@ from ctxsim.errors import CtxsimError, unknown
 from ctxsim.results import Run
 
 COLUMNS = (
-    "tokens_sum",
-    "tokens_peak",
-    "cost_usd",
-    "survival",
-    "survival_loose",
-    "cache_hit_ratio",
-    "compactions",
-    "refused",
-)
+    "tokens_sum", "tokens_peak", "cost_usd", "survival", "survival_loose", "cache_hit_ratio", "compactions", "refused",
+)  # fmt: skip
 _RULE = re.compile(r"\s*(?P<column>\w+)\s*(?P<sign>[<>])\s*(?P<value>[+-]?\d+(?:\.\d+)?)\s*(?P<percent>%?)\s*")
 
 
@@ -138,16 +129,8 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
             if not len(both):
                 continue
             interval = bootstrap_mean((both.b - both.a).to_numpy(), first.root[both.index].to_numpy())
-            changes.append(
-                Change(
-                    one if one == other else f"{one} -> {other}",
-                    column,
-                    float(both.a.mean()),
-                    float(both.b.mean()),
-                    interval[1:] if interval else None,
-                    len(both),
-                )
-            )
+            means, name = (float(both.a.mean()), float(both.b.mean())), one if one == other else f"{one} -> {other}"
+            changes.append(Change(name, column, *means, interval[1:] if interval else None, len(both)))
     if not changes:
         raise CtxsimError(f"{before.folder} and {after.folder} have no transcript in common")
     return changes

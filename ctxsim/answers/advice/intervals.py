@@ -1,7 +1,5 @@
 """Means over transcripts and how far to trust them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
@@ -24,7 +22,7 @@ Interval = tuple[float, float, float]
 
 
 def bootstrap_mean(
-    values: Sequence[float] | npt.NDArray[np.float64], roots: Sequence[str] | None = None, seed: int = 0
+    values: Sequence[float] | npt.NDArray[np.float64], roots: Sequence[str] | None = None
 ) -> Interval | None:
     """Return the mean and its 95 % percentile-bootstrap interval, resampled by root session.
 
@@ -40,21 +38,10 @@ def bootstrap_mean(
         error = float(ratio_error(sums[:, None].astype(float), counts)[0])
         mean, reach = data.mean(), NormalDist().inv_cdf(0.975) * error
         return float(mean), float(mean - reach), float(mean + reach)
-    picks = np.random.default_rng(seed).integers(0, len(sums), (RESAMPLES, len(sums)))
+    picks = np.random.default_rng(0).integers(0, len(sums), (RESAMPLES, len(sums)))
     means = sums[picks].sum(axis=1) / counts[picks].sum(axis=1)
     low, high = np.percentile(means, [2.5, 97.5])
     return float(data.mean()), float(low), float(high)
-
-
-def survival_of(part: Any) -> Any:
-    """One policy's survival by transcript, of those that have aged needs, given its summary rows."""
-    return part.set_index("transcript").survival.dropna()
-
-
-def survival_interval(part: Any) -> Interval | None:
-    """Return one policy's mean survival and its interval; None for fewer than two sessions."""
-    known = part[part.survival.notna()]
-    return bootstrap_mean(known.survival.to_numpy(), known.root.to_numpy())
 
 
 def refused(summary: Any) -> Any:
@@ -77,9 +64,8 @@ def rank_ranges(parts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     count = int(session.max()) + 1 if len(session) else 0
     if count < 2:
         return {}
-    sums: npt.NDArray[np.float64] = np.stack(
-        [np.bincount(session, weights=survival_of(part)[names].to_numpy()) for part in parts.values()], axis=1
-    )
+    kept = [part.set_index("transcript").survival.dropna()[names].to_numpy() for part in parts.values()]
+    sums: npt.NDArray[np.float64] = np.stack([np.bincount(session, weights=one) for one in kept], axis=1)
     counts = np.bincount(session)
     tail = 0.05 / 2 / (len(parts) * (len(parts) - 1) / 2)
     few = count <= MANY_SESSIONS
@@ -105,9 +91,9 @@ def ratio_error(sums: npt.NDArray[np.float64], counts: npt.NDArray[Any]) -> npt.
     return error
 
 
-def resampled(sessions: int, times: int, seed: int = 0) -> Iterator[npt.NDArray[np.int64]]:
+def resampled(sessions: int, times: int) -> Iterator[npt.NDArray[np.int64]]:
     """Yield how often each session is drawn in each resample, some resamples at a time to bound memory."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     at_once = max(1, DRAWN_AT_ONCE // sessions)
     for start in range(0, times, at_once):
         size = min(at_once, times - start)

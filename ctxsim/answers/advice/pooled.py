@@ -4,8 +4,6 @@ Amounts are pooled: the sum over all transcripts, as a share of keep-all's sum. 
 transcripts that have aged needs. Intervals are by bootstrap over root sessions, the same draws for every policy.
 """
 
-from __future__ import annotations
-
 from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -110,7 +108,6 @@ class Pooled:
         self.unknown_peaks = peaks is None
 
     def _sums(self, part: Any, bill: Any, peaks: Any) -> Array:
-        """The sums of MEASURES by session, of one policy's summary rows."""
         if bill is None:
             # The rows know each transcript's ratio to keep-all.
             bill = (part.cost_usd / part.cost_vs_keep_all).to_numpy()
@@ -131,13 +128,8 @@ class Pooled:
             "refused": refused(part),
             "calls": part.calls,
         }
-        return np.stack(
-            [
-                np.bincount(self._session, np.asarray(columns[name], dtype=float), minlength=self.sessions)
-                for name in MEASURES
-            ],
-            axis=1,
-        )
+        weights = [np.asarray(columns[name], dtype=float) for name in MEASURES]
+        return np.stack([np.bincount(self._session, one, minlength=self.sessions) for one in weights], axis=1)
 
     def total(self, label: str, measure: str) -> float:
         """Return a policy's sum over all transcripts."""

@@ -1,7 +1,5 @@
 """The settings of one policy in a run: which parameters differ between them, and in what order they lie."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 

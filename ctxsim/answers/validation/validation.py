@@ -12,16 +12,16 @@ from ctxsim.policies import open_policy
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.recorded.usage import head_is_whole, requests
 from ctxsim.simulator.measure.totals import nearest_rank
-from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.priors import tokens_per_counted
-from ctxsim.simulator.replay import Sent, replay
+from ctxsim.simulator.provider.rules import Misses
+from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript
 
 
 class Compared(msgspec.Struct, frozen=True):
     """One call. Tokens: of its texts and of framing as our rules count, recorded, and modelled with the fitted size.
 
-    `read_predicted` are cache reads by the vendor's rules, without the misses that the recording shows; `read_trivial`
+    `read_predicted` are cache reads by the vendor's rules, less what caches miss on other recordings; `read_trivial`
     is a guess that knows no rule: all that the request before held. `read_recorded` and `cost_recorded_usd` are None
     where the source doesn't say. `whole`: the source holds the head with its tools.
     """
@@ -53,17 +53,19 @@ class Compared(msgspec.Struct, frozen=True):
         return (self.modelled - self.recorded) / self.recorded
 
 
-def compare(transcript: Transcript) -> list[Compared]:
-    """Return the calls of a transcript that have recorded usage of the same request, segment by segment."""
+def compare(transcript: Transcript, misses: Misses = "expected") -> list[Compared]:
+    """Return the calls of a transcript that have recorded usage of the same request, segment by segment.
+
+    Reads and dollars are by the vendor's rules and what caches miss elsewhere; what was recorded of them isn't asked.
+    """
     found: list[Compared] = []
     for one in as_sent(transcript):
         segment, provider = one.transcript, one.provider
-        unlimited = msgspec.structs.replace(provider, window=1 << 60, rate_limit=None)
-        warm = tuple(msgspec.structs.replace(call, held=None) for call in segment.calls)
-        by_rules = _keep_all(msgspec.structs.replace(segment, calls=warm), unlimited)
-        billed = _keep_all(segment, unlimited) if any(call.held is not None for call in segment.calls) else by_rules
+        unlimited = msgspec.structs.replace(provider, window=1 << 60, rate_limit=None, misses=misses)
+        unread = tuple(msgspec.structs.replace(call, held=None) for call in segment.calls)
+        kept = list(replay(msgspec.structs.replace(segment, calls=unread), open_policy("keep-all"), unlimited))
         plain = {request.call: request for request in requests(segment, unlimited)}
-        for number, (sent, paid) in enumerate(zip(by_rules, billed, strict=True), 1):
+        for number, sent in enumerate(kept, 1):
             request, usage = plain.get(number), sent.recorded.usage
             if request is None or usage is None:
                 continue
@@ -78,19 +80,15 @@ def compare(transcript: Transcript) -> list[Compared]:
                     recorded=request.recorded,
                     modelled=sent.tokens_sent,
                     read_predicted=sent.bill.split.read,
-                    read_trivial=by_rules[number - 2].tokens_sent if number > 1 else 0,
+                    read_trivial=kept[number - 2].tokens_sent if number > 1 else 0,
                     read_recorded=usage.cache_read_tokens,
                     cause=sent.cache_break,
                     whole=head_is_whole(segment),
                     cost_recorded_usd=usage.cost_usd,
-                    cost_modelled_usd=paid.cost_usd,
+                    cost_modelled_usd=sent.cost_usd,
                 )
             )
     return found
-
-
-def _keep_all(transcript: Transcript, provider: Provider) -> list[Sent]:
-    return list(replay(transcript, open_policy("keep-all"), provider, provider.counter()))
 
 
 class HeldOut(msgspec.Struct, frozen=True):

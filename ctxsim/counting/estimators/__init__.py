@@ -2,11 +2,8 @@
 or entry point.
 """
 
-from __future__ import annotations
-
 from ctxsim import labels
 from ctxsim.counting.estimators.estimator import Estimator, Reported
-from ctxsim.errors import LabelError
 from ctxsim.plugins import Registry
 
 __all__ = [
@@ -15,7 +12,6 @@ __all__ = [
 ]  # fmt: skip
 
 DEFAULT = "chars"
-
 
 _registry: Registry[Estimator] = Registry("estimator", __name__, Estimator)
 
@@ -27,11 +23,7 @@ def registered_estimators() -> dict[str, type[Estimator]]:
 
 def register(cls: type[Estimator]) -> type[Estimator]:
     """Make a class known by its name in this process, and return it. Raises LabelError for the name of another one."""
-    known = registered_estimators().get(cls.name)
-    if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-        raise LabelError(f"there is an estimator called {cls.name} already: {known}; give yours another name")
-    registered_estimators()[cls.name] = cls
-    return cls
+    return _registry.register(cls)
 
 
 def broken_estimators() -> dict[str, str]:

@@ -1,10 +1,7 @@
 """An estimator from a calibration file: your own texts, tools and tokenizer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
 import msgspec
 
@@ -85,7 +82,7 @@ class Calibrated(Estimator):
     or `classes` (the fitted character classes).
     """
 
-    name: ClassVar[str] = "calibrated"
+    name = "calibrated"
     file: str
     use: str = "tool"
     _calibration: Calibration = field(init=False, repr=False, compare=False, hash=False)

@@ -1,30 +1,25 @@
 """Characters of whole messages, or of all together, divided by a constant: rounded once for each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
-from ctxsim.counting.estimators.estimator import Estimator, Rounding, divided, positive
+from ctxsim.counting.estimators.estimator import Divides, Estimator, Rounding, divided
 from ctxsim.transcript import Head, Item
 
 
 @dataclass(frozen=True)
-class CharsTotal(Estimator):
+class CharsTotal(Divides, Estimator):
     """Characters of texts, and of calls' names and arguments, over `ratio`; rounded for all at once or by `message`.
 
     pydantic/pydantic-ai-harness, pydantic_ai_harness/compaction (4, down). Tool schemas aren't counted.
     """
 
-    name: ClassVar[str] = "chars-total"
-    judged_at: ClassVar[tuple[str, ...]] = ()
+    name = "chars-total"
+    judged_at = ()
     ratio: float = 4
     by: Literal["all", "message"] = "all"
     rounding: Rounding = "floor"
-
-    def __post_init__(self) -> None:
-        positive(self.name, self.ratio)
 
     def text(self, text: str) -> int:
         return divided(len(text), self.ratio, self.rounding)

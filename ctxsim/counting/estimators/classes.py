@@ -1,10 +1,7 @@
 """Character classes: letters, digits, punctuation, white space and other scripts each with their own weight."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator
 
@@ -54,7 +51,7 @@ class Classes(Estimator):
     The idea of johannschopplich/tokenx and petasbytes/token-approx; `ctxsim calibrate` fits the weights to your texts.
     """
 
-    name: ClassVar[str] = "classes"
+    name = "classes"
 
     def text(self, text: str) -> int:
         return weighted(text, O200K_WEIGHTS)

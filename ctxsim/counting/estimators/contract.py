@@ -1,7 +1,5 @@
 """The estimator contract, checked on anybody's estimator: what must hold for policies to decide by it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import methodcaller
 from typing import NamedTuple
@@ -13,17 +11,9 @@ from ctxsim.errors import ContractError
 from ctxsim.transcript import Item, Transcript, Usage
 
 TEXTS = (
-    "",
-    " ",
-    "a",
-    "word " * 500,
-    "x" * 20_000,
-    "\n\n\n",
-    "日本語のテキスト",
-    "é👩‍👩‍👧\u200b",
-    "\ud800 alone",
+    "", " ", "a", "word " * 500, "x" * 20_000, "\n\n\n", "日本語のテキスト", "é👩‍👩‍👧\u200b", "\ud800 alone",
     '{"a": [1]}',
-)
+)  # fmt: skip
 """What tool results hold at their edges: nothing, one long run, other scripts, half of a surrogate pair."""
 
 MORE = 1_000

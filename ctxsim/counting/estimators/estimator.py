@@ -1,7 +1,5 @@
 """What an estimator is: a cheap guess of tokens from text, by which policies decide."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -80,6 +78,16 @@ class Estimator:
         """Whether its estimate of a request hangs on what usage the provider has reported."""
         reported = Reported(Usage(1_000, 10), 100, {})
         return self.request(Head(), 100, (), Reported()) != self.request(Head(), 100, (), reported)
+
+
+class Divides:
+    """An estimator whose `ratio` must be positive."""
+
+    name: ClassVar[str]
+    ratio: float
+
+    def __post_init__(self) -> None:
+        positive(self.name, self.ratio)
 
 
 @lru_cache(maxsize=8)

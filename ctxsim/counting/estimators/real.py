@@ -1,9 +1,6 @@
 """Estimators that ask a real tokenizer: another model's, or on a sample only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.counting.tokenizers import open_tokenizer
@@ -14,9 +11,9 @@ from ctxsim.counting.tokenizers.counter import Counter
 class FullCount(Estimator):
     """A vocabulary's count x factor, rounded up. RooCodeInc/Roo-Code: o200k_base x 1.5; codebuff x 1.35 for Claude."""
 
-    name: ClassVar[str] = "tokenizer"
+    name = "tokenizer"
     # By itself it may be what the others are judged against.
-    judged_at: ClassVar[tuple[str, ...]] = ("factor=1.5",)
+    judged_at = ("factor=1.5",)
     vocabulary: str = "o200k_base"
     factor: float = 1.0
     _counter: Counter = field(init=False, repr=False, compare=False, hash=False)
@@ -32,7 +29,7 @@ class FullCount(Estimator):
 class Sampled(Estimator):
     """Count `chars` characters of a text, spread over it in four pieces, and extrapolate. Short texts are exact."""
 
-    name: ClassVar[str] = "sampled"
+    name = "sampled"
     vocabulary: str = "o200k_base"
     chars: int = 2_000
     _counter: Counter = field(init=False, repr=False, compare=False, hash=False)

@@ -1,31 +1,25 @@
 """The serialised request: field names, quotes and escapes count like content."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.counting.estimators.estimator import Estimator, Reported, Rounding, Unit, divided, length, positive
+from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Rounding, Unit, divided, length
 from ctxsim.transcript import Head, Item
 
 
 @dataclass(frozen=True)
-class Serialized(Estimator):
+class Serialized(Divides, Estimator):
     """Length of each message block as JSON / ratio.
 
     ratio=3, ceil, utf16 (cline/cline SDK); 4, floor, points (microsoft/agent-framework, _compaction.py: json // 4);
     4, ceil, bytes (openai/codex, core/src/context_manager/history.rs).
     """
 
-    name: ClassVar[str] = "serialized"
+    name = "serialized"
     ratio: float = 3
     rounding: Rounding = "ceil"
     unit: Unit = "utf16"
-
-    def __post_init__(self) -> None:
-        positive(self.name, self.ratio)
 
     def text(self, text: str) -> int:
         return self._of(json.dumps(text, ensure_ascii=False))
@@ -55,7 +49,7 @@ class UsageSerialized(Serialized):
     openai/codex, core/src/context_manager/history.rs (ratio=4, ceil, bytes). Before the first usage the plain estimate.
     """
 
-    name: ClassVar[str] = "usage-serialized"
+    name = "usage-serialized"
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         if reported.usage is None:

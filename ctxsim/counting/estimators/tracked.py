@@ -1,12 +1,9 @@
 """The two of document 004: tracking that knows only output tokens, and its repair by characters for tool results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.counting.estimators.estimator import Estimator, Reported, Unit, divided, length, positive
+from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, Unit, divided, length
 from ctxsim.transcript import RESPONSE_KINDS, Head, Item
 
 
@@ -17,7 +14,7 @@ class OutputOnly(Estimator):
     Document 004, "Critical Finding": what CalculateTotalTokens() returns.
     """
 
-    name: ClassVar[str] = "output-only"
+    name = "output-only"
 
     def text(self, text: str) -> int:
         return 0
@@ -31,15 +28,12 @@ class OutputOnly(Estimator):
 
 
 @dataclass(frozen=True)
-class ToolChars(OutputOnly):
+class ToolChars(Divides, OutputOnly):
     """Output-only tracking, with floor(length / ratio) for tool results. Document 004, option A (3.5; "or 4")."""
 
-    name: ClassVar[str] = "tool-chars"
+    name = "tool-chars"
     ratio: float = 3.5
     unit: Unit = "utf16"
-
-    def __post_init__(self) -> None:
-        positive(self.name, self.ratio)
 
     def item(self, item: Item) -> int:
         return divided(length(item.text, self.unit), self.ratio, "floor") if item.kind == "tool_result" else 0

@@ -1,10 +1,7 @@
 """The last reported usage plus an estimate of what came since: the error grows with the tail, not with the context."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.chars import Chars
 from ctxsim.counting.estimators.estimator import Reported
@@ -19,7 +16,7 @@ class UsageTail(Chars):
     usage it is the plain estimate.
     """
 
-    name: ClassVar[str] = "usage-tail"
+    name = "usage-tail"
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
         if reported.usage is None:

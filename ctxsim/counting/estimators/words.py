@@ -1,9 +1,6 @@
 """Words times a constant: the rule of thumb of model documentation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator
 
@@ -12,7 +9,7 @@ from ctxsim.counting.estimators.estimator import Estimator
 class Words(Estimator):
     """White-space separated words x factor, rounded up. OpenAI: 0.75 words a token; Gemini: 60 to 80 words per 100."""
 
-    name: ClassVar[str] = "words"
+    name = "words"
     factor: float = 1.33
 
     def text(self, text: str) -> int:

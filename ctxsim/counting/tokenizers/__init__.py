@@ -4,8 +4,6 @@
 tokenizer of the transformers library that is already on this machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol
@@ -29,11 +27,9 @@ class Tokenizer(Protocol):
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, counted by itself."""
-        ...
 
     def ids(self, text: str) -> list[int]:
         """Return the token ids of a text."""
-        ...
 
 
 def available() -> list[str]:

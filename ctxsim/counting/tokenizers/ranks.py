@@ -1,7 +1,5 @@
 """The ranks of a bundled vocabulary as the file that other engines load: `base64(token) rank`, one per line."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 
 import splintr

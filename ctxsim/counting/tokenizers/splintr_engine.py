@@ -4,8 +4,6 @@ Trap: splintr's batch call matches special tokens (`<|endoftext|>` counts 1 inst
 itself adds to each vocabulary. A text in which one of them stands is therefore counted alone, as ordinary text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,28 +12,9 @@ from typing import Any
 import numpy as np
 import splintr
 
-from ctxsim.counting.tokenizers.hashes import vocabulary_sha256
+from ctxsim.counting.tokenizers.hashes import STORED, vocabulary_sha256
 
-VOCABULARIES = (
-    "o200k_base",
-    "cl100k_base",
-    "llama3",
-    "llama2",
-    "codellama",
-    "qwen3",
-    "deepseek_v3",
-    "mistral_v1",
-    "mistral_v2",
-    "mistral_v3",
-    "kimi_k2",
-    "glm4",
-    "phi4",
-    "olmo2",
-    "gemma2",
-    "gemma3",
-    "modernbert",
-    "whisper_v3",
-)
+VOCABULARIES = tuple(STORED)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -4,8 +4,6 @@ tiktoken downloads its ranks and checks their SHA-256. The same ranks are in the
 written where tiktoken looks for a finished download; tiktoken itself verifies them when it loads.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Any tokenizer of the transformers library that is already on this machine; nothing is downloaded or executed."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property

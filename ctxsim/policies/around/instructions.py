@@ -1,7 +1,5 @@
 """Instructions that an agent loads beside its system prompt: AGENTS.md at three levels, merged in order."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

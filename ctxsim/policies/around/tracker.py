@@ -1,7 +1,5 @@
 """Token tracking as an agent shows it: usage per call, average growth, and how far the window still reaches."""
 
-from __future__ import annotations
-
 import msgspec
 
 

@@ -4,8 +4,6 @@ One core turns a view into messages and back (`mapping`); what differs is only w
 imported when a label asks for it.
 """
 
-from __future__ import annotations
-
 import importlib
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """A view as the messages that other people's code works on: one dict per wire message, in OpenAI's form."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -17,7 +17,7 @@ from ctxsim import labels
 from ctxsim.errors import ContractError, LabelError, unknown
 from ctxsim.policies.foreign.conversation import Message
 from ctxsim.policies.foreign.mapping import MAX_TOKENS, SUMMARY, content_of
-from ctxsim.policies.foreign.shortener import Answer, Context, Parameter, Session, Written, shortener
+from ctxsim.policies.foreign.shortener import Answer, Context, Parameter, Session, Shorten, Written, shortener
 from ctxsim.policies.policy import Policy
 from ctxsim.transcript import Item
 
@@ -93,21 +93,14 @@ class Scribe:
         return message | {"content": content}
 
 
-class Call:
-    """A session that asks one function before each call; summaries through a scribe."""
+def asking(function: Callable[[list[Message]], Sequence[Message] | None], scribe: Scribe) -> Session:
+    """Return a session that asks a framework's function before each call; summaries through a scribe."""
 
-    def __init__(self, function: Callable[[list[Message]], Sequence[Message] | None], scribe: Scribe) -> None:
-        self._function = function
-        self._scribe = scribe
+    def asked(messages: list[Message], context: Context) -> Answer:
+        answer = function(messages)
+        return None if answer is None else scribe.written(answer)
 
-    def before_call(self, messages: list[Message], context: Context) -> Answer:
-        """Return what the framework would send."""
-        answer = self._function(messages)
-        return None if answer is None else self._scribe.written(answer)
-
-    def on_overflow(self, messages: list[Message], context: Context) -> Answer:
-        """Return None: it gives up."""
-        return None
+    return Shorten(asked)
 
 
 def finished(coroutine: Coroutine[Any, Any, T]) -> T:

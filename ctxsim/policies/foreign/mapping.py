@@ -4,8 +4,6 @@ What came back is matched with what was sent: by id, then by call id, then by eq
 missing a drop, unknown an insertion whose sources are what left at that place; another order is an error.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

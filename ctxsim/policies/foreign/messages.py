@@ -1,7 +1,5 @@
 """`messages:FILE.py:function`: anybody's function over OpenAI-style messages as a policy."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 from collections.abc import Callable, Hashable

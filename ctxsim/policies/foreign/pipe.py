@@ -1,7 +1,5 @@
 """`pipe:COMMAND`: a policy in any language, in lines of JSON. The protocol is in docs/policy-protocol.md."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -135,7 +133,6 @@ class Pipe(Policy):
         return made
 
     def _edited(self, view: View, groups: Sequence[Group], reply: Reply) -> View:
-        """The view as a reply leaves it."""
         reason = reply.reason or self.name
         if reply.change is not None:
             return changed(self._conversation, view, reply.change, reason)
@@ -183,7 +180,6 @@ def _shown(head: Head) -> dict[str, Any]:
 
 
 def _greet(process: Process, window: int, head: Head, tokens: int) -> Hello:
-    """Begin a conversation."""
     start = {"moment": "start", "ctxsim": VERSION, "window": window, "head": _shown(head) | {"tokens": tokens}}
     hello: Hello = _read(process, start, Hello, START_S)
     if hello.ctxsim != VERSION:

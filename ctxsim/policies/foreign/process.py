@@ -1,7 +1,5 @@
 """Another program, asked and answering in lines: with a time limit, and never left behind."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """What differs between the messages of frameworks: how arguments are written, and where results are packed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any

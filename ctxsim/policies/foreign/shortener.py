@@ -1,7 +1,5 @@
 """A policy whose rule is code over messages, in this process: a user's function or a framework's class."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,7 +73,6 @@ class Shortener(Policy):
     others_code: ClassVar[bool] = True
     made: ClassVar[Callable[[Policy], Session]]
     """Makes a transcript's session out of the parameters."""
-    per_request: ClassVar[bool] = False
     shows_reasoning: ClassVar[bool] = False
     """Whether the code is shown the model's reasoning, so that leaving it out means something."""
 
@@ -133,10 +130,7 @@ def shortener(
         for key, kind, default in sorted(parameters, key=lambda one: one[2] is not dataclasses.MISSING)
     ]
     space = {
-        "name": name,
-        "__doc__": doc,
-        "made": staticmethod(made),
-        "per_request": per_request,
+        "name": name, "__doc__": doc, "made": staticmethod(made), "per_request": per_request,
         "shows_reasoning": shows_reasoning,
-    }
+    }  # fmt: skip
     return cast(type[Policy], dataclasses.make_dataclass("Foreign", fields, bases=(Shortener,), namespace=space))

@@ -13,6 +13,7 @@ import msgspec
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import Lifetimes
 from ctxsim.readers.assembly.chat_messages import Function, Message, ToolCall, add_message, response_parts
+from ctxsim.readers.assembly.usage import dollars
 from ctxsim.readers.source import convert, time_s
 from ctxsim.transcript import Usage
 
@@ -35,6 +36,8 @@ class ChatUsage(msgspec.Struct):
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     prompt_cache_hit_tokens: int | None = None
+    cost: Any = None
+    """Dollars of the call, as OpenRouter states them."""
 
     def whole(self) -> Usage | None:
         """The same as tokens of the whole prompt and its cached parts; None if the prompt's size is missing."""
@@ -46,7 +49,8 @@ class ChatUsage(msgspec.Struct):
         written, reasoning = self.cache_creation_input_tokens, completion.reasoning_tokens
         kept = prompt.cache_creation_token_details
         long = kept.ephemeral_1h_input_tokens if kept else None
-        return Usage(self.prompt_tokens, self.completion_tokens, read, written, reasoning, cache_write_long_tokens=long)
+        usd = dollars(self.cost)
+        return Usage(self.prompt_tokens, self.completion_tokens, read, written, reasoning, usd, long)
 
 
 class ThinkingBlock(msgspec.Struct):

@@ -101,12 +101,13 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     messages = convert_all(document.messages, Message, f"{source.name} message")
     assembly = Assembly(source.name, NAME)
     _add_messages(assembly, messages)
-    if not any(message.extra and dollars(message.extra.cost) for message in messages):
-        assembly.cost_usd = dollars(document.stats.instance_cost)
-    made = document.stats.api_calls
-    if made and made != assembly.calls:
-        assembly.notes.append(f"{made} requests were made, {assembly.calls} responses are recorded")
-    yield assembly.transcript()
+    asked = document.stats.api_calls
+    if asked and asked != assembly.calls:
+        assembly.notes.append(f"{asked} requests were made, {assembly.calls} responses are recorded")
+    made = assembly.transcript()
+    if not any(call.usage and call.usage.cost_usd for call in made.calls):
+        made = msgspec.structs.replace(made, cost_usd=dollars(document.stats.instance_cost))
+    yield made
 
 
 def _add_messages(assembly: Assembly, messages: list[Message]) -> None:
@@ -153,6 +154,6 @@ def _add_response(run: Run, message: Message, parts: list[Part], called: bool) -
     # `created` is when the provider began to answer, the nearest to the request; else when the response had come.
     time_s = extra.timestamp if response.created is None else response.created
     usage = response.usage.whole() if response.usage else None
-    run.response(
-        parts, usage and usage.costing(dollars(extra.cost)), time_s, response.model or "", answered_by_user=not called
-    )
+    if usage and (usd := dollars(extra.cost)) is not None:
+        usage = usage.costing(usd)
+    run.response(parts, usage, time_s, response.model or "", answered_by_user=not called)

@@ -13,6 +13,7 @@ from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.request import HEAD, Request
 from ctxsim.simulator.ledger.thinking import Thinking
+from ctxsim.simulator.provider.misses import expected_loss
 from ctxsim.simulator.provider.pairs import PairCheck
 from ctxsim.simulator.provider.prices import Cost, Split, Tariff
 from ctxsim.simulator.provider.rate_limit import Bucket
@@ -89,6 +90,7 @@ class Kernel:
         self._tokens = Bucket(limit.tokens_per_minute) if limit else None
         self._requests = Bucket(limit.requests_per_minute) if limit and limit.requests_per_minute else None
         rule = load_vendor(provider.cache).cache
+        self._writes = rule.kind == "breakpoints" or rule.paid_writes
         self._lifetime_s = rule.lifetime(provider.model, provider.long_cache)
         self.cache = open_cache(rule, provider.model, provider.breakpoints, self._lifetime_s, frames.shared)
         self._held = 0
@@ -152,6 +154,8 @@ class Kernel:
         """Match the request with the cache, which remembers it, and return what it comes to with a call's output."""
         request, cache, now_s = self.request, self.cache, self.now_s
         split, missed = self._matched(request)
+        if self.provider.misses == "expected" and split.read:
+            split, missed = self._expected(split)
         if self._readable == 0:
             cache.forget()
         rewritten, cause = 0, ""
@@ -181,6 +185,14 @@ class Kernel:
             self.revived = True
         capped = cache.split(request, now_s, readable)
         return capped, 0 if self.revived else split.read - capped.read
+
+    def _expected(self, split: Split) -> tuple[Split, int]:
+        """Return a request's tokens by class, and those not read, if the cache misses as often as on recordings."""
+        loss = expected_loss(self.provider.cache, self.now_s - self._billed_s)
+        lost = round(split.read * loss.mean) if loss else 0
+        if self._writes:
+            return Split(split.read - lost, split.write + lost, split.uncached), lost
+        return Split(split.read - lost, split.write, split.uncached + lost), lost
 
     def _cost(self, split: Split, output_tokens: int) -> Cost | None:
         return self._tariff.cost(split, output_tokens, self.now_s) if self._tariff else None

@@ -54,8 +54,10 @@ def cost_interval(of: Columns, transcript: Transcript, provider: Provider) -> tu
             continue
         measured = True
         read, write = provider.read_and_write_usd(of["tokens_sent"][number])
-        low += of["tokens_cache_read"][number] * loss.low * (write - read)
-        high += of["tokens_cache_read"][number] * loss.high * (write - read)
+        billed = of["tokens_missed"][number]
+        readable = of["tokens_cache_read"][number] + billed
+        low += (readable * loss.low - billed) * (write - read)
+        high += (readable * loss.high - billed) * (write - read)
     return (round(low, 10), round(high, 10)) if measured or provider.cache == "none" else None
 
 

@@ -12,6 +12,9 @@ from ctxsim.simulator.provider.prices import Prices, rate_at
 from ctxsim.simulator.provider.rate_limit import RateLimit
 from ctxsim.simulator.provider.vendor import Binding, Breakpoints, Resend, load_vendor
 
+Misses = Literal["none", "expected"]
+"""Whether reads are as the cache's rules let them be, or less by what caches miss on recordings."""
+
 SummaryMode = Literal["extractive", "empty", "clairvoyant"]
 
 
@@ -29,6 +32,7 @@ class ProviderFields(TypedDict, total=False):
     long_cache: bool | None
     reasoning: Resend | None
     thinking: Binding | None
+    misses: Misses | None
     rate_limit: RateLimit | None
     prices: Prices | None
     usage_factor: float | None
@@ -59,6 +63,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     long_cache: bool = False
     reasoning: Resend = "never"
     thinking: Binding = "none"
+    misses: Misses = "none"
     rate_limit: RateLimit | None = None
     prices: Prices | None = None
     usage_factor: float = 1.0

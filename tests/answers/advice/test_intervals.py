@@ -6,7 +6,13 @@ import numpy as np
 import pandas
 import pytest
 
-from ctxsim.answers.advice.intervals import bootstrap_mean, rank_ranges, survival_interval
+from ctxsim.answers.advice.intervals import Interval, bootstrap_mean, rank_ranges
+
+
+def survival_interval(part: pandas.DataFrame) -> Interval | None:
+    """One policy's mean survival and its interval, given its summary rows."""
+    known = part[part.survival.notna()]
+    return bootstrap_mean(known.survival.to_numpy(), known.root.to_numpy())
 
 
 def test_intervals_resample_sessions_not_transcripts() -> None:

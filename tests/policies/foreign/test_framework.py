@@ -18,7 +18,7 @@ from ctxsim.errors import ContractError, LabelError, UnknownName
 from ctxsim.policies import Policy, Spec, open_policy, registered_policies
 from ctxsim.policies.foreign import forms, framework
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import MOST_SUMMARIES, Call, Framework, Scribe, literal
+from ctxsim.policies.foreign.framework import MOST_SUMMARIES, Framework, Scribe, asking, literal
 from ctxsim.policies.foreign.shortener import Session
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
@@ -43,7 +43,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         texts = [scribe.ask(f"the {len(messages)} messages") for _ in range(reducer.given[0])]
         return [{"role": "user", "content": f"So far: {texts[-1]}"}, *messages[-reducer.keep :]]
 
-    return Call(shorten, scribe)
+    return asking(shorten, scribe)
 
 
 FAKE = Framework("fake", "fake-framework", ("fake_framework",), session, lambda cls: True, frozenset({"counter"}))

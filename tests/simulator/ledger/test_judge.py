@@ -94,6 +94,7 @@ def provider_of(vendor: str, dice: random.Random) -> Provider:
         long_cache=dice.random() < 0.3,
         reasoning=dice.choice(("never", "current_turn", "all")),
         thinking=dice.choice(("none", "refuse", "drop")),
+        misses=dice.choice(("none", "none", "expected")),
         rate_limit=limit if dice.random() < 0.3 else None,
         prices=Prices(3.0, 15.0, *dice.choice(((None, None, None), (0.3, 3.75, 6.0)))),
         usage_factor=dice.choice((1.0, 1.0, 0.0, 0.5)),

@@ -1,12 +1,9 @@
 """The Agent Development Kit's counter: characters of what is sent, results as JSON, divided once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.transcript import Head, Item
@@ -19,8 +16,8 @@ class Adk(Estimator):
     google/adk-python, google/adk/apps/compaction.py (_estimate_prompt_token_count). One item alone is rounded likewise.
     """
 
-    name: ClassVar[str] = "adk"
-    judged_at: ClassVar[tuple[str, ...]] = ()
+    name = "adk"
+    judged_at = ()
 
     def text(self, text: str) -> int:
         return len(text) // 4

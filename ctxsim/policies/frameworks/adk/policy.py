@@ -1,7 +1,5 @@
 """Google's Agent Development Kit: a summary at a threshold, or the last invocations only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
@@ -89,12 +87,10 @@ class AdkFilter(OfAdk, Policy):
     user in a row: with one task and no word after it nothing ever leaves. Upstream has no default number.
     """
 
+    per_request = True
+
     num_invocations_to_keep: Positive = _ADK_FILTER["num_invocations_to_keep"]
     remove_amount: Positive = _ADK_FILTER["remove_amount"]
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def before_call(self, view: View) -> View:
         found = messages(view)

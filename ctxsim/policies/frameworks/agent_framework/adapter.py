@@ -3,14 +3,12 @@
 One list grows through the conversation, as its sessions hold it: what a strategy has taken out stays in it, marked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Call, Framework, Scribe, finished
+from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
 from ctxsim.policies.foreign.shapes import call_of
 from ctxsim.policies.foreign.shortener import Session
 
@@ -66,14 +64,10 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         known.update(message["id"] for message in new)
         return list(map(back, finished(apply_compaction(history, strategy=strategy, tokenizer=tokenizer))))
 
-    return Call(compacted, scribe)
+    return asking(compacted, scribe)
 
 
 FRAMEWORK = Framework(
-    "agent-framework",
-    "agent-framework-core",
-    ("agent_framework", "agent_framework._compaction"),
-    session,
-    lambda cls: False,
-    frozenset({"tokenizer", "client", "strategies"}),
-)
+    "agent-framework", "agent-framework-core", ("agent_framework", "agent_framework._compaction"), session,
+    lambda cls: False, frozenset({"tokenizer", "client", "strategies"}),
+)  # fmt: skip

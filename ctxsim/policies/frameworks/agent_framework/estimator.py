@@ -1,12 +1,9 @@
 """Agent Framework's counter: each message as JSON, its field names and its id too."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.transcript import Head, Item
@@ -20,8 +17,8 @@ class AgentFramework(Estimator):
     Tool schemas aren't counted. `ids` is what messages' ids begin with, before their number: they count too.
     """
 
-    name: ClassVar[str] = "agent-framework"
-    judged_at: ClassVar[tuple[str, ...]] = ()
+    name = "agent-framework"
+    judged_at = ()
     ids: str = "msg_"
 
     def text(self, text: str) -> int:
@@ -60,7 +57,6 @@ def _text(text: str) -> int:
 
 
 def _content(item: Item) -> int:
-    """Characters of one content."""
     if item.kind == "tool_call":
         frame = '{"additional_properties": {}, "arguments": , "call_id": , "hosted": false, '
         frame += '"name": , "type": "function_call"}'

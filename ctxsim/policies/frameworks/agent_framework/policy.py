@@ -1,7 +1,5 @@
 """Microsoft Agent Framework: whole groups leave, or become their results in one line. Its Python strategies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar

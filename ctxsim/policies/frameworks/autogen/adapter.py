@@ -4,14 +4,12 @@ A context holds the whole conversation and is asked anew for each request; the s
 for a counter, the label's estimator counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Call, Framework, Scribe, finished
+from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
 from ctxsim.policies.foreign.shapes import call_of, packed, without_head
 from ctxsim.policies.foreign.shortener import Session
 
@@ -19,33 +17,28 @@ from ctxsim.policies.foreign.shortener import Session
 def there(messages: Sequence[Message]) -> list[Any]:
     """Return the messages as AutoGen's: the results that answer one response are one."""
     from autogen_core import FunctionCall
-    from autogen_core.models import (
-        AssistantMessage,
-        FunctionExecutionResult,
-        FunctionExecutionResultMessage,
-        UserMessage,
-    )
+    from autogen_core import models as theirs
 
     found: list[Any] = []
     for run in packed(messages):
         message = run[0]
         if message["role"] == "tool":
             results = [
-                FunctionExecutionResult(content=one["content"], name=one["name"], call_id=one["tool_call_id"])
+                theirs.FunctionExecutionResult(content=one["content"], name=one["name"], call_id=one["tool_call_id"])
                 for one in run
             ]
-            found.append(FunctionExecutionResultMessage(content=results))
+            found.append(theirs.FunctionExecutionResultMessage(content=results))
         elif calls := message.get("tool_calls"):
             content = [
                 FunctionCall(id=call["id"], name=call["function"]["name"], arguments=call["function"]["arguments"])
                 for call in calls
             ]
             thought = message["content"] or None
-            found.append(AssistantMessage(content=content, thought=thought, source="assistant"))
+            found.append(theirs.AssistantMessage(content=content, thought=thought, source="assistant"))
         elif message["role"] == "assistant":
-            found.append(AssistantMessage(content=message["content"], source="assistant"))
+            found.append(theirs.AssistantMessage(content=message["content"], source="assistant"))
         else:
-            found.append(UserMessage(content=message["content"], source="user"))
+            found.append(theirs.UserMessage(content=message["content"], source="user"))
     return found
 
 
@@ -54,9 +47,7 @@ def back(messages: Sequence[Any]) -> list[Message]:
     found: list[Message] = []
     for one in messages:
         if one.type == "FunctionExecutionResultMessage":
-            found += [
-                {"role": "tool", "tool_call_id": result.call_id, "content": result.content} for result in one.content
-            ]
+            found += [{"role": "tool", "tool_call_id": each.call_id, "content": each.content} for each in one.content]
         elif one.type == "AssistantMessage" and not isinstance(one.content, str):
             calls = [call_of(call.id, call.name, call.arguments) for call in one.content]
             found.append({"role": "assistant", "content": one.thought or "", "tool_calls": calls})
@@ -94,14 +85,10 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         head, rest = without_head(messages)
         return head + back(finished(cls(**given, initial_messages=there(rest)).get_messages()))
 
-    return Call(asked, scribe)
+    return asking(asked, scribe)
 
 
 FRAMEWORK = Framework(
-    "autogen",
-    "autogen-core",
-    ("autogen_core.model_context",),
-    session,
-    lambda cls: False,
+    "autogen", "autogen-core", ("autogen_core.model_context",), session, lambda cls: False,
     frozenset({"initial_messages", "model_client", "tool_schema"}),
-)
+)  # fmt: skip

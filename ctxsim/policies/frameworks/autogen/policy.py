@@ -1,7 +1,5 @@
 """AutoGen's three model contexts: the last messages, head and tail, and a budget that pops from the middle."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,10 +15,7 @@ class OfAutogen:
     source: ClassVar[str] = "microsoft/autogen"
     version: ClassVar[str] = "autogen-core 0.7.5"
     read_on: ClassVar[str] = "2026-11-22"
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
+    per_request: ClassVar[bool] = True
 
 
 def _without_leading_results(groups: list[list[Message]]) -> list[list[Message]]:

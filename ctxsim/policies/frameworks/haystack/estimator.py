@@ -1,11 +1,8 @@
 """Haystack's counter: the conversation as one plain text, in characters."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.transcript import Head, Item
@@ -18,8 +15,8 @@ class Haystack(Estimator):
     deepset-ai/haystack, haystack/token_counters/approximate_counter.py. All messages at once; an item is one line.
     """
 
-    name: ClassVar[str] = "haystack"
-    judged_at: ClassVar[tuple[str, ...]] = ()
+    name = "haystack"
+    judged_at = ()
 
     def text(self, text: str) -> int:
         return len(text) // 4
@@ -51,7 +48,6 @@ def _line(item: Item) -> int:
 
 
 def _sorted(arguments: str) -> str:
-    """A call's arguments as the framework writes them."""
     try:
         return json.dumps(json.loads(arguments), sort_keys=True)
     except ValueError:

@@ -1,14 +1,11 @@
 """Haystack's sliding window: whole turns and whole steps, the newest task, and a note of what left."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, messages, only, since_usage
-from ctxsim.policies.policy import Count, Family, Policy, Share
+from ctxsim.policies.policy import Count, Policy, Share
 from ctxsim.view import View
 
 NOTE = "[{} earlier messages were removed from this conversation to free up context and cannot be recovered.]"
@@ -26,11 +23,11 @@ class HaystackSliding(Policy):
     By usage where there is some. `context_window` 0 is the model's: upstream must be told.
     """
 
-    decides_by: ClassVar[str] = "haystack"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "deepset-ai/haystack"
-    version: ClassVar[str] = "haystack-ai 3.4.1"
-    read_on: ClassVar[str] = "2026-11-22"
+    decides_by = "haystack"
+    family = "frameworks"
+    source = "deepset-ai/haystack"
+    version = "haystack-ai 3.4.1"
+    read_on = "2026-11-22"
 
     context_window: Count = 0
     compact_at: Share = 0.7

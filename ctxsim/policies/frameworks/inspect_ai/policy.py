@@ -1,7 +1,5 @@
 """Inspect's two: clear old results, or trim a share of the messages; what then is still too large ends the run."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,13 +4,11 @@ Tried with 1.4.7, core 1.7.2. As in its agents, the system prompt is held apart 
 and the approximate counter counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Call, Framework, Scribe
+from ctxsim.policies.foreign.framework import Framework, Scribe, asking
 from ctxsim.policies.foreign.shapes import Arguments, call_of, without_head
 from ctxsim.policies.foreign.shortener import Session
 
@@ -29,13 +27,11 @@ def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
         elif message["role"] == "assistant":
             calls = [
                 {
-                    "name": call["function"]["name"],
-                    "args": arguments.parsed(call),
-                    "id": call["id"],
+                    "name": call["function"]["name"], "args": arguments.parsed(call), "id": call["id"],
                     "type": "tool_call",
                 }
                 for call in message.get("tool_calls", ())
-            ]
+            ]  # fmt: skip
             found.append(AIMessage(tool_calls=calls, **same))
         else:
             found.append(SystemMessage(**same) if message["role"] == "system" else HumanMessage(**same))
@@ -86,7 +82,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         def trimmed(messages: list[Message]) -> Sequence[Message]:
             return back(cls(there(messages, arguments), token_counter=count_tokens_approximately, **given), arguments)
 
-        return Call(trimmed, scribe)
+        return asking(trimmed, scribe)
     if hasattr(cls, "apply"):
         if isinstance(given.get("exclude_tools"), str):
             given = given | {"exclude_tools": (given["exclude_tools"],)}
@@ -98,7 +94,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
             edit.apply(edited, count_tokens=count_tokens_approximately)
             return head + back(edited, arguments)
 
-        return Call(cleared, scribe)
+        return asking(cleared, scribe)
     middleware = cls(model(scribe), **given)
 
     def summarized(messages: list[Message]) -> Sequence[Message] | None:
@@ -108,18 +104,13 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
             return None
         return head + back([one for one in update["messages"] if not isinstance(one, RemoveMessage)], arguments)
 
-    return Call(summarized, scribe)
+    return asking(summarized, scribe)
 
 
 FRAMEWORK = Framework(
-    "langchain",
-    "langchain",
-    (
-        "langchain.agents.middleware.context_editing",
-        "langchain.agents.middleware.summarization",
-        "langchain_core.messages",
-    ),
-    session,
-    lambda cls: hasattr(cls, "before_model"),
+    "langchain", "langchain",
+    ("langchain.agents.middleware.context_editing", "langchain.agents.middleware.summarization",
+     "langchain_core.messages"),
+    session, lambda cls: hasattr(cls, "before_model"),
     frozenset({"model", "messages", "token_counter", "summarizer", "text_splitter", "summary_prompt"}),
-)
+)  # fmt: skip

@@ -1,18 +1,15 @@
 """LangChain's approximate counter, with its scaling by the last reported usage."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ctxsim.counting.estimators.estimator import Estimator, Reported, divided, positive
+from ctxsim.counting.estimators.estimator import Divides, Estimator, Reported, divided
 from ctxsim.transcript import Head, Item
 
 
 @dataclass(frozen=True)
-class Langchain(Estimator):
+class Langchain(Divides, Estimator):
     """ceil(chars / ratio) + 3 per message; ids, roles and names count as characters, images 85.
 
     langchain-ai/langchain, langchain_core/messages/utils.py, count_tokens_approximately (ratio 4.0; 3.3 where the model
@@ -20,13 +17,10 @@ class Langchain(Estimator):
     reported / estimated of the last usage, between 1.0 and 1.25.
     """
 
-    name: ClassVar[str] = "langchain"
-    judged_at: ClassVar[tuple[str, ...]] = ("", "scaling=true")
+    name = "langchain"
+    judged_at = ("", "scaling=true")
     ratio: float = 4.0
     scaling: bool = False
-
-    def __post_init__(self) -> None:
-        positive(self.name, self.ratio)
 
     def text(self, text: str) -> int:
         return divided(len(text), self.ratio, "ceil")

@@ -1,7 +1,5 @@
 """LangChain's three: trim, clear and summarize; and deepagents, which summarizes with the head counted."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable, Sequence
@@ -78,15 +76,13 @@ class LangchainTrim(OfLangchain, Policy):
     0 is the model's window.
     """
 
+    per_request = True
+
     max_tokens: Count = 0
     start_on: str = "any"
     end_on: str = "any"
     include_system: bool = False
     allow_partial: bool = False
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def before_call(self, view: View) -> View:
         budget, system = self.max_tokens or self.sees.window, self.sees.head.system
@@ -117,16 +113,14 @@ class LangchainClear(OfLangchain, Policy):
     is in the nearest response before it.
     """
 
+    per_request = True
+
     trigger: Count = _LANGCHAIN_CLEAR["trigger"]
     keep: Count = _LANGCHAIN_CLEAR["keep"]
     clear_at_least: Count = 0
     clear_tool_inputs: bool = False
     exclude_tools: str = "none"
     placeholder: str = CLEARED
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def threshold(self) -> float:
         return self.trigger

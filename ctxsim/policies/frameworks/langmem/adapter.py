@@ -3,13 +3,11 @@
 It is asked anew for each request, with the summary that it wrote before; LangChain's approximate counter counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Call, Framework, Scribe
+from ctxsim.policies.foreign.framework import Framework, Scribe, asking
 from ctxsim.policies.foreign.shapes import Arguments
 from ctxsim.policies.foreign.shortener import Session
 from ctxsim.policies.frameworks.langchain.adapter import back, model, there
@@ -26,15 +24,11 @@ def session(function: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         running = result.running_summary
         return back(result.messages, arguments)
 
-    return Call(summarized, scribe)
+    return asking(summarized, scribe)
 
 
 FRAMEWORK = Framework(
-    "langmem",
-    "langmem",
-    ("langmem.short_term",),
-    session,
-    lambda function: False,
-    frozenset({"messages", "running_summary", "model", "token_counter"})
-    | {"initial_summary_prompt", "existing_summary_prompt", "final_prompt"},
-)
+    "langmem", "langmem", ("langmem.short_term",), session, lambda function: False,
+    frozenset({"messages", "running_summary", "model", "token_counter", "initial_summary_prompt",
+               "existing_summary_prompt", "final_prompt"}),
+)  # fmt: skip

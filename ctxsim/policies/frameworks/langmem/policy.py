@@ -1,12 +1,9 @@
 """langmem: a running summary before the messages, remembered beside the history."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from ctxsim.policies.frameworks.langchain.policy import OfLangchain, newest
 from ctxsim.policies.frameworks.shared.messages import Message, counted, in_place_of, items_of, messages
@@ -27,16 +24,14 @@ class Langmem(OfLangchain, Policy):
     was: the summary and what it covers are remembered. Upstream has no default budget: 0 is the model's window.
     """
 
-    source: ClassVar[str] = "langchain-ai/langmem"
-    version: ClassVar[str] = "langmem 0.0.30"
+    source = "langchain-ai/langmem"
+    version = "langmem 0.0.30"
+
+    per_request = True
 
     max_tokens: Count = 0
     max_tokens_before_summary: Count = 0
     max_summary_tokens: Positive = 256
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def start(self) -> None:
         self._text = ""

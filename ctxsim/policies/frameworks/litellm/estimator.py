@@ -1,11 +1,8 @@
 """LiteLLM's counter: a vocabulary's count of every field of a message, and three tokens of framing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.counting.tokenizers import open_tokenizer
@@ -26,8 +23,8 @@ class Litellm(Estimator):
     Without a model's name it counts by cl100k_base. Its samples of texts over 4,000,000 characters aren't modelled.
     """
 
-    name: ClassVar[str] = "litellm"
-    judged_at: ClassVar[tuple[str, ...]] = ()
+    name = "litellm"
+    judged_at = ()
     vocabulary: str = "cl100k_base"
 
     def text(self, text: str) -> int:

@@ -1,13 +1,10 @@
 """LiteLLM's trimmer: newest first, and what doesn't fit is cut in its middle."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.policies.frameworks.shared.messages import Message, counted, messages, only
-from ctxsim.policies.policy import Count, Family, Policy, Share
+from ctxsim.policies.policy import Count, Policy, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -24,18 +21,16 @@ class LitellmTrim(Policy):
     would leave is the budget.
     """
 
-    decides_by: ClassVar[str] = "litellm"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "BerriAI/litellm"
-    version: ClassVar[str] = "litellm 1.106.2"
-    read_on: ClassVar[str] = "2026-11-22"
+    decides_by = "litellm"
+    family = "frameworks"
+    source = "BerriAI/litellm"
+    version = "litellm 1.106.2"
+    read_on = "2026-11-22"
+
+    per_request = True
 
     max_tokens: Count = 0
     trim_ratio: Share = 0.75
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def before_call(self, view: View) -> View:
         found = messages(view)

@@ -1,13 +1,10 @@
 """LlamaIndex's buffer: a budget for contents, and a start that is nobody's answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import ClassVar
 
 from ctxsim.policies.frameworks.shared.messages import Message, messages, only
-from ctxsim.policies.policy import Family, Policy, Positive
+from ctxsim.policies.policy import Policy, Positive
 from ctxsim.view import View
 
 
@@ -20,17 +17,15 @@ class LlamaindexBuffer(Policy):
     Upstream counts one joined text, here its parts are summed.
     """
 
-    decides_by: ClassVar[str] = "tokenizer:vocabulary=cl100k_base"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "run-llama/llama_index"
-    version: ClassVar[str] = "llama-index-core 0.14.25"
-    read_on: ClassVar[str] = "2026-11-22"
+    decides_by = "tokenizer:vocabulary=cl100k_base"
+    family = "frameworks"
+    source = "run-llama/llama_index"
+    version = "llama-index-core 0.14.25"
+    read_on = "2026-11-22"
+
+    per_request = True
 
     token_limit: Positive = 3_000
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def before_call(self, view: View) -> View:
         found = messages(view)
@@ -39,7 +34,6 @@ class LlamaindexBuffer(Policy):
         return only(view, found[self._start(found) :], f"over {self.token_limit:,} tokens")
 
     def _start(self, found: list[Message]) -> int:
-        """Index of the first message that is sent."""
         sizes = [self.sees.estimator.text(message.text) for message in found]
         left = sum(sizes)
         for start, before in enumerate(accumulate(sizes[:-1], initial=0)):

@@ -1,12 +1,9 @@
 """The OpenAI Agents SDK's trimmer: long results of earlier turns become previews."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.policy import Count, Family, Policy, Positive
+from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 _OPENAI_TRIMMER = values_for("openai-agents", policy="openai-trimmer")
@@ -20,19 +17,17 @@ class OpenaiTrimmer(Policy):
     With fewer user texts than that nothing is ever cut: not in a run with one task.
     """
 
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "openai/openai-agents-python"
-    version: ClassVar[str] = "openai-agents 0.24.0"
-    read_on: ClassVar[str] = "2026-11-22"
-    agent: ClassVar[str] = "openai-agents"
+    family = "frameworks"
+    source = "openai/openai-agents-python"
+    version = "openai-agents 0.24.0"
+    read_on = "2026-11-22"
+    agent = "openai-agents"
+
+    per_request = True
 
     recent_turns: Positive = _OPENAI_TRIMMER["recent_turns"]
     max_output_chars: Positive = _OPENAI_TRIMMER["max_output_chars"]
     preview_chars: Count = _OPENAI_TRIMMER["preview_chars"]
-
-    @property
-    def ephemeral(self) -> bool:
-        return True
 
     def before_call(self, view: View) -> View:
         turns = [item.place for item in view if item.kind == "user"]

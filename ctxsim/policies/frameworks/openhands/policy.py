@@ -1,14 +1,11 @@
 """OpenHands' condenser: over a number of events, a summary in the place of those in the middle."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import ClassVar
 
 from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.policy import Count, Family, Overflow, Policy, Positive, Share
+from ctxsim.policies.policy import Count, Overflow, Policy, Positive, Share
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -40,11 +37,11 @@ class OpenhandsCondenser(Policy):
     that can't be, everything. The summarizer sees 500 characters of each result.
     """
 
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "OpenHands/software-agent-sdk"
-    version: ClassVar[str] = "openhands-sdk 1.58.0"
-    read_on: ClassVar[str] = "2026-11-22"
-    agent: ClassVar[str] = "openhands-sdk"
+    family = "frameworks"
+    source = "OpenHands/software-agent-sdk"
+    version = "openhands-sdk 1.58.0"
+    read_on = "2026-11-22"
+    agent = "openhands-sdk"
 
     max_size: Positive = _OPENHANDS_CONDENSER["max_size"]
     keep_first: Count = _OPENHANDS_CONDENSER["keep_first"]

@@ -4,28 +4,18 @@ Driven through `before_model_request`, whose result is the run's messages from t
 the first request, as an agent's `system_prompt` is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Call, Framework, Scribe, finished
+from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
 from ctxsim.policies.foreign.shapes import Arguments, call_of, packed
 from ctxsim.policies.foreign.shortener import Session
 
 
 def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
     """Return the messages as Pydantic AI's: what stands between two responses is one request."""
-    from pydantic_ai.messages import (
-        ModelRequest,
-        ModelResponse,
-        SystemPromptPart,
-        TextPart,
-        ToolCallPart,
-        ToolReturnPart,
-        UserPromptPart,
-    )
+    from pydantic_ai import messages as theirs
 
     found: list[Any] = []
     asked: list[Any] = []
@@ -33,24 +23,24 @@ def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
         message = run[0]
         if message["role"] == "tool":
             results = [
-                ToolReturnPart(tool_name=one["name"], content=one["content"], tool_call_id=one["tool_call_id"])
+                theirs.ToolReturnPart(tool_name=one["name"], content=one["content"], tool_call_id=one["tool_call_id"])
                 for one in run
             ]
-            found.append(ModelRequest(parts=results))
+            found.append(theirs.ModelRequest(parts=results))
         elif message["role"] == "assistant":
-            parts: list[Any] = [TextPart(content=message["content"])] if message["content"] else []
+            parts: list[Any] = [theirs.TextPart(content=message["content"])] if message["content"] else []
             for call in message.get("tool_calls", ()):
                 name, args = call["function"]["name"], call["function"]["arguments"]
-                parts.append(ToolCallPart(tool_name=name, args=args, tool_call_id=call["id"]))
-            found.append(ModelResponse(parts=parts))
+                parts.append(theirs.ToolCallPart(tool_name=name, args=args, tool_call_id=call["id"]))
+            found.append(theirs.ModelResponse(parts=parts))
         else:
-            kind = SystemPromptPart if message["role"] == "system" else UserPromptPart
+            kind = theirs.SystemPromptPart if message["role"] == "system" else theirs.UserPromptPart
             part = kind(content=message["content"])
             if asked and not message.get("made"):
                 asked.append(part)
             else:
                 asked = [part]
-                found.append(ModelRequest(parts=asked))
+                found.append(theirs.ModelRequest(parts=asked))
             if not message.get("made"):
                 continue
         asked = []
@@ -106,14 +96,10 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
         )
         return back(finished(capability.before_model_request(run, request)).messages, arguments)
 
-    return Call(compacted, scribe)
+    return asking(compacted, scribe)
 
 
 FRAMEWORK = Framework(
-    "pydantic-ai",
-    "pydantic-ai-harness",
-    ("pydantic_ai_harness.compaction",),
-    session,
-    lambda cls: True,
+    "pydantic-ai", "pydantic-ai-harness", ("pydantic_ai_harness.compaction",), session, lambda cls: True,
     frozenset({"model", "tokenizer", "id", "description", "defer_loading"}),
-)
+)  # fmt: skip

@@ -1,7 +1,5 @@
 """Pydantic AI's harness: clear old results, or keep a window; both by usage where there is any."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,8 +14,9 @@ CLEARED = "[tool result cleared]"
 Packed = list[Message]
 
 
+@dataclass
 class OfPydanticAi:
-    """What its policies share."""
+    """What its policies share: they act over tokens, over a share of the window, or by a number of messages."""
 
     decides_by: ClassVar[str] = "chars-total"
     family: ClassVar[Family] = "frameworks"
@@ -25,6 +24,17 @@ class OfPydanticAi:
     version: ClassVar[str] = "pydantic-ai-slim 2.62.0, pydantic-ai-harness 0.62.0"
     read_on: ClassVar[str] = "2026-11-22"
     agent: ClassVar[str] = "pydantic-ai"
+    sees: ClassVar[Surroundings]
+
+    max_tokens: Count = 0
+    max_fraction: float = 0
+    max_messages: Count = 0
+
+    def threshold(self) -> float | None:
+        """Tokens over which it acts: none where it counts messages, the window where nothing is set."""
+        if self.max_tokens or self.max_fraction:
+            return self.max_tokens or int(self.max_fraction * self.sees.window)
+        return None if self.max_messages else self.sees.window
 
 
 def requests_and_responses(found: Sequence[Message]) -> list[Packed]:
@@ -44,13 +54,6 @@ def believed(sees: Surroundings, found: Sequence[Message]) -> int:
     return counted(sees, found, sees.head.system) if since is None else since
 
 
-def token_trigger(sees: Surroundings, max_tokens: int, max_fraction: float, max_messages: int) -> int | None:
-    """Return the tokens over which a policy acts: none where it counts messages, the window where nothing is set."""
-    if max_tokens or max_fraction:
-        return max_tokens or int(max_fraction * sees.window)
-    return None if max_messages else sees.window
-
-
 _PYDANTIC_CLEAR = values_for("pydantic-ai", policy="pydantic-clear")
 
 
@@ -62,15 +65,9 @@ class PydanticClear(OfPydanticAi, Policy):
     after the last cleared result. Upstream wants one of the three; with none it is the window.
     """
 
-    max_tokens: Count = 0
-    max_fraction: float = 0
-    max_messages: Count = 0
     keep_pairs: Count = _PYDANTIC_CLEAR["keep_pairs"]
     min_clear_tokens: Count = 0
     clear_tool_inputs: bool = False
-
-    def threshold(self) -> float | None:
-        return token_trigger(self.sees, self.max_tokens, self.max_fraction, self.max_messages)
 
     def before_call(self, view: View) -> View:
         found = messages(view)
@@ -109,15 +106,9 @@ class PydanticSliding(OfPydanticAi, Policy):
     by text alone. Upstream wants one of `max_tokens`, `max_fraction`, `max_messages`; with none it is the window.
     """
 
-    max_tokens: Count = 0
-    max_fraction: float = 0
-    max_messages: Count = 0
     keep_messages: Count = _PYDANTIC_SLIDING["keep_messages"]
     keep_tokens: Count = 0
     preserve_first_user_message: bool = True
-
-    def threshold(self) -> float | None:
-        return token_trigger(self.sees, self.max_tokens, self.max_fraction, self.max_messages)
 
     def before_call(self, view: View) -> View:
         found = messages(view)
@@ -135,7 +126,6 @@ class PydanticSliding(OfPydanticAi, Policy):
         return only(view, flat(kept), reason)
 
     def _start(self, packed: Sequence[Packed]) -> int:
-        """Index of the first request or response that stays."""
         if self.keep_tokens:
             # One before the longest tail that is too short.
             short = first_that(lambda n: counted(self.sees, flat(packed[n:])) < self.keep_tokens, 0, len(packed))

@@ -1,12 +1,9 @@
 """Semantic Kernel: a number of messages, walked back over calls and results."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.policies.frameworks.shared.messages import Message, messages, only
-from ctxsim.policies.policy import Count, Family, Policy, Positive
+from ctxsim.policies.policy import Count, Policy, Positive
 from ctxsim.view import View
 
 
@@ -19,10 +16,10 @@ class SkTruncate(Policy):
     that is the first of them: nothing but the task leaves. Upstream has no default target.
     """
 
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "microsoft/semantic-kernel"
-    version: ClassVar[str] = "semantic-kernel 1.45.0"
-    read_on: ClassVar[str] = "2026-11-22"
+    family = "frameworks"
+    source = "microsoft/semantic-kernel"
+    version = "semantic-kernel 1.45.0"
+    read_on = "2026-11-22"
 
     target_count: Positive = 10
     threshold_count: Count = 0
@@ -37,7 +34,6 @@ class SkTruncate(Policy):
         return only(view, found[start:], f"before the last {self.target_count} messages")
 
     def _start(self, found: list[Message], target: int) -> int:
-        """Index of the first message that stays."""
         start = len(found) - target
         while start > 0 and _traffic(found[start]) and _traffic(found[start - 1]):
             start -= 1

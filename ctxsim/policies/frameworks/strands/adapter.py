@@ -4,8 +4,6 @@ They act where an agent of theirs lets them: after an invocation, so before the 
 with `per_turn`; and at an overflow. What they do to the agent's list of messages lasts.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -118,13 +116,9 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
 
 
 FRAMEWORK = Framework(
-    "strands",
-    "strands-agents",
-    (
-        "strands.agent.conversation_manager.sliding_window_conversation_manager",
-        "strands.agent.conversation_manager.summarizing_conversation_manager",
-    ),
-    session,
-    lambda cls: True,
+    "strands", "strands-agents",
+    ("strands.agent.conversation_manager.sliding_window_conversation_manager",
+     "strands.agent.conversation_manager.summarizing_conversation_manager"),
+    session, lambda cls: True,
     frozenset({"summarization_agent", "summarization_system_prompt", "proactive_compression"}),
-)
+)  # fmt: skip

@@ -1,9 +1,6 @@
 """Strands' counter: text by fours, JSON by twos."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.counting.estimators.estimator import Estimator, divided
 from ctxsim.transcript import Head, Item
@@ -16,8 +13,8 @@ class Strands(Estimator):
     strands-agents/sdk-python, strands/models/model.py (_estimate_tokens_with_heuristic).
     """
 
-    name: ClassVar[str] = "strands"
-    judged_at: ClassVar[tuple[str, ...]] = ()
+    name = "strands"
+    judged_at = ()
 
     def text(self, text: str) -> int:
         return divided(len(text), 4, "ceil")

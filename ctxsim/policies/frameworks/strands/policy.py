@@ -1,14 +1,11 @@
 """Strands Agents: a window of messages that slides after an invocation, and what a refusal makes it do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, messages, only, packed, since_usage
-from ctxsim.policies.policy import Count, Family, Overflow, Policy
+from ctxsim.policies.policy import Count, Overflow, Policy
 from ctxsim.transcript import Usage
 from ctxsim.view import View
 
@@ -32,12 +29,12 @@ class StrandsSliding(Policy):
     either end; where they are cut already it trims, and the task leaves with the rest unless `pin_first`.
     """
 
-    decides_by: ClassVar[str] = "strands"
-    family: ClassVar[Family] = "frameworks"
-    source: ClassVar[str] = "strands-agents/sdk-python"
-    version: ClassVar[str] = "strands-agents 1.62.0"
-    read_on: ClassVar[str] = "2026-11-22"
-    agent: ClassVar[str] = "strands"
+    decides_by = "strands"
+    family = "frameworks"
+    source = "strands-agents/sdk-python"
+    version = "strands-agents 1.62.0"
+    read_on = "2026-11-22"
+    agent = "strands"
 
     window_size: Count = _STRANDS_SLIDING["window_size"]
     should_truncate_results: bool = True
@@ -104,17 +101,16 @@ class StrandsSliding(Policy):
         start = 2 if len(groups) <= self.window_size else len(groups) - self.window_size
         at = next((n for n in range(start, len(groups)) if groups[n][0].role == "user"), None)
         if at is None:
-            at = next((n for n in range(start, len(groups) - 1) if _pair(groups[n], groups[n + 1])), None)
+            at = next(
+                (n for n in range(start, len(groups) - 1) if groups[n][0].calls and groups[n + 1][0].role == "tool"),
+                None,
+            )
         if at is None:
             return None
         kept = [group for n, group in enumerate(groups) if n >= at or group[0].places[0] in pins]
         if len(kept) == len(groups):
             return None
         return only(view, flat(kept), f"before the last {self.window_size} messages")
-
-
-def _pair(group: Packed, after: Packed) -> bool:
-    return bool(group[0].calls) and after[0].role == "tool"
 
 
 def _cut(text: str) -> str:
