@@ -113,26 +113,26 @@ def heads(sessions: Iterable[list[Measured]], known: list[Factor]) -> list[HeadP
 
 
 def losses(sessions: Iterable[list[Measured]]) -> list[Loss]:
-    """Return the share of reads lost per vendor and pause.
+    """Return the share of the tokens to be read that was not, per vendor and pause.
 
     Calls of one session are not independent: the interval is that of a share seen in as many trials as there are
     sessions (Jeffreys), which is wide where few were recorded.
     """
-    shares: dict[tuple[str, float], list[tuple[str, float]]] = defaultdict(list)
+    shares: dict[tuple[str, float], list[tuple[str, int, int]]] = defaultdict(list)
     for session in sessions:
         for one in session:
             call = one.call
             if call.read_recorded is None or one.gap_s is None or call.read_predicted < EXPECTED_READ or call.call == 1:
                 continue
             gap = next(until for until in GAPS_S if one.gap_s <= until)
-            lost = min(1.0, max(0.0, 1 - call.read_recorded / call.read_predicted))
-            shares[vendor_of(bare(call.model)), gap].append((call.transcript, lost))
+            shares[vendor_of(bare(call.model)), gap].append((call.transcript, call.read_predicted, call.read_recorded))
     draws = np.random.default_rng(SEED)
     found = []
     for (vendor, gap), calls in sorted(shares.items()):
         if vendor == "none":
             continue
-        mean, trials = float(np.mean([lost for _, lost in calls])), len({name for name, _ in calls})
+        predicted, recorded = (sum(call[n] for call in calls) for n in (1, 2))
+        mean, trials = max(0.0, 1 - recorded / predicted), len({call[0] for call in calls})
         drawn = draws.beta(mean * trials + 0.5, (1 - mean) * trials + 0.5, DRAWS)
         low, high = (float(end) for end in np.quantile(drawn, (0.025, 0.975)))
         found.append(

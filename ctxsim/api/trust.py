@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from os import PathLike
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed
     from ctxsim.answers.validation.doctor import Diagnosis
+    from ctxsim.answers.validation.unseen import Stretch, Unseen
     from ctxsim.answers.validation.validation import Compared, Score
     from ctxsim.counting.estimators.calibrated import Calibration
     from ctxsim.recorded.sample import Sample
@@ -47,10 +49,13 @@ def _frame(rows: Iterable[msgspec.Struct]) -> pandas.DataFrame:
 
 
 class Validation(msgspec.Struct, frozen=True):
-    """Modelled against recorded: `calls` one by one, `scores` by format and model."""
+    """Modelled against recorded: `calls` one by one, `scores` by format and model; `unseen` has how far sizes are off
+    that were predicted without the usage they are held against, the nearest way first.
+    """
 
     calls: list[Compared]
     scores: list[Score]
+    unseen: list[Unseen]
 
     def frame(self) -> pandas.DataFrame:
         """Return the scores, a row for each format and model."""
@@ -62,12 +67,22 @@ def validate(recordings: Recordings) -> Validation:
 
     Raises InputError for a path that can't be read.
     """
+    from ctxsim.answers.validation.unseen import predicted, stretches, unseen
     from ctxsim.answers.validation.validation import compare, score
 
-    calls = [call for transcript in _transcripts(recordings) for call in compare(transcript)]
+    calls: list[Compared] = []
+    segments: list[Stretch] = []
+    for transcript in _transcripts(recordings):
+        calls += compare(transcript)
+        segments += stretches(transcript)
+    found = predicted(segments)
+    later: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for one in found:
+        if one.way == "later calls":
+            later[one.format, one.model].append(one.error)
     calls.sort(key=lambda call: (call.format, call.model, call.transcript, call.call))
     groups = groupby(calls, key=lambda call: (call.format, call.model))
-    return Validation(calls, [score(list(group)) for _, group in groups])
+    return Validation(calls, [score(list(group), later[key]) for key, group in groups], unseen(found))
 
 
 class Estimates(msgspec.Struct, frozen=True):

@@ -90,9 +90,14 @@ def tell_recorded(run: Run, across: bool = False) -> None:
     if len(paid) and paid.cost_recorded_usd.sum():
         billed, stated = paid.cost_full_recorded_usd.sum(), paid.cost_recorded_usd.sum()
         dollars = f"; {billed:,.2f} USD where logs state {stated:,.2f} ({billed / stated - 1:+.1%})"
+    unseen = rows[rows.calls_unseen.notna()]
+    if len(unseen):
+        median, p95 = (float(unseen[name].median()) for name in ("unseen_median", "unseen_p95"))
+        told = int(unseen.calls_unseen.sum())
+        note(f"Size predicted without it: ±{median:.1%} (p95 {p95:.1%}), median session; {told:,} later calls.")
     note(
-        f"Recorded: keep-all sends {sent:,} tokens where {recorded:,} were recorded ({sent / recorded - 1:+.1%}, "
-        f"{calls:,} calls){dollars}. Size: {hows}"
+        f"Fitted to the recording: keep-all sends {sent:,} tokens where {recorded:,} were recorded "
+        f"({sent / recorded - 1:+.1%}, {calls:,} calls){dollars}. Size: {hows}"
     )
 
 

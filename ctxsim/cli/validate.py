@@ -11,7 +11,7 @@ from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe
 from ctxsim.counting.tokenizers import DEFAULT
-from ctxsim.report.accuracy import consequence_sheet, error_sheet, score_sheet
+from ctxsim.report.accuracy import consequence_sheet, error_sheet, score_sheet, unseen_sheet
 
 WORST = 5
 """Calls that disagree most: so many are printed."""
@@ -46,7 +46,7 @@ def command(
             tell_written(written)
         reading.finish()
     done = validate(reading)
-    show("validate", [score_sheet(done.scores)], form)
+    show("validate", [unseen_sheet(done.unseen), score_sheet(done.scores)], form)
     for call in sorted(done.calls, key=lambda one: -abs(one.error))[: WORST if form == "table" else 0]:
         click.echo(
             f"  {call.error:+.1%}  {safe(call.transcript)} call {call.call}: modelled {call.modelled:,}, "

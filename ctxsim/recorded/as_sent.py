@@ -13,6 +13,7 @@ from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.policies import open_policy
 from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
+from ctxsim.recorded.later import later_errors
 from ctxsim.recorded.price_fit import prices_that_held
 from ctxsim.recorded.usage import Request, Size, fit_size, head_is_whole, recorded_calls, requests
 from ctxsim.simulator.measure import Basis
@@ -155,6 +156,9 @@ def _size(transcript: Transcript, provider: Provider, head: HeadMode, counter: C
         tokens = prior.tokens if prior else 0
         known = bool(factor or prior)
         size = Size("prior" if known else "counted", tokens, factor.tokens if factor else 1.0)
+    whole = size.how == "counted" and bool(found)
+    later = later_errors(found, factor.tokens if factor else 1.0, whole)
+    size = msgspec.structs.replace(size, later_errors=later)
     return size if head == "fitted" else msgspec.structs.replace(size, how="given", head=head, steps=())
 
 

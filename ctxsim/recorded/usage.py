@@ -79,6 +79,14 @@ class Size(msgspec.Struct, frozen=True):
     calls: int = 0
     median_error: float | None = None
     p95_error: float | None = None
+    later_errors: tuple[float, ...] = ()
+    """Of calls that took no part in a fit to the earlier ones: |predicted - recorded| / recorded."""
+
+    def unseen(self) -> dict[str, float | None]:
+        """Return columns of the summary: how far those calls are off; missing where there are none."""
+        errors = sorted(self.later_errors)
+        median, p95 = (nearest_rank(errors, rank) if errors else None for rank in (50, 95))
+        return {"calls_unseen": len(errors) or None, "unseen_median": median, "unseen_p95": p95}
 
 
 def head_is_whole(transcript: Transcript) -> bool:

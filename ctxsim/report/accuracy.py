@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ctxsim.answers.validation.accuracy import Accuracy, Consequence
+from ctxsim.answers.validation.unseen import Unseen
 from ctxsim.answers.validation.validation import Score
 from ctxsim.report.sheet import Column, Sheet, cell, sheet
 
@@ -14,10 +15,27 @@ SCORES = (
 )  # fmt: skip
 
 OF_SCORES = (
-    "median, p95: |modelled - recorded| / recorded, fitted; unseen: predicted without that recording's usage. agree: "
+    "median, p95: |modelled - recorded| / recorded, fitted to the same recording; unseen: of later calls. agree: "
     "share of cache reads within 5 % of the request, by the vendor's rules; trivial: by the guess that all of the last "
     "request is read; reads: predicted / recorded. USD: modelled / recorded."
 )
+
+
+OF_UNSEEN = (
+    "Predicted without it. later calls: the later half of each segment, from the earlier half; past a compaction: the "
+    "segment behind it, from the one before and from other sessions; another project: a session's tokens, from other "
+    "projects' sessions. median, p95: |predicted - recorded| / recorded."
+)
+
+
+def unseen_sheet(found: Sequence[Unseen]) -> Sheet:
+    """Return how far sizes are off that were predicted without the usage they are held against."""
+    columns = (Column("way", "predicted", left=True), *(Column(name, name) for name in ("n", "median", "p95", "bias")))
+    rows = [
+        (one.way, one.n, cell(one.median, "{:.1%}"), cell(one.p95, "{:.1%}"), cell(one.bias, "{:+.1%}"))
+        for one in found
+    ]
+    return sheet("unseen", "", columns, rows, notes=(OF_UNSEEN,) if rows else ())
 
 
 def score_sheet(scores: Sequence[Score]) -> Sheet:

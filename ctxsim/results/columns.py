@@ -35,6 +35,7 @@ Dollars = column("modelled", "USD")
 Ratio = column("modelled", "ratio")
 RecordedDollars = column("recorded", "USD")
 Fitted = column("fitted", "tokens")
+UnseenError = column("predicted", "share of recorded")
 FittedRatio = column("fitted", "ratio")
 Calls = column("fact", "calls")
 ModelledCalls = column("modelled", "calls")
@@ -276,6 +277,9 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     cost_full_recorded_usd: Annotated[float | None, Dollars, "what those cost under keep-all"]
     cost_low_usd: Annotated[float | None, Dollars, "the cost if caches miss as seldom as they may, by recordings"]
     cost_high_usd: Annotated[float | None, Dollars, "the cost if they miss as often as they may"]
+    calls_unseen: Annotated[int | None, Number, "calls predicted from earlier ones of their segment, as a check"] = None
+    unseen_median: Annotated[float | None, UnseenError, "how far those are off, median"] = None
+    unseen_p95: Annotated[float | None, UnseenError, "the same, 95th percentile"] = None
     invalid_thinking: Annotated[int | None, Modelled, "calls refused for thinking behind a changed prefix"] = None
     tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read and didn't"] = None
     tokens_thinking_dropped: Annotated[int | None, Counted, "thinking that the provider dropped from requests"] = None

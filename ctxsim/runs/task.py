@@ -151,6 +151,7 @@ def rows_of(
     gathered["frontier"] += frontier_rows(basis)
     by_call: list[Columns] = []
     summaries = []
+    unseen = one.size.unseen()
     calls = len(transcript.calls)
     for number, spec in enumerate(specs):
         before = number * calls
@@ -159,7 +160,7 @@ def rows_of(
             # A summary replays again: what it does isn't counted.
             with basis.telling(lambda done: tell(before + done, len(specs) * calls)):  # noqa: B023
                 measured = measure(basis, spec)
-            summary = summarize(basis, measured)
+            summary = summarize(basis, measured) | unseen
             by_call.append(measured.calls)
             for table, rows in rows_under(spec.label, measured, needs).items():
                 gathered[table] += rows

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from statistics import median
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.policies import open_policy
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.recorded.usage import head_is_whole, requests
 from ctxsim.simulator.measure.totals import nearest_rank
-from ctxsim.simulator.provider.priors import tokens_per_counted
 from ctxsim.simulator.provider.rules import Misses
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript
@@ -91,66 +88,13 @@ def compare(transcript: Transcript, misses: Misses = "expected") -> list[Compare
     return found
 
 
-class HeldOut(msgspec.Struct, frozen=True):
-    """One call's size told without its own usage: from its transcript's first comparable call, whose size is known, and
-    growth by `factor`: 1 for a public tokenizer, else the median of the other transcripts of the model, or its prior.
-    """
-
-    call: Compared
-    tokens: float
-    factor: float
-
-    @property
-    def error(self) -> float:
-        """Relative error: (predicted - recorded) / recorded."""
-        return (self.tokens - self.call.recorded) / self.call.recorded
-
-
-def held_out(calls: Sequence[Compared]) -> Iterator[HeldOut]:
-    """Return the prediction of each call of one model but the first of each transcript, which is learned from."""
-    groups = by_transcript(calls)
-    slopes = {name: _slope(group) for name, group in groups.items()}
-    for name, group in groups.items():
-        factor = _factor(group[0].model, [slope for other, slope in slopes.items() if other != name and slope])
-        first = group[0]
-        for call in group[1:]:
-            grown = factor * (call.text - first.text) + call.framing - first.framing
-            yield HeldOut(call, first.recorded + grown, factor)
-
-
-def _factor(model: str, others: Sequence[float]) -> float:
-    if tokenizer_of(model)[1]:
-        return 1.0
-    prior = tokens_per_counted(model)
-    return median(others) if others else prior.tokens if prior else 1.0
-
-
-def _slope(group: Sequence[Compared]) -> float | None:
-    """Recorded growth by counted growth, least squares; None where little grows."""
-    first = group[0]
-    pairs = [(call.text - first.text, call.recorded - call.framing - first.recorded + first.framing) for call in group]
-    square = sum(x * x for x, _ in pairs)
-    return sum(x * y for x, y in pairs) / square if max(x for x, _ in pairs) > GROWN else None
-
-
-GROWN = 1_000
-"""Counted tokens by which a transcript must grow to say how its provider counts."""
-
-
-def by_transcript(calls: Iterable[Compared]) -> dict[str, list[Compared]]:
-    """Return the calls by transcript, in order."""
-    groups: dict[str, list[Compared]] = {}
-    for call in calls:
-        groups.setdefault(call.transcript, []).append(call)
-    return groups
-
-
 class Score(msgspec.Struct, frozen=True):
     """How well a group of calls was modelled; shares are of calls, errors relative. None: nothing to compare.
 
     `median_error`, `p95_error`, `within_5` are of the modelled size, with what was fitted to the same recording;
-    `held_out_*` of predictions that did not see it. Cache figures leave out first calls, which another session may have
-    warmed: `agreement` of the vendor's rules, `trivial_agreement` of the guess that all is read.
+    `held_out_*` of the calls in the later half of each segment, predicted from the earlier one. Cache figures leave out
+    first calls, which another session may have warmed: `agreement` of the vendor's rules, `trivial_agreement` of the
+    guess that all is read.
     """
 
     format: str
@@ -174,10 +118,12 @@ AGREES = 0.05
 """A predicted cache read agrees if it is within this share of the modelled request."""
 
 
-def score(calls: Sequence[Compared]) -> Score:
-    """Return the score of the calls of one format and model; at least one."""
+def score(calls: Sequence[Compared], later: Sequence[float] = ()) -> Score:
+    """Return the score of the calls of one format and model; at least one. `later` are the errors of those that were
+    predicted from earlier ones.
+    """
     errors = sorted(abs(call.error) for call in calls)
-    unseen = sorted(abs(one.error) for one in held_out(calls))
+    unseen = sorted(map(abs, later))
     cached = [call for call in calls if call.read_recorded is not None and call.call > 1]
     recorded = sum(call.read_recorded or 0 for call in cached)
     paid = [call for call in calls if call.cost_recorded_usd and call.cost_modelled_usd is not None]

@@ -1,0 +1,174 @@
+"""Sizes of requests predicted without the usage that they are held against.
+
+Three ways, the nearest first: later calls of a segment from its earlier ones; the segment behind a compaction from the
+one before it, and from what other sessions were given again; a session from the sessions of other projects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import Literal, get_args
+
+import msgspec
+
+from ctxsim.counting.tokenizers.models import tokenizer_of
+from ctxsim.readers.assembly.segments import segments
+from ctxsim.recorded.as_sent import with_unlogged_clearings
+from ctxsim.recorded.later import factor_of, later_calls
+from ctxsim.recorded.usage import Request, head_is_whole, requests
+from ctxsim.simulator.measure.totals import nearest_rank
+from ctxsim.simulator.provider.priors import tokens_per_counted
+from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.transcript import Transcript
+
+Way = Literal["later calls", "past a compaction", "another project"]
+
+
+class Stretch(msgspec.Struct, frozen=True):
+    """The calls of one segment that have recorded usage. `number` is the segment's, from 0; `prior` the provider's
+    tokens for each counted one if nothing of it were known; `summarised`: it begins with a summary that the log holds.
+    """
+
+    transcript: str
+    number: int
+    project: str
+    format: str
+    model: str
+    sub_agent: bool
+    prior: float
+    summarised: bool
+    whole: bool
+    requests: tuple[Request, ...]
+
+
+class Predicted(msgspec.Struct, frozen=True):
+    """Tokens of one call, or of a whole session with `call` 0, beside what was recorded."""
+
+    way: Way
+    transcript: str
+    format: str
+    model: str
+    call: int
+    tokens: float
+    recorded: int
+
+    @property
+    def error(self) -> float:
+        """(predicted - recorded) / recorded."""
+        return (self.tokens - self.recorded) / self.recorded
+
+
+def stretches(transcript: Transcript) -> Iterator[Stretch]:
+    """Yield the segments of a transcript that have recorded usage."""
+    provider = resolve({}, None, transcript)
+    counter = provider.counter()
+    cut, unlogged = with_unlogged_clearings(transcript, provider, counter)
+    own, public = tokenizer_of(transcript.model)
+    prior = None if public and own == provider.tokenizer else tokens_per_counted(transcript.model)
+    summaries = {text for one in cut.compactions for text in one.summary}
+    for number, segment in enumerate(segments(cut, unlogged)):
+        if found := requests(segment, provider, counter):
+            yield Stretch(
+                transcript=transcript.name,
+                number=number,
+                project=transcript.project,
+                format=transcript.format,
+                model=transcript.model,
+                sub_agent=transcript.parent is not None,
+                prior=prior.tokens if prior else 1.0,
+                summarised=bool(segment.carried) and segment.items[0].text in summaries,
+                whole=head_is_whole(segment) and public,
+                requests=tuple(found),
+            )
+
+
+def of_later_calls(found: Stretch) -> Iterator[Predicted]:
+    """Yield the calls in the later half of a segment."""
+    for request, tokens in later_calls(found.requests, found.prior, found.whole):
+        yield _predicted("later calls", found, request.call, tokens, request.recorded)
+
+
+def past_compactions(found: Sequence[Stretch]) -> Iterator[Predicted]:
+    """Yield the calls behind each compaction whose summary the log holds: the head is that of the session's first
+    request, and what the agent attaches again the median of the other sessions of that format.
+    """
+    behind = {(one.transcript, one.number): one for one in found if one.number and one.summarised and not one.whole}
+    first = {one.transcript: one for one in found if one.number == 0}
+    before = {(one.transcript, one.number): one for one in found}
+    known = []
+    for (name, number), one in behind.items():
+        if name in first and (last := before.get((name, number - 1))):
+            factor = factor_of(last.requests, one.prior)
+            known.append((one, factor, _head(first[name].requests[0], factor)))
+    again = [one.requests[0].recorded - _size(one.requests[0], head, factor) for one, factor, head in known]
+    for one, factor, head in known:
+        others = [
+            tokens
+            for (other, _, _), tokens in zip(known, again, strict=True)
+            if other.transcript != one.transcript and other.format == one.format
+        ]
+        for request in one.requests if others else ():
+            tokens = _size(request, head, factor) + median(others)
+            yield _predicted("past a compaction", one, request.call, tokens, request.recorded)
+
+
+def of_other_projects(found: Sequence[Stretch]) -> Iterator[Predicted]:
+    """Yield each session's tokens up to its first compaction, by the heads and factors of other projects' sessions of
+    the same format and model; those of a format where no other project has the model.
+    """
+    sessions = [one for one in found if one.number == 0 and not one.whole]
+    factors = [factor_of(one.requests, one.prior) for one in sessions]
+    heads = [_head(one.requests[0], factor) for one, factor in zip(sessions, factors, strict=True)]
+    for one in sessions:
+        others = [
+            (other.model == one.model, factor, head)
+            for other, factor, head in zip(sessions, factors, heads, strict=True)
+            if (other.format, other.sub_agent) == (one.format, one.sub_agent) and other.project != one.project
+        ]
+        if not others:
+            continue
+        near = [pair for pair in others if pair[0]] or others
+        head, factor = median(head for _, _, head in near), median(factor for _, factor, _ in near)
+        tokens = sum(_size(request, head, factor) for request in one.requests)
+        yield _predicted("another project", one, 0, tokens, sum(request.recorded for request in one.requests))
+
+
+def _head(first: Request, factor: float) -> float:
+    return first.recorded - first.framing - factor * first.text
+
+
+def _size(request: Request, head: float, factor: float) -> float:
+    return head + factor * request.text + request.framing
+
+
+def _predicted(way: Way, one: Stretch, call: int, tokens: float, recorded: int) -> Predicted:
+    return Predicted(way, one.transcript, one.format, one.model, call, tokens, recorded)
+
+
+class Unseen(msgspec.Struct, frozen=True):
+    """How far predictions of one way are off: shares of what was recorded. `n` are calls, or sessions."""
+
+    way: Way
+    n: int
+    median: float
+    p95: float
+    bias: float
+
+
+def unseen(found: Sequence[Predicted]) -> list[Unseen]:
+    """Return how far each way is off that was possible, in their order."""
+    rows = []
+    for way in get_args(Way):
+        errors = [one.error for one in found if one.way == way]
+        if errors:
+            sizes = sorted(map(abs, errors))
+            middle, most = (round(nearest_rank(sizes, rank), 4) for rank in (50, 95))
+            rows.append(Unseen(way, len(errors), middle, most, round(sum(errors) / len(errors), 4)))
+    return rows
+
+
+def predicted(found: Sequence[Stretch]) -> list[Predicted]:
+    """Return all predictions of some transcripts' segments."""
+    later = [one for stretch in found for one in of_later_calls(stretch)]
+    return [*later, *past_compactions(found), *of_other_projects(found)]

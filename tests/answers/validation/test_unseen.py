@@ -1,0 +1,107 @@
+"""Predictions see nothing of what they are held against: planted recordings, and a script of its own."""
+
+from __future__ import annotations
+
+import random
+
+import corpus
+import msgspec
+import pytest
+from half_by_half import errors
+
+from ctxsim.answers.validation.unseen import Stretch, of_later_calls, predicted, stretches, unseen
+from ctxsim.recorded.usage import Request, fit_size
+
+
+def stretch(rows: list[tuple[int, int, int]], name: str = "a", number: int = 0, **more: object) -> Stretch:
+    requests = tuple(Request(call, *row) for call, row in enumerate(rows, 1))
+    fields: dict[str, object] = {
+        "project": name, "format": "f", "model": "m", "sub_agent": False, "prior": 1.0, "summarised": number > 0,
+        "whole": False, **more,
+    }  # fmt: skip
+    return Stretch(transcript=name, number=number, requests=requests, **fields)  # type: ignore[arg-type]
+
+
+def grown(head: int, rate: float, texts: list[int]) -> list[tuple[int, int, int]]:
+    return [(text, 10, round(head + rate * text + 10)) for text in texts]
+
+
+def test_later_calls_by_hand() -> None:
+    # Ten requests of 1,000 to 10,000 counted tokens, each recorded as 500 + 1.5 x them; the first five are known. They
+    # grew by 4,000 counted and 6,000 recorded: with 5,000 at the prior 1, the factor is 11,000 / 9,000.
+    found = list(of_later_calls(stretch(grown(500, 1.5, [1_000 * n for n in range(1, 11)]))))
+    assert [one.call for one in found] == [6, 7, 8, 9, 10]
+    # Call 6: 500 + 7,500 + 10 recorded before, and 1,000 more x 1.2222.
+    assert found[0].tokens == pytest.approx(8_010 + 1_000 * 11 / 9) and found[0].recorded == 9_510
+
+
+def test_a_recording_that_a_fit_reproduces_prints_its_bad_forecast() -> None:
+    """From the sixth call on 8,000 tokens are sent that no log holds: a step to a fit, unseen to a forecast."""
+    rows = grown(500, 1.0, [1_000 * n for n in range(1, 11)])
+    planted = [(text, framing, size + 8_000 * (n >= 5)) for n, (text, framing, size) in enumerate(rows)]
+    fitted = fit_size([Request(call, *row) for call, row in enumerate(planted, 1)])
+    assert fitted is not None and fitted.p95_error == 0, "the fit has seen it"
+    [later] = unseen(list(of_later_calls(stretch(planted))))
+    # 8,000 of 14,510 to 18,510: the middle of five is 8,000 / 16,510.
+    assert later.median == pytest.approx(8_000 / 16_510, abs=1e-4)
+
+
+def test_nothing_after_the_half_is_asked() -> None:
+    dice = random.Random(3)
+    for _ in range(200):
+        texts = sorted(dice.sample(range(100, 60_000), dice.randint(8, 30)))
+        rows = grown(dice.randint(0, 9_000), dice.uniform(0.8, 1.6), texts)
+        half = len(rows) // 2
+        other = [*rows[:half], *((text, framing, size + dice.randint(1, 99)) for text, framing, size in rows[half:])]
+        told = [[one.tokens for one in of_later_calls(stretch(given))] for given in (rows, other)]
+        assert told[0] == told[1], "what was recorded later leaks into the prediction"
+
+
+def test_half_by_half_says_the_same() -> None:
+    dice = random.Random(7)
+    for _ in range(300):
+        rows = [
+            (text, dice.randint(0, 60), round(dice.uniform(0.5, 4) * text) + dice.randint(50, 9_000))
+            for text in sorted(dice.sample(range(100, 90_000), dice.randint(8, 40)))
+        ]
+        prior = dice.choice((1.0, 1.2))
+        ours = [one.error for one in of_later_calls(stretch(rows, prior=prior))]
+        assert ours == pytest.approx(errors(rows, prior))
+
+
+def test_past_a_compaction_and_of_another_project_by_hand() -> None:
+    # Two sessions, head 1,000, factor 1. Behind their compactions 300 and 500 tokens are attached that no log holds: of
+    # each the other's is expected, so 200 too many and too few: 300 + 1,000 + 200 + 10 and 500 + 1,000 + 200 + 10.
+    plain = grown(1_000, 1.0, [1_000, 2_000])
+    found = [
+        stretch(rows, name, number)
+        for name, again in (("a", 300), ("b", 500))
+        for number, rows in enumerate((plain, grown(1_000 + again, 1.0, [200])))
+    ]
+    past = [one for one in predicted(found) if one.way == "past a compaction"]
+    assert [(one.transcript, round(one.tokens), one.recorded) for one in past] == [
+        ("a", 1_710, 1_510),
+        ("b", 1_510, 1_710),
+    ]
+    # A session of another project is told by the other's head: here they are alike.
+    others = [one for one in predicted(found) if one.way == "another project"]
+    assert [(one.transcript, round(one.tokens), one.recorded) for one in others] == [
+        ("a", 5_020, 5_020),
+        ("b", 5_020, 5_020),
+    ]
+    same = [msgspec.structs.replace(one, project="p") for one in found]
+    assert not [one for one in predicted(same) if one.way == "another project"], "its own project tells nothing"
+
+
+@corpus.here
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_half_by_half_says_the_same_of_recordings() -> None:
+    checked = 0
+    for transcript in corpus.recorded(every=5):
+        for one in stretches(transcript):
+            if len(one.requests) >= 8 and not one.whole:
+                rows = [(request.text, request.framing, request.recorded) for request in one.requests]
+                assert [told.error for told in of_later_calls(one)] == pytest.approx(errors(rows, one.prior))
+                checked += len(rows)
+    assert checked > 300
