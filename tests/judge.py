@@ -102,11 +102,6 @@ class Judge:
     def bill(self, request: list[Position], new_from: int) -> tuple[tuple[int, int, int], int, str]:
         """Tokens by class, those that could have been read, and why they weren't."""
         classes, self.missed = self.matched(request)
-        if self.provider.misses == "expected" and classes[0]:
-            loss = expected_loss(self.provider.cache, self.now_s - self.billed_s)
-            self.missed = round(classes[0] * loss.mean) if loss else 0
-            written = self.missed if self.cache.rule.kind == "breakpoints" or self.cache.rule.paid_writes else 0
-            classes = classes[0] - self.missed, classes[1] + written, classes[2] + self.missed - written
         if self.readable == 0:
             self.cache.forget()
         rewritten, cause = 0, ""
@@ -115,6 +110,11 @@ class Judge:
             readable = min(self.held, sum(old))
             rewritten = max(0, readable - readable % self.cache.rule.step - classes[0])
             cause = self.cause(request) if rewritten else ""
+        if self.provider.misses == "expected" and classes[0]:
+            loss = expected_loss(self.provider.cache, self.now_s - self.billed_s)
+            self.missed = round(classes[0] * loss.mean) if loss else 0
+            written = self.missed if self.cache.rule.kind == "breakpoints" or self.cache.rule.paid_writes else 0
+            classes = classes[0] - self.missed, classes[1] + written, classes[2] + self.missed - written
         self.cache.remember(request, self.now_s, self.capped)
         self.last, self.held, self.billed_s = request, self.cache.holds(classes), self.now_s
         return classes, rewritten, cause
@@ -236,12 +236,15 @@ class Judge:
     def unbound(self, view: View) -> list[Item]:
         """Thinking that stands behind something else than when it was written, where the provider minds."""
         found, request, items = [], self.request(view), list(view)
+        heads_only = all(link.server_side for link in self.links)
         for at, item in enumerate(items if self.provider.thinking != "none" else []):
             before, response = self.written.get(item.place, ((), []))
             if item.kind != "reasoning" or not response:
                 continue
             first = at - response.index(item) if item in response else -1
             same = first >= 0 and all(one is other for one, other in zip(items[first:at], response, strict=False))
+            if heads_only:
+                same, first, before = True, 0, before[:2]
             if not same or contents(request[: 2 + first]) != before:
                 found.append(item)
         return found
@@ -328,7 +331,7 @@ class Judge:
         answered = spoken(response) if resend == "never" else list(response)
         thought = [item for item in answered if item.kind == "reasoning"]
         self.written.update((item.place, (contents(request), answered)) for item in thought)
-        minds = load_vendor(self.provider.vendor).thinking.latest
+        minds = load_vendor(self.provider.vendor).thinking.latest and not all(link.server_side for link in self.links)
         self.newest = answered if minds and thought else []
         self.join(answered)
         output = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import click
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from ctxsim.answers.advice.advice import GOALS
 from ctxsim.report.sheet import FORMS
 from ctxsim.simulator.provider.rules import ProviderFields
+from ctxsim.simulator.provider.vendor import Binding
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -32,6 +33,16 @@ window = click.option("--window", type=click.IntRange(min=1), metavar="N", help=
 cache = click.option(
     "--cache", metavar="VENDOR", help="Vendor whose cache rules apply, or a file; `none` bills without a cache."
 )
+thinking = click.option(
+    "--thinking", type=click.Choice(get_args(Binding)),
+    help="What the provider does with thinking whose prefix was edited; usually by the model's rule.",
+)  # fmt: skip
+TTL = {"5m": False, "1h": True, "recorded": None}
+cache_ttl = click.option(
+    "--cache-ttl", "long_cache", type=click.Choice(tuple(TTL)), default="recorded",
+    callback=lambda context, option, said: TTL[said],
+    help="For how long written tokens stay in the cache; usually as the log says.",
+)  # fmt: skip
 models_file = click.option("--models", "models", type=PATH, metavar="FILE", help="Your own models and prices.")
 out = click.option("--out", type=PATH, metavar="PATH", help="Where to write, instead of the usual place.")
 form = click.option("--format", "form", type=click.Choice(FORMS), default="table", help="Of the rows.")
@@ -99,7 +110,7 @@ head = click.option(
 across = click.option("--across-compactions", "across", is_flag=True, help="Replay recordings as if their agent had "
                       "never compacted, beside what it did.")  # fmt: skip
 
-RULES = (model, models_file, window, cache, provider)
+RULES = (model, models_file, window, cache, cache_ttl, thinking, provider)
 """Which provider's rules hold."""
 
 RUN_OPTIONS = (

@@ -31,6 +31,11 @@ class Spec(msgspec.Struct, frozen=True):
     """The label without what is at its default; opens the same."""
 
     @property
+    def server_side(self) -> bool:
+        """Whether the provider itself makes all of its edits."""
+        return all(cls.server_side for cls, _, _ in self.links)
+
+    @property
     def bound(self) -> bool:
         """Whether it marks a floor or a ceiling."""
         return all(cls.bound for cls, _, _ in self.links)

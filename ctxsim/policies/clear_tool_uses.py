@@ -21,6 +21,7 @@ class ClearToolUses(Policy):
     source = "Anthropic API, context editing"
     version = "clear_tool_uses_20250919"
     read_on = "2026-11"
+    server_side = True
 
     trigger: Count = 100_000
     keep: Count = 3

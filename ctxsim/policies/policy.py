@@ -104,6 +104,8 @@ class Policy:
     """The date of what was read, as 2026-08-22."""
     agent: ClassVar[str] = ""
     """Whose `settings.toml` holds its numbers by version: a label may then say `version=` and `model=`."""
+    server_side: ClassVar[bool] = False
+    """True: the provider itself edits, and the client's requests only grow: thinking stays bound to what was sent."""
     per_request: ClassVar[bool] = False
     """True: what `before_call` returns is only this request's; the next call starts from the unedited view."""
 

@@ -89,7 +89,7 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
         _watch_processes()
     broken: list[str] = []
     digest = hashlib.sha256()
-    split, calls = 0, 0
+    split, edited, calls = 0, 0, 0
     for transcript, scenario in cases:
         # A quarter of the window makes overflows, and with them on_overflow, happen too.
         for share in (1, 4):
@@ -102,16 +102,32 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
                 if any(VARIABLE in line for line in found):
                     return Checked(broken, [], "")
                 continue
+            held = 0
             for sent in replay(transcript, spec, tight, tight.counter()):
                 # What it did and what came of it. What a view kept follows from that, and needn't be measured.
                 counted = (sent.status, sent.attempts, sent.tokens_sent, sent.tokens_estimated)
                 digest.update(repr((counted, sent.edits, sent.said)).encode())
                 calls += 1
                 split += sent.status == "invalid_pairs"
+                edited += sent.changed_from < held
+                held = len(sent.view)
     findings = (
         [f"{split} of {calls} requests split a tool call from its result: a provider refuses them"] if split else []
     )
+    findings.append(_append_only(spec.server_side, edited, calls))
     return Checked(broken, findings, digest.hexdigest())
+
+
+def _append_only(server_side: bool, edited: int, calls: int) -> str:
+    """Whether what was sent is only ever added to: today's models bind thinking to it."""
+    if server_side:
+        return "append-only: yes, the provider itself edits"
+    if not edited:
+        return "append-only: yes, in every scenario tried"
+    return (
+        f"append-only: no, {edited} of {calls} requests change what stood before: a model that binds thinking refuses "
+        "them, or drops the thinking behind each edit"
+    )
 
 
 def _watch_processes() -> None:

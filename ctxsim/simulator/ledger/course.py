@@ -16,8 +16,10 @@ from ctxsim.view import Edit
 class Course:
     """Goes along with the calls of one replay."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, bound: bool = True) -> None:
+        """`bound`: whether the provider holds thinking to what it was written behind; it doesn't mind its own edits."""
         self._ledger = ledger
+        self._bound = bound
         self._kernel: Kernel | None = None
         self._leg: Leg | None = None
         self._billed = False
@@ -123,6 +125,8 @@ class Course:
         """The kernel, in the midst of a call or behind it: from now on nobody else's."""
         if self._kernel is None:
             self._kernel = self._ledger.kernel_at(self._now.number + self._billed)
+            if not self._bound:
+                self._kernel.thinking.mind_heads_only()
             if not self._billed:
                 self._begin(self._kernel)
                 request = self._kernel.request

@@ -154,8 +154,6 @@ class Kernel:
         """Match the request with the cache, which remembers it, and return what it comes to with a call's output."""
         request, cache, now_s = self.request, self.cache, self.now_s
         split, missed = self._matched(request)
-        if self.provider.misses == "expected" and split.read:
-            split, missed = self._expected(split)
         if self._readable == 0:
             cache.forget()
         rewritten, cause = 0, ""
@@ -163,6 +161,8 @@ class Kernel:
             readable = min(self._held, request.tokens_before(leg.new_from))
             rewritten = max(0, readable - readable % cache.step - split.read)
             cause = (MISSED if missed else self._cause() or request.cause) if rewritten else ""
+        if self.provider.misses == "expected" and split.read:
+            split, missed = self._expected(split)
         cache.remember(request, now_s)
         request.remember()
         self.thinking.answered(leg, request, len(request.items))

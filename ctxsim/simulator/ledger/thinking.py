@@ -22,9 +22,10 @@ DROPPED = "thinking behind a changed prefix"
 
 
 class _Written(NamedTuple):
-    """A response with thinking: its call, the identity of the request that it answered, and its items."""
+    """A response with thinking: its call, the identities of the head and the request that it answered, its items."""
 
     call: int
+    head: int
     behind: int
     items: tuple[Item, ...]
 
@@ -36,6 +37,7 @@ class Thinking:
         """`latest`: whether the older rule holds."""
         self._bound = binding != "none"
         self._latest = latest
+        self._heads_only = False
         self._written: dict[int, _Written] = {}
         """By the place of each block."""
         self._newest: tuple[Item, ...] = ()
@@ -43,12 +45,17 @@ class Thinking:
         self._checked: Head | None = None
         """The head of the request that was checked last."""
 
+    def mind_heads_only(self) -> None:
+        """The provider itself edits: all that a client can change from now on is the head."""
+        self._heads_only, self._latest, self._newest = True, False, ()
+
     def answered(self, leg: Leg, request: Request, size: int) -> None:
         """A request of the first `size` items is answered by a call's response."""
         blocks = [item for item in leg.answered if item.kind == "reasoning"]
         self._newest = leg.answered if self._latest and blocks else ()
         if self._bound and blocks:
-            written = _Written(leg.number, request.identity(HEAD - 1 + size), leg.answered)
+            head, behind = request.identity(HEAD - 1), request.identity(HEAD - 1 + size)
+            written = _Written(leg.number, head, behind, leg.answered)
             self._written.update((item.place, written) for item in blocks)
 
     def changed(self, request: Request) -> list[Item]:
@@ -73,6 +80,8 @@ class Thinking:
     def _holds(self, request: Request, at: int) -> bool:
         items = request.items
         written = self._written[items[at].place]
+        if self._heads_only:
+            return request.identity(HEAD - 1) == written.head
         before = written.items.index(items[at]) if items[at] in written.items else -1
         first = at - before
         if before < 0 or first < 0 or any(items[first + n] is not written.items[n] for n in range(before)):

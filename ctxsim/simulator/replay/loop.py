@@ -35,7 +35,7 @@ class Replay:
         self._references = references
         self._summaries = summaries or self._provider.summaries
         sees = Surroundings(self._provider.window, transcript.head, spec.estimator, summarize=self._summarize)
-        self._course = Course(ledger)
+        self._course = Course(ledger, bound=not spec.server_side)
         self._moments = Moments(
             spec, sees, ledger.sizes(spec.estimator), ledger.views(spec.estimator), self._course.edit
         )

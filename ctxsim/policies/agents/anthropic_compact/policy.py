@@ -21,6 +21,7 @@ class AnthropicCompact(Policy):
     source = "Anthropic API, compaction"
     version = "compact_20260112"
     read_on = "2026-11"
+    server_side = True
     decides_by: ClassVar[str] = "usage-tail"
 
     trigger: Positive = 150_000
