@@ -255,6 +255,7 @@ class Judge:
         if not gone:
             return view
         self.dropped += sum(map(item_tokens, gone))
+        self.newest = [] if any(item in self.newest for item in gone) else self.newest
         places = [item.place for item in gone]
         left = view.drop(places, "thinking behind a changed prefix")
         self.edits += [(edit.position, edit.reason) for edit in left.edits]

@@ -75,6 +75,8 @@ class Thinking:
         dropped = self.changed(request)
         request.edit(drops_of(request, dropped))
         self._invalid = []
+        if any(item in self._newest for item in dropped):
+            self._newest = ()
         return dropped
 
     def _holds(self, request: Request, at: int) -> bool:

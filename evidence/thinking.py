@@ -1,0 +1,108 @@
+"""Which policies today's Claude models refuse, and what thinking is lost where they drop it instead.
+
+    python -m evidence.thinking [--write]
+
+One conversation of 80 calls: each response thinks and reads a file of about 3,000 tokens, with a task of three turns,
+before Opus 5.5 and Fable 5.1 with a window of 200,000 tokens. With --write the table replaces that in docs/thinking.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from ctxsim.policies import open_policy, registered_policies
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.simulator.replay import replay
+from ctxsim.transcript import Call, Head, Item, Transcript
+
+PAGE = Path(__file__).parents[1] / "docs" / "thinking.md"
+MODELS = ("claude-opus-5-5", "claude-fable-5-1")
+SET = {
+    "fifo": "fifo:budget=60000", "max-messages": "max-messages:n=40", "max-result-chars": "max-result-chars:chars=8000",
+}  # fmt: skip
+"""Policies that have no default."""
+
+CALLS, TURNS = 80, (0, 30, 60)
+BEGIN, END = "<!-- table -->", "<!-- end of table -->"
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One policy: the first refused call, None if none is; and with `drop` the thinking lost and the calls changed."""
+
+    policy: str
+    edits: bool
+    refused_from: tuple[int | None, ...]
+    tokens_dropped: int
+    broken: int
+    by_server: bool
+
+
+def conversation(model: str) -> Transcript:
+    """Return the conversation, recorded of that model."""
+    items, calls, message = [], [], 0
+    for n in range(CALLS):
+        if n in TURNS:
+            items.append(Item("user", len(items), message, f"Task {n}: find where the cache leaks, and mend it."))
+            message += 1
+        start = len(items)
+        items.append(Item("reasoning", start, message, f"File {n} may hold it: look there, then at what it imports."))
+        items.append(Item("tool_call", start + 1, message, f'{{"path": "src/m{n}.py"}}', tool="Read", call_id=f"c{n}"))
+        calls.append(Call(start, start + 2, model=model, time_s=1_795_000_000.0 + 20 * n))
+        text = "".join(f"def step_{n}_{line}(value): return value + {line}\n" for line in range(210))
+        items.append(Item("tool_result", start + 2, message + 1, text, tool="Read", answers=start + 1))
+        message += 2
+    return Transcript("thinking", Head("You mend programs."), tuple(items), tuple(calls))
+
+
+def rows(names: Collection[str] = ()) -> Iterator[Row]:
+    """Yield what happens to each policy that can be set, or to those named, in alphabetical order."""
+    for name, cls in sorted(registered_policies().items()):
+        if cls.bound or name in ("recorded", "without") or (names and name not in names):
+            continue
+        spec = open_policy(SET.get(name, name))
+        refused, edits = [], False
+        for model in MODELS:
+            found = list(replay(conversation(model), spec, _provider(model)))
+            edits |= any(moment != "on_tool_result" for one in found for moment, _ in one.edits)
+            refused.append(next((one.call for one in found if one.status == "invalid_thinking"), None))
+        dropped = list(replay(conversation(MODELS[0]), spec, _provider(MODELS[0], "drop")))
+        lost = [one.tokens_thinking_dropped for one in dropped]
+        yield Row(SET.get(name, name), edits, tuple(refused), sum(lost), sum(map(bool, lost)), spec.server_side)
+
+
+def _provider(model: str, thinking: str | None = None) -> Provider:
+    return resolve({"window": 200_000, "thinking": thinking}, None, conversation(model))
+
+
+def table(names: Collection[str] = ()) -> str:
+    """Return the table as Markdown."""
+    lines = [
+        "| policy | append-only | refused from call (Opus 5.5, Fable 5.1) | thinking dropped instead, tokens | in calls |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows(names):
+        only = "the server edits" if row.by_server else "no" if row.edits else "did not act"
+        refused = ", ".join("-" if call is None else str(call) for call in row.refused_from)
+        lines.append(f"| `{row.policy}` | {only} | {refused} | {row.tokens_dropped:,} | {row.broken} |")
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option("--write", is_flag=True, help="Replace the table in docs/thinking.md.")
+def main(write: bool) -> None:
+    """Print which policies are refused, or lose thinking."""
+    made = table()
+    if not write:
+        click.echo(made)
+        return
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
