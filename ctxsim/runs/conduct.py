@@ -71,9 +71,9 @@ def conduct(
     with ExitStack() as stack:
         # First: they start while this process looks for what is to be done.
         workers = stack.enter_context(Workers(jobs, cluster, tell))
-        work = _work(setting, scenario, paths, cluster is not None)
-        each = shares(jobs, len(work.names), len(specs)) if work.again else [Share(0, 1)]
-        own = shipped(specs) if jobs > 1 or cluster else msgspec.UNSET
+        work = _work(setting, scenario, paths)
+        each = shares(jobs, len(work.names), len(specs)) if work.again and not cluster else [Share(0, 1)]
+        own = shipped(specs, elsewhere=cluster is not None) if jobs > 1 or cluster else msgspec.UNSET
         tasks = [_told(task, own, share if len(each) > 1 else msgspec.UNSET) for task in work.tasks for share in each]
         if setting.overrides.get("tokenizer"):
             open_tokenizer(setting.overrides["tokenizer"])
@@ -88,7 +88,6 @@ def conduct(
             len(each),
         )
         stack.enter_context(_writing_told(out))
-        # Workers elsewhere have another working directory.
         folder = stack.enter_context(RunFolder(out.absolute()))
         parts = stack.enter_context(
             Parts(folder, made_with, [content for content in work.contents for _ in each], resume)
@@ -154,7 +153,7 @@ def _told(task: Task, own: Shipped | msgspec.UnsetType, share: Share | msgspec.U
     return function, (what, msgspec.structs.replace(setting, shipped=own, share=share))
 
 
-def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], elsewhere: bool) -> _Work:
+def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str]) -> _Work:
     if scenario is not None:
         resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
         return _Work(
@@ -163,9 +162,6 @@ def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], els
     # A model or a vendor that nobody knows is told once, not by each source. Files that rules stand in are read.
     resolve(setting.overrides, None, None, setting.models)
     found = list(sources_of(*paths))
-    for source in found if elsewhere else ():
-        # Workers have another working directory; names stay as they were given.
-        source.path = source.path and source.path.absolute()
     return _Work(
         [source.name for source in found],
         [(source_rows, (source, setting)) for source in found],

@@ -123,14 +123,25 @@ def _made_with(stored: Path) -> MadeWith | None:
 
 def write_part(path: Path, rows: Iterable[Rows | Done]) -> None:
     """Write a task's rows, transcript by transcript, and their checksum, under a temporary name; rename the file."""
-    digest = hashlib.sha256()
+    write_pieces(path, part_pieces(rows))
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a part as `part_pieces` gives it, under a temporary name; rename the file."""
     with replacing(path) as temporary, temporary.open("wb") as file:
-        for one in rows:
-            data = msgspec.msgpack.encode(one, enc_hook=_serialized)
-            for piece in (len(data).to_bytes(_LENGTH_BYTES, "big"), data):
-                digest.update(piece)
-                file.write(piece)
-        file.write(digest.digest())
+        for piece in pieces:
+            file.write(piece)
+
+
+def part_pieces(rows: Iterable[Rows | Done]) -> Iterator[bytes]:
+    """Yield the bytes of a task's part, transcript by transcript, and their checksum last."""
+    digest = hashlib.sha256()
+    for one in rows:
+        data = msgspec.msgpack.encode(one, enc_hook=_serialized)
+        for piece in (len(data).to_bytes(_LENGTH_BYTES, "big"), data):
+            digest.update(piece)
+            yield piece
+    yield digest.digest()
 
 
 def _serialized(batch: Any) -> memoryview:

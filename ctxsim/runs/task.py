@@ -15,7 +15,7 @@ import msgspec
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
 from ctxsim.policies import Spec, open_policies
 from ctxsim.readers import SUFFIXES, read_source
-from ctxsim.readers.source import Source, written_beside
+from ctxsim.readers.source import Placed, Source, written_beside
 from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.results import InputInfo
 from ctxsim.results.columns import NeedRow
@@ -241,6 +241,8 @@ def names_beside(source: Source) -> str:
 
     Readers go by them: a sub-agent's file tells its parent's id, and the parent is the file that is called after it.
     """
+    if isinstance(source, Placed) and source.beside is not None:
+        return source.beside
     if source.path is None or not source.path.is_file():
         return ""
     folder = source.path.absolute().parent

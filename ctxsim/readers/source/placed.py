@@ -49,6 +49,8 @@ class Placed(Source):
         super().__init__(name, path, data, named, member, refused)
         self.root = root
         self.shown = shown
+        self.beside: str | None = None
+        """What is known of the names beside the original, where not all of them are here."""
         self._keeps = keeps
 
     def __getstate__(self) -> dict[str, Any]:
