@@ -1,6 +1,6 @@
 """What a cluster takes: `python -m evidence.beyond [--transcripts 10000]`.
 
-Small transcripts are synthesised into a temporary folder, each with its own seed. One bench runs over them with one
+Small transcripts, beginnings of seeded conversations, are synthesised into a temporary folder. One bench runs over them with one
 local job, with two, and on dask clusters of one and of two worker processes, whose working directory is another one and
 holds none of the files. The user's own policy, estimator and reader go along as source. A row has the seconds by the
 clock, those of all processors, and whether the results are those of the first row, to the byte.
@@ -68,17 +68,25 @@ POLICIES = (
 )
 
 
+SEEDS = 100
+"""Conversations that small transcripts are the beginnings of."""
+
+
 def make(into: Path, count: int) -> int:
-    """Write so many small transcripts; return their calls."""
+    """Write so many small transcripts, the first three to seven calls of generated conversations; return their calls."""
     into.mkdir()
-    calls = 0
+    wholes = []
+    for seed in range(min(SEEDS, count)):
+        synthesis = Synthesis("coding-agent", seed, parameters={"turns": 3})
+        wholes.append(synthesize(Scenario("small", "small", "", synthesis, {})))
+    written = 0
     for number in range(count):
-        parameters = {"turns": 2 + number % 3}
-        scenario = Scenario("small", "small", "", Synthesis("coding-agent", number, parameters=parameters), {})
-        made = msgspec.structs.replace(synthesize(scenario), name=f"t{number:06}")
+        whole = wholes[number % SEEDS]
+        calls = whole.calls[: 3 + number // SEEDS % 5]
+        made = msgspec.structs.replace(whole, name=f"t{number:06}", items=whole.items[: calls[-1].end], calls=calls)
         write(into, made, made.name)
-        calls += len(made.calls)
-    return calls
+        written += len(calls)
+    return written
 
 
 @contextmanager
