@@ -62,7 +62,6 @@ def read(source, sample):
 
 POLICIES = (
     "keep-all",
-    "mask:keep=2",
     "mine.py:Beginnings",
     "token-budget:budget=3000,retain=200,estimator=count.py:Third",
 )
@@ -73,7 +72,7 @@ SEEDS = 100
 
 
 def make(into: Path, count: int) -> int:
-    """Write so many small transcripts, the first three to seven calls of generated conversations; return their calls."""
+    """Write so many small transcripts, the first two to four calls of generated conversations; return their calls."""
     into.mkdir()
     wholes = []
     for seed in range(min(SEEDS, count)):
@@ -82,7 +81,7 @@ def make(into: Path, count: int) -> int:
     written = 0
     for number in range(count):
         whole = wholes[number % SEEDS]
-        calls = whole.calls[: 3 + number // SEEDS % 5]
+        calls = whole.calls[: 2 + number // SEEDS % 3]
         made = msgspec.structs.replace(whole, name=f"t{number:06}", items=whole.items[: calls[-1].end], calls=calls)
         write(into, made, made.name)
         written += len(calls)

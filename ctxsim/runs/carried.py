@@ -23,11 +23,14 @@ from ctxsim.readers.source import Placed, Source, written_beside
 from ctxsim.readers.source.placed import Copies
 from ctxsim.runs.identity import own_code
 from ctxsim.runs.parts import part_pieces
-from ctxsim.runs.rows import Done, Rows
+from ctxsim.runs.rows import Done, Rows, Sizes
+from ctxsim.runs.sizes import source_sizes
 from ctxsim.runs.task import Setting, names_beside, scenario_rows, source_rows
 from ctxsim.synthesis import Scenario
 
-KINDS: dict[str, Callable[..., Iterator[Rows | Done]]] = {"source": source_rows, "scenario": scenario_rows}
+KINDS: dict[str, Callable[..., Iterator[Rows | Done | Sizes]]] = {
+    "source": source_rows, "sizes": source_sizes, "scenario": scenario_rows,
+}  # fmt: skip
 """What may be asked of a worker, by the names under which it is asked."""
 
 
@@ -67,11 +70,12 @@ class Job(msgspec.Struct, frozen=True):
     kind: str
     source: Carried | None = None
     scenario: Scenario | None = None
+    drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 def shared(tasks: Sequence[Any]) -> bytes:
     """Return what all tasks have in common."""
-    setting: Setting = tasks[0][1][1]
+    setting: Setting = msgspec.structs.replace(tasks[0][1][1], drawn=msgspec.UNSET)
     paths = {
         source.path.absolute() for _, (source, _) in tasks if isinstance(source, Source) and source.path is not None
     }
@@ -96,9 +100,9 @@ def _beside(paths: Iterable[Path]) -> set[bytes]:
 
 def job(task: Any) -> bytes:
     """Return what a worker needs to know of one task beside what is shared."""
-    function, (what, _) = task
+    function, (what, setting) = task
     kind = next(name for name, one in KINDS.items() if one is function)
-    asked = Job(kind, source=carried(what)) if isinstance(what, Source) else Job(kind, scenario=what)
+    asked = Job(kind, carried(what), drawn=setting.drawn) if isinstance(what, Source) else Job(kind, scenario=what)
     return msgspec.msgpack.encode(asked)
 
 
@@ -138,7 +142,8 @@ def part(asked: bytes, common: bytes) -> bytes:
     if one.source is None:
         return b"".join(part_pieces(KINDS[one.kind](one.scenario, place.setting)))
     with place.put(one.source) as source:
-        return b"".join(part_pieces(KINDS[one.kind](source, place.setting)))
+        setting = msgspec.structs.replace(place.setting, drawn=one.drawn)
+        return b"".join(part_pieces(KINDS[one.kind](source, setting)))
 
 
 class _Place:

@@ -20,7 +20,7 @@ from ctxsim.results import TABLES, Tables
 from ctxsim.results.files import replacing
 from ctxsim.results.folder import MARKER, WORK, RunFolder, remove
 from ctxsim.results.frames import arrow_schema
-from ctxsim.runs.rows import Done, Rows
+from ctxsim.runs.rows import Done, Rows, Sizes
 
 FOLDER = WORK
 MADE_WITH = "setting"
@@ -121,7 +121,7 @@ def _made_with(stored: Path) -> MadeWith | None:
         return None
 
 
-def write_part(path: Path, rows: Iterable[Rows | Done]) -> None:
+def write_part(path: Path, rows: Iterable[Rows | Done | Sizes]) -> None:
     """Write a task's rows, transcript by transcript, and their checksum, under a temporary name; rename the file."""
     write_pieces(path, part_pieces(rows))
 
@@ -133,7 +133,7 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
             file.write(piece)
 
 
-def part_pieces(rows: Iterable[Rows | Done]) -> Iterator[bytes]:
+def part_pieces(rows: Iterable[Rows | Done | Sizes]) -> Iterator[bytes]:
     """Yield the bytes of a task's part, transcript by transcript, and their checksum last."""
     digest = hashlib.sha256()
     for one in rows:
@@ -155,6 +155,15 @@ def read_part(path: Path) -> Iterator[Rows | Done]:
         for data in _pieces(file, path.stat().st_size):
             one = decoder.decode(data)
             yield msgspec.structs.replace(one, tables=_tables(one.tables)) if isinstance(one, Rows) else one
+
+
+def read_sizes(path: Path) -> tuple[Sizes, Done]:
+    """Return what a finished task says of its source's sizes, and of the source."""
+    with path.open("rb") as file:
+        found = [msgspec.msgpack.decode(data, type=Sizes | Done) for data in _pieces(file, path.stat().st_size)]
+    sizes = [one for one in found if isinstance(one, Sizes)]
+    # One whose worker died has no size.
+    return sizes[0] if sizes else Sizes((), 0), next(one for one in found if isinstance(one, Done))
 
 
 def _tables(serialized: Tables) -> Tables:

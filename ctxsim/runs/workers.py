@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, suppress
@@ -28,10 +28,10 @@ from ctxsim.policies import open_policies
 from ctxsim.runs.carried import job, part, shared
 from ctxsim.runs.identity import own_code
 from ctxsim.runs.parts import Parts, write_part, write_pieces
-from ctxsim.runs.rows import Done, Rows
+from ctxsim.runs.rows import Done, Rows, Sizes
 from ctxsim.runs.task import Tell, lost
 
-Task = tuple[Callable[..., Iterator[Rows | Done]], tuple[Any, ...]]
+Task = tuple[Callable[..., Iterator[Rows | Done] | Iterator[Sizes | Done]], tuple[Any, ...]]
 
 CLUSTER_S = 30.0
 """How long a cluster may take to answer, and to have a worker."""
@@ -104,17 +104,22 @@ class Workers:
         if self._executor is not None and self._local:
             self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def finished(self, tasks: Sequence[Task], parts: Parts) -> Iterator[int]:
+    def finished(self, tasks: Mapping[int, Task], parts: Parts) -> Iterator[int]:
         """Yield the numbers of tasks in order, each as soon as its part is there."""
         under_way: dict[int, Future[Any]] = {}
         # Kept by the cluster, which makes it again where a worker is lost.
-        common = None if self._client is None else self._client.submit(bytes, shared(tasks), pure=False)
-        next_number = 0
-        for number in range(len(tasks)):
-            while self._executor is not None and next_number < len(tasks) and len(under_way) < AHEAD * self._jobs:
-                if not parts.done(next_number):
-                    under_way[next_number] = self._submit(tasks[next_number], parts, next_number, common)
-                next_number += 1
+        common = (
+            None
+            if self._client is None or not tasks
+            else self._client.submit(bytes, shared([*tasks.values()]), pure=False)
+        )
+        ahead = iter(tasks)
+        for number in tasks:
+            while self._executor is not None and len(under_way) < AHEAD * self._jobs:
+                if (following := next(ahead, None)) is None:
+                    break
+                if not parts.done(following):
+                    under_way[following] = self._submit(tasks[following], parts, following, common)
             if number in under_way:
                 try:
                     self._wait(under_way.pop(number), parts.path(number))
@@ -151,7 +156,7 @@ class Workers:
             raise CtxsimError(f"the cluster failed: {_said(error)}; go on with --resume") from error
         write_pieces(path, [data])
 
-    def _one_by_one(self, numbers: set[int], tasks: Sequence[Task], parts: Parts) -> None:
+    def _one_by_one(self, numbers: set[int], tasks: Mapping[int, Task], parts: Parts) -> None:
         """After a worker has died nobody knows over which task: each is done in a process of its own, or given up."""
         for number in sorted(numbers):
             if parts.path(number).is_file():
