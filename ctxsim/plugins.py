@@ -7,10 +7,10 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import redirect_stdout
 from functools import cache, cached_property
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Generic, TypeVar
@@ -30,6 +30,31 @@ OUTSIDE = "ctxsim.agents"
 """Entry points of this group name packages that are such folders."""
 
 
+_points: list[EntryPoint] | None = None
+"""The entry points that another process gave; None where this machine's own count."""
+
+_forget: list[Callable[[], object]] = []
+"""What was found by entry points, to be forgotten when others are given."""
+
+
+def installed(group: str) -> Collection[EntryPoint]:
+    """Return the entry points of a group."""
+    return entry_points(group=group) if _points is None else [one for one in _points if one.group == group]
+
+
+def give_points(points: Iterable[EntryPoint]) -> None:
+    """Take these for the installed plug-ins, whatever is installed on this machine."""
+    global _points
+    _points = list(points)
+    for forget in _forget:
+        forget()
+
+
+def forgotten_by(*forget: Callable[[], object]) -> None:
+    """Have these called when other plug-ins are given."""
+    _forget.extend(forget)
+
+
 @cache
 def folders(package: str) -> dict[str, tuple[str, Path]]:
     """Return the folders of agents or frameworks by name, in kebab case: each one's package and its place on disk.
@@ -43,11 +68,14 @@ def folders(package: str) -> dict[str, tuple[str, Path]]:
         if init.parent.name != "shared"
     }
     if package == FOLDERS[0]:
-        for point in entry_points(group=OUTSIDE):
+        for point in installed(OUTSIDE):
             spec = importlib.util.find_spec(point.value)
             if spec is not None and spec.origin is not None:
                 found.setdefault(point.name, (point.value, Path(spec.origin).parent))
     return found
+
+
+forgotten_by(folders.cache_clear)
 
 
 def _place_of(package: str) -> Path:
@@ -80,10 +108,15 @@ class Registry(Generic[T]):
         self._abstract = (base, *abstract)
         self._form = form
         self._forms = forms
+        forgotten_by(self._forget)
+
+    def _forget(self) -> None:
+        for name in ("_installed", "_modules", "_found"):
+            vars(self).pop(name, None)
 
     @cached_property
-    def _installed(self) -> EntryPoints:
-        return entry_points(group=self.group)
+    def _installed(self) -> Collection[EntryPoint]:
+        return installed(self.group)
 
     @cached_property
     def _modules(self) -> dict[str, str]:

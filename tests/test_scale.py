@@ -67,6 +67,10 @@ def test_a_cluster_gives_the_same_bytes(logs: Path, undisturbed: Path, tmp_path:
     done = ctxsim(*arguments(logs, tmp_path / "out", "--cluster", address), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert content(tmp_path / "out") == content(undisturbed)
+    for out, more in (("here", ()), ("there", ("--cluster", address))):
+        done = ctxsim(*arguments(logs, tmp_path / out, "--sample", "6", *more), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert content(tmp_path / "here") == content(tmp_path / "there")
 
 
 @pytest.mark.slow

@@ -14,16 +14,18 @@ import msgspec
 
 from ctxsim import results
 from ctxsim.answers.advice.comparison import Change, Rule, compared, pairs_of, parse_rule, unpaired
+from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, inputs_of, opened
 from ctxsim.counting.estimators import estimator_label
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import SUFFIXES, bare
 from ctxsim.recorded.as_sent import HeadMode
 from ctxsim.results import InputInfo
+from ctxsim.results.files import replacing
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.grid import expand
 from ctxsim.runs.presets import DEFAULT_POLICIES, expanded, is_preset
-from ctxsim.runs.task import Setting
+from ctxsim.runs.task import Setting, Wanted
 from ctxsim.simulator.provider.rules import ProviderFields
 
 if TYPE_CHECKING:
@@ -89,6 +91,8 @@ def bench(
     models: str | PathLike[str] | None = None,
     head: HeadMode = "fitted",
     across: bool = False,
+    sample: int | None = None,
+    seed: int = 0,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Run:
@@ -100,9 +104,13 @@ def bench(
     folder that holds another run is refused; with `resume` what an unfinished run has done isn't done again. `jobs`
     processes, or the workers of a dask scheduler at `cluster`, give the same bytes as one process. `models`: a TOML
     file of your own models and prices. `head`: what stands for a head that a log doesn't hold. `across`: replay
-    recordings as if their agent had never compacted, beside what it did. Sources that can't be read are in
+    recordings as if their agent had never compacted, beside what it did. `sample`: of a large folder only so many
+    transcripts, drawn by keep-all's cost with this `seed`; figures are then estimates of the folder, and
+    `estimates.csv` in the run's folder has them with their sampling errors. Sources that can't be read are in
     `run.info.inputs` with their error. Raises CtxsimError, also where there is no call to replay.
     """
+    if sample is not None and sample < 1:
+        raise CtxsimError(f"a sample of {sample} transcripts: it must have at least 1")
     inputs = inputs_of(what, models=models, head=head, across=across, **provider)
     if inputs.transcript is not None:
         raise CtxsimError("bench replays files or a scenario; replay takes a transcript in hand")
@@ -122,6 +130,7 @@ def bench(
         models=inputs.models,
         head=head,
         across=across,
+        sample=Wanted(sample, seed) if sample is not None else msgspec.UNSET,
         keep_secrets=True if text == "kept" else msgspec.UNSET,
     )
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="ctxsim-"))
@@ -133,6 +142,8 @@ def bench(
         if not any(one.calls for one in info.inputs):
             raise CtxsimError(f"{', '.join(inputs.paths) or setting.name}: no call to replay{_reasons(info.inputs)}")
         found = read_run(folder)
+        if info.sample:
+            write_estimates(found)
     except BaseException:
         if out is None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -140,6 +151,27 @@ def bench(
     if out is None:
         weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
     return found
+
+
+ESTIMATES = "estimates.csv"
+
+
+def write_estimates(run: Run) -> None:
+    """Write what is estimated of a sampled run's folder: by policy and measure keep-all's known amount, the estimated
+    one, its share of keep-all's, and that share's 95 % interval of this folder.
+    """
+    found = figures_of(run)
+    lines = ["policy,measure,keep_all,estimated,share,low_of_this_folder,high_of_this_folder"]
+    for label, figures in found.all.items():
+        for measure, whole in (("usd", "usd_all"), ("tokens", "tokens_all")):
+            share = figures.share(measure)
+            if share is not None:
+                values = (found.total(label, whole), found.total(label, measure), share.value, share.low, share.high)
+                cells = ("" if value is None else f"{value:.10g}" for value in values)
+                quoted = label.replace('"', '""')
+                lines.append(f'"{quoted}",{measure},{",".join(cells)}')
+    with replacing(run.folder / ESTIMATES) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def run_name(path: str) -> str:
@@ -171,6 +203,8 @@ def sweep(
     models: str | PathLike[str] | None = None,
     head: HeadMode = "fitted",
     across: bool = False,
+    sample: int | None = None,
+    seed: int = 0,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Run:
@@ -181,7 +215,8 @@ def sweep(
     """
     return bench(
         what, [*SWEPT, *settings_of(grids)], out=out, estimator=estimator, jobs=jobs, cluster=cluster, text=text,
-        resume=resume, overwrite=overwrite, models=models, head=head, across=across, watch=watch, **provider,
+        resume=resume, overwrite=overwrite, models=models, head=head, across=across, sample=sample, seed=seed,
+        watch=watch, **provider,
     )  # fmt: skip
 
 

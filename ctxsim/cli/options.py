@@ -122,8 +122,13 @@ RUN_OPTIONS = (
         "--text", type=click.Choice(["redacted", "kept", "none"]), default="redacted",
         help="What of the transcripts' words gets into the results: without likely keys, all, none.",
     ),
+    click.option(
+        "--sample", type=click.IntRange(min=1), metavar="N",
+        help="Of a large folder N transcripts, drawn by keep-all's cost; figures are estimates of the folder.",
+    ),
+    click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Which sample is drawn."),
     click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same."),
-    click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler that shares this file system."),
+    click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler."),
 )  # fmt: skip
 
 PLAYED = (scenario, click.option("--transcript", metavar="PATH", help="Play this recording."), number, model, window,

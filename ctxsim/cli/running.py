@@ -14,7 +14,7 @@ import click
 
 from ctxsim.api.inputs import is_path
 from ctxsim.api.runs import Run, Watch, run_name
-from ctxsim.cli.loudness import stage
+from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.options import fields
 from ctxsim.cli.output import (
     tell_fits,
@@ -67,7 +67,12 @@ class Runs:
         name = _short(what) if isinstance(what, str) else run_name(what[0])
         if isinstance(what, tuple) and name in self._names:
             name = f"{name}-recorded"
-        apart = _apart(self._what, {"estimator": estimator, "models": models, **rules}, said["head"], said["across"])
+        apart = _apart(
+            self._what,
+            {"estimator": estimator, "models": models, **rules, **_sampling(said)},
+            said["head"],
+            said["across"],
+        )
         folder = _folder(said.pop("out"), f"{name}{self._suffix}", apart, len(self.asked) == 1)
         said["overwrite"] = said.pop("force")
         with stage("replayed"), _interruptible() as stopped, progress(name) as course:
@@ -79,7 +84,14 @@ class Runs:
         if told:
             tell_providers(made.info)
             tell_recorded(made, said["across"])
+        if said["sample"] and not made.info.sample:
+            note(f"--sample {said['sample']:,}: there are {made.transcripts:,} transcripts, all of them ran", err=True)
         return made
+
+
+def _sampling(said: Mapping[str, Any]) -> dict[str, object]:
+    """What a folder's name says of a sample."""
+    return {"sample": said["sample"], "seed": said["seed"] or None} if said["sample"] else {}
 
 
 def split(paths: Sequence[str], scenarios: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -18,8 +18,13 @@ _PARTS = tuple(
     for name in (b"input_tokens", b"cache_creation_input_tokens", b"cache_read_input_tokens")
 )
 
-Accepted = dict[tuple[str, str], tuple[int, int]]
+Accepted = dict[str, tuple[int, int]]
 """By project and model, the tokens of the largest request that was accepted, and how many sessions had any."""
+
+
+def of_project(project: str, model: str) -> str:
+    """Return the key of a project and a model."""
+    return f"{model} in {project}"
 
 
 def accepted(sources: Iterable[Source]) -> Accepted:
@@ -39,7 +44,7 @@ def accepted(sources: Iterable[Source]) -> Accepted:
     return found
 
 
-def _of_session(source: Source) -> dict[tuple[str, str], int]:
+def _of_session(source: Source) -> dict[str, int]:
     largest: dict[bytes, int] = {}
     project = b""
     for _, line in source.lines():
@@ -52,4 +57,4 @@ def _of_session(source: Source) -> dict[tuple[str, str], int]:
         tokens = sum(int(part[1]) for part in parts if part)
         largest[model[1]] = max(tokens, largest.get(model[1], 0))
     folder = project.decode("utf-8", "replace").replace("\\\\", "\\")
-    return {(folder, model.decode("utf-8", "replace")): tokens for model, tokens in largest.items() if tokens}
+    return {of_project(folder, model.decode("utf-8", "replace")): tokens for model, tokens in largest.items() if tokens}

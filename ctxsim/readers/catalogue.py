@@ -21,6 +21,7 @@ index, both are copied to the temporary folder for the time of reading.
 |---|---|
 | `@found` | the sessions that agents keep on this machine; `ctxsim transcripts find` lists them unread |
 | `git:REPOSITORY[@REF][:FOLDER]` | files of a commit, read without a checkout: the longest version of each session |
+| `s3://BUCKET/FOLDER/`, `gs://`, `az://`, `https://` | objects, by the extra `remote`; copied to the temporary folder |
 | `column:NAME:PATH` | tables whose conversations stand in that column |
 | `reader:NAME:PATH`, `reader:FILE.py:PATH` | a path read as that format, or by a reader of your own |
 | `@FILE`, `-`, `*?[` | a list of paths, one a line; standard input; a pattern |

@@ -13,6 +13,7 @@ from ctxsim.readers.reader import load_reader, owner
 from ctxsim.readers.source import Source, archive_members, standard_input
 from ctxsim.readers.source.git import GIT, git_sources
 from ctxsim.readers.source.limits import read_all
+from ctxsim.readers.source.remote import is_remote, remote_sources
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet", ".db", ".vscdb")
 
@@ -78,10 +79,10 @@ def _is_own(path: Path) -> bool:
 def sources(*paths: str) -> Iterator[Source]:
     """Return what paths on the command line mean: `-`, a file, an archive, or a folder, walked in sorted order.
 
-    `git:repository@ref:folder` are files of a commit, `@found` what agents keep here. `column:NAME:path` names the
-    column of tables, `reader:NAME:path` and `reader:FILE.py:path` who reads it. `@file` is a list of such paths, a line
-    each; what has * or ? or [ in it and isn't there is a pattern. What several of them mean comes once. Raises
-    InputError if one means nothing, UnknownName or LabelError for a reader that is none.
+    `git:repository@ref:folder` are files of a commit, `s3://bucket/folder/` objects of a store, `@found` what agents
+    keep here. `column:NAME:path` names the column of tables, `reader:NAME:path` and `reader:FILE.py:path` who reads it.
+    `@file` is a list of such paths, a line each; what has * or ? or [ in it and isn't there is a pattern. What several
+    of them mean comes once. Raises InputError if one means nothing, UnknownName or LabelError for no reader.
     """
     seen = set()
     for path in paths:
@@ -115,6 +116,9 @@ def _sources(path: str) -> Iterator[Source]:
         return
     if path.startswith(GIT):
         yield from git_sources(path)
+        return
+    if is_remote(path):
+        yield from remote_sources(path, SUFFIXES, _sources)
         return
     if path == FOUND and not Path(path).exists():
         yield from _found()

@@ -7,13 +7,12 @@ import importlib
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import entry_points
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from ctxsim.errors import InputError, LabelError, NotATranscript, unknown
-from ctxsim.plugins import load_file
+from ctxsim.plugins import forgotten_by, installed, load_file
 from ctxsim.readers import formats
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
@@ -88,8 +87,10 @@ def _opened(file: _File) -> Reader:
 @cache
 def _installed() -> dict[str, Reader]:
     """Readers that other packages bring: modules under the entry-point group `ctxsim.readers`."""
-    points = entry_points(group="ctxsim.readers")
-    return {point.name: load_reader_module(point.load(), point.value) for point in points}
+    return {point.name: load_reader_module(point.load(), point.value) for point in installed(GROUP)}
+
+
+GROUP = "ctxsim.readers"
 
 
 def load_reader_module(module: Any, where: str) -> Reader:
@@ -123,6 +124,9 @@ def registered_formats() -> dict[str, Reader]:
 def _folder_formats() -> tuple[FolderReader, ...]:
     own = (reader for reader in _installed().values() if isinstance(reader, FolderReader))
     return (*own, *(cast(FolderReader, _opened(file)) for file in _files().values() if file.owns))
+
+
+forgotten_by(_installed.cache_clear, registered_formats.cache_clear, _folder_formats.cache_clear)
 
 
 def owner(folder: Path) -> FolderReader | None:

@@ -62,6 +62,10 @@ def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:
     if pooled.by_dollars and pooled.priced < many:
         scope += f", USD of the {pooled.priced:,} with known prices"
     intervals = "; ranges: 95 % by bootstrap over sessions" if pooled.sessions > 1 else ""
+    if pooled.sample is not None:
+        title = f"{run.info.title} ({many:,} of {pooled.sample.transcripts:,} transcripts, sampled)"
+        scope = "USD, tokens, kept and refused calls, and what is beside keep-all, are estimates of this folder"
+        intervals = "; ranges: 95 %, sampling error of this folder; all other columns are of the sampled transcripts"
     notes = (f"{scope}{intervals}.", f"{basis(run)}.")
     return Sheet(one.name, title, one.columns, one.rows, one.marks, notes)
 

@@ -74,6 +74,33 @@ class InputInfo(msgspec.Struct, frozen=True):
         return self.failed or ()
 
 
+class Drawn(msgspec.Struct, frozen=True):
+    """A transcript of a sample, and the probability with which it came into it."""
+
+    transcript: str
+    probability: float
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """How the transcripts of a run were drawn from a larger folder.
+
+    `asked` are how many; `by` is the size that probabilities are proportional to. `transcripts`, `priced`, `calls`,
+    `tokens` and `usd` are the whole folder's: transcripts with calls, those with known prices, all calls, and
+    keep-all's tokens and dollars, which are known and not estimated.
+    """
+
+    asked: int
+    seed: int
+    method: str
+    by: str
+    transcripts: int
+    priced: int
+    calls: int
+    tokens: int
+    usd: float | None
+    drawn: tuple[Drawn, ...] = ()
+
+
 class RunInfo(msgspec.Struct, frozen=True):
     """What a run was made from."""
 
@@ -95,6 +122,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     scenario: dict[str, Any] | None = None
     secrets_kept: bool | msgspec.UnsetType = msgspec.UNSET
     """True where likely keys were left in the tables."""
+    sample: Sample | msgspec.UnsetType = msgspec.UNSET
+    """Where not all transcripts ran, but a sample."""
     question: str = ""
     """The digest of what was asked: policies, options, names of sources, version."""
     schema: int = SCHEMA_VERSION

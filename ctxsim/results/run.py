@@ -159,6 +159,7 @@ class Run:
         )
         return (
             *(() if self.info.complete else (stopped,)),
+            *((self.sampled,) if self.sampled else ()),
             *(
                 f"Left out: {self.info.shown.get(label, label)}, which failed on {self.transcripts - rows:,} of "
                 f"{self.transcripts:,} transcripts."
@@ -168,6 +169,17 @@ class Run:
                 f"{label} ended after {calls:,} of {self.calls:,} calls: its figures are of these, it is no candidate."
                 for label, calls in self.ended_early.items()
             ),
+        )
+
+    @property
+    def sampled(self) -> str:
+        """What a sampled run's figures are, in a line; '' for a run of all transcripts."""
+        sample = self.info.sample
+        if not sample:
+            return ""
+        return (
+            f"Sampled: {self.transcripts:,} of {sample.transcripts:,} transcripts, drawn by {sample.by} with seed "
+            f"{sample.seed}. Amounts are estimates of this folder, ranges their sampling error: no forecast."
         )
 
     def label(self, policy: str) -> str:

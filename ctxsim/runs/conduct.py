@@ -1,6 +1,6 @@
 """Transcripts x policies to a run's folder, on one core or many, with the same bytes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -10,21 +10,23 @@ import msgspec
 
 from ctxsim import __version__
 from ctxsim.counting.tokenizers import open_tokenizer
-from ctxsim.errors import ContractError, CtxsimError
+from ctxsim.errors import ContractError, CtxsimError, InputError
 from ctxsim.policies import Spec
 from ctxsim.readers import sources as sources_of
 from ctxsim.readers.accepted import Accepted, accepted
 from ctxsim.results import InputInfo, RunInfo
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
+from ctxsim.results.info import Drawn
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.anonymous import Numbers
 from ctxsim.runs.identity import others_code, own_code
 from ctxsim.runs.overwrite import question, refuse_another
-from ctxsim.runs.parts import MadeWith, Parts, fingerprint, read_part
+from ctxsim.runs.parts import MadeWith, Parts, fingerprint, read_part, read_sizes
 from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.shares import Share, shares, together
 from ctxsim.runs.shipped import shipped
+from ctxsim.runs.sizes import Plan, plan, source_sizes
 from ctxsim.runs.task import Setting, Tell, scenario_rows, scenario_sha256, source_content, source_rows, specs_of
 from ctxsim.runs.workers import Task, Workers, forget_policies
 from ctxsim.simulator.provider import Provider
@@ -67,9 +69,11 @@ def conduct(
     with ExitStack() as stack:
         # First: they start while this process looks for what is to be done.
         workers = stack.enter_context(Workers(jobs, cluster, tell))
-        work = _work(setting, scenario, paths, cluster is not None)
-        each = shares(jobs, len(work.names), len(specs)) if work.again else [Share(0, 1)]
-        own = shipped(specs) if jobs > 1 or cluster else msgspec.UNSET
+        work = _work(setting, scenario, paths)
+        each = shares(jobs, len(work.names), len(specs)) if work.again and not cluster else [Share(0, 1)]
+        own = shipped(specs, elsewhere=cluster is not None) if jobs > 1 or cluster else msgspec.UNSET
+        sampling = setting.sample is not msgspec.UNSET and scenario is None
+        each = [Share(0, 1)] if sampling else each
         tasks = [
             _told(task, shipped=own, share=share if len(each) > 1 else msgspec.UNSET, accepted=work.accepted)
             for task in work.tasks
@@ -83,21 +87,24 @@ def conduct(
         digest = fingerprint([msgspec.json.encode(setting).decode(), *map(str, sorted(work.accepted.items()))])
         made_with = MadeWith(own_code(), digest, others_code(specs), fingerprint(work.names), len(each))
         stack.enter_context(_writing_told(out))
-        # Workers elsewhere have another working directory.
         folder = stack.enter_context(RunFolder(out.absolute()))
         contents = [content for content in work.contents for _ in each]
-        parts = stack.enter_context(Parts(folder, made_with, contents, resume))
+        # Sizes are tasks of their own, behind the others in number and before them in time.
+        parts = stack.enter_context(Parts(folder, made_with, contents * (2 if sampling else 1), resume))
+        sample, known = _drawn(workers, tasks, parts, setting, stopped) if sampling else (None, ())
         writer = stack.enter_context(RunWriter(folder))
-        for number in workers.finished(tasks, parts):
-            if (number + 1) % len(each):
-                continue
-            for rows in together([read_part(parts.path(number - len(each) + 1 + n)) for n in range(len(each))]):
+        drawn: list[Drawn] = []
+        for at, found in _in_order(workers, _chosen(tasks, sample), parts, len(each), known if sample else ()):
+            for rows in found:
                 if isinstance(rows, Done):
-                    inputs.append(rows.info if setting.text else numbers.info(rows.info))
-                    progress(rows.info, len(work.names))
+                    one = _with_failures(rows.info, known[at].info) if sample else rows.info
+                    inputs.append(one if setting.text else numbers.info(one))
+                    progress(one, len(work.names))
                 else:
                     rows = rows if setting.text else numbers.rows(rows)
                     replayed += len(rows.summaries)
+                    if sample:
+                        drawn.append(Drawn(rows.transcript, sample.by_source[at][rows.number]))
                     writer.write(rows.tables, beside.summary(rows))
             if stopped():
                 workers.stop()
@@ -120,6 +127,7 @@ def conduct(
             complete=len(inputs) == len(work.names),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
             secrets_kept=setting.keep_secrets,
+            sample=sample.told(drawn) if sample else msgspec.UNSET,
             question=asked,
         )
         writer.finish(info)
@@ -135,6 +143,59 @@ def said_of(specs: Sequence[Spec]) -> dict[str, Any]:
         "bounds": tuple(spec.label for spec in specs if spec.bound),
         "limits": {spec.label: limits for spec in specs if (limits := spec.limits())},
     }
+
+
+def _drawn(
+    workers: Workers, tasks: Sequence[Task], parts: Parts, setting: Setting, stopped: Callable[[], bool]
+) -> tuple[Plan | None, tuple[Done, ...]]:
+    """Take all sizes, and draw; None where all transcripts run. Raises CtxsimError where somebody stops it."""
+    assert setting.sample is not msgspec.UNSET
+    sizing: dict[int, Task] = {len(tasks) + at: (source_sizes, asked) for at, (_, asked) in enumerate(tasks)}
+    found = []
+    for number in workers.finished(sizing, parts):
+        found.append(read_sizes(parts.path(number)))
+        if stopped():
+            raise CtxsimError("stopped before the sample was drawn; go on with --resume")
+    return plan([sizes for sizes, _ in found], *setting.sample), tuple(done for _, done in found)
+
+
+def _chosen(tasks: Sequence[Task], plan: Plan | None) -> dict[int, Task]:
+    """All tasks by number, or of a sample those whose source has something drawn."""
+    if plan is None:
+        return dict(enumerate(tasks))
+    return {
+        at: (function, (what, msgspec.structs.replace(setting, drawn=tuple(plan.by_source[at]))))
+        for at, (function, (what, setting)) in enumerate(tasks)
+        if plan.by_source[at]
+    }
+
+
+def _in_order(
+    workers: Workers, tasks: Mapping[int, Task], parts: Parts, each: int, known: Sequence[Done]
+) -> Iterator[tuple[int, Iterator[Rows | Done]]]:
+    """Yield each source's number and rows, as its shares are finished; of one that has no task what is known of it."""
+    at = 0
+    for number in workers.finished(tasks, parts):
+        if (number + 1) % each:
+            continue
+        first = number - each + 1
+        while at < first // each and known:
+            yield at, iter([known[at]])
+            at += 1
+        at = first // each
+        yield at, together([read_part(parts.path(first + n)) for n in range(each)])
+        at += 1
+    while at < len(known):
+        yield at, iter([known[at]])
+        at += 1
+
+
+def _with_failures(info: InputInfo, before: InputInfo) -> InputInfo:
+    """What is said of a source, with what failed while it was sized. Raises InputError if it changed since."""
+    if info.sha256 != before.sha256:
+        raise InputError(info.name, "changed while the sample was drawn; run bench again")
+    failed = tuple(sorted({*info.failures, *before.failures}))
+    return msgspec.structs.replace(info, failed=failed or msgspec.UNSET)
 
 
 class _Work(NamedTuple):
@@ -157,7 +218,7 @@ def _told(task: Task, **known: Any) -> Task:
     return function, (what, msgspec.structs.replace(setting, **known))
 
 
-def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], elsewhere: bool) -> _Work:
+def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str]) -> _Work:
     if scenario is not None:
         resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
         content = partial(scenario_sha256, scenario)
@@ -165,9 +226,6 @@ def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str], els
     # A model or a vendor that nobody knows is told once, not by each source. Files that rules stand in are read.
     resolve(setting.overrides, None, None, setting.models)
     found = list(sources_of(*paths))
-    for source in found if elsewhere else ():
-        # Workers have another working directory; names stay as they were given.
-        source.path = source.path and source.path.absolute()
     return _Work(
         [source.name for source in found],
         [(source_rows, (source, setting)) for source in found],

@@ -20,7 +20,7 @@ from ctxsim.results import TABLES, Tables
 from ctxsim.results.files import replacing
 from ctxsim.results.folder import MARKER, RunFolder, remove
 from ctxsim.results.frames import arrow_schema
-from ctxsim.runs.rows import Done, Rows
+from ctxsim.runs.rows import Done, Rows, Sizes
 
 MADE_WITH = "setting"
 
@@ -118,16 +118,27 @@ def _made_with(stored: Path) -> MadeWith | None:
         return None
 
 
-def write_part(path: Path, rows: Iterable[Rows | Done]) -> None:
+def write_part(path: Path, rows: Iterable[Rows | Done | Sizes]) -> None:
     """Write a task's rows, transcript by transcript, and their checksum, under a temporary name; rename the file."""
-    digest = hashlib.sha256()
+    write_pieces(path, part_pieces(rows))
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a part as `part_pieces` gives it, under a temporary name; rename the file."""
     with replacing(path) as temporary, temporary.open("wb") as file:
-        for one in rows:
-            data = msgspec.msgpack.encode(one, enc_hook=lambda batch: memoryview(batch.serialize()))
-            for piece in (len(data).to_bytes(_LENGTH_BYTES, "big"), data):
-                digest.update(piece)
-                file.write(piece)
-        file.write(digest.digest())
+        for piece in pieces:
+            file.write(piece)
+
+
+def part_pieces(rows: Iterable[Rows | Done | Sizes]) -> Iterator[bytes]:
+    """Yield the bytes of a task's part, transcript by transcript, and their checksum last."""
+    digest = hashlib.sha256()
+    for one in rows:
+        data = msgspec.msgpack.encode(one, enc_hook=lambda batch: memoryview(batch.serialize()))
+        for piece in (len(data).to_bytes(_LENGTH_BYTES, "big"), data):
+            digest.update(piece)
+            yield piece
+    yield digest.digest()
 
 
 def read_part(path: Path) -> Iterator[Rows | Done]:
@@ -137,6 +148,15 @@ def read_part(path: Path) -> Iterator[Rows | Done]:
         for data in _pieces(file, path.stat().st_size):
             one = decoder.decode(data)
             yield msgspec.structs.replace(one, tables=_tables(one.tables)) if isinstance(one, Rows) else one
+
+
+def read_sizes(path: Path) -> tuple[Sizes, Done]:
+    """Return what a finished task says of its source's sizes, and of the source."""
+    with path.open("rb") as file:
+        found = [msgspec.msgpack.decode(data, type=Sizes | Done) for data in _pieces(file, path.stat().st_size)]
+    sizes = [one for one in found if isinstance(one, Sizes)]
+    # One whose worker died has no size.
+    return sizes[0] if sizes else Sizes((), 0), next(one for one in found if isinstance(one, Done))
 
 
 def _tables(serialized: Tables) -> Tables:

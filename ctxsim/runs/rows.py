@@ -19,6 +19,17 @@ class Rows(msgspec.Struct, frozen=True, tag=True):
     words: bytes
     tables: Tables
     summaries: list[dict[str, Any]]
+    number: int = 0
+    """Which of its source's transcripts with calls it is, from 0."""
+
+
+class Sizes(msgspec.Struct, frozen=True, tag=True):
+    """Of a source's transcripts that have calls, in order: the tokens that keep-all sends, and the dollars that it pays
+    where prices are known. `calls` are those of all.
+    """
+
+    sizes: tuple[tuple[int, float | None], ...]
+    calls: int
 
 
 class Done(msgspec.Struct, frozen=True, tag=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,7 +14,7 @@ from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
 from ctxsim.policies import Spec, open_policies
 from ctxsim.readers import SUFFIXES, read_source
 from ctxsim.readers.accepted import Accepted
-from ctxsim.readers.source import Source, written_beside
+from ctxsim.readers.source import Placed, Source, written_beside
 from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.results import InputInfo
 from ctxsim.results.columns import NeedRow
@@ -31,6 +31,13 @@ from ctxsim.simulator.provider.models import Entry
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.synthesis import Scenario, synthesize
 from ctxsim.transcript import Transcript
+
+
+class Wanted(NamedTuple):
+    """A sample of so many transcripts, drawn by this seed."""
+
+    transcripts: int
+    seed: int = 0
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -54,6 +61,10 @@ class Setting(msgspec.Struct, frozen=True):
     """Left out where nobody asks for it: the digest of what a run is asked stays what it was."""
     share: Share | msgspec.UnsetType = msgspec.UNSET
     """Of the policies, where several processes do one source."""
+    sample: Wanted | msgspec.UnsetType = msgspec.UNSET
+    """How many transcripts are drawn, by which seed."""
+    drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Of one source's transcripts with calls, those that run; in what is handed to workers alone."""
     shipped: Shipped | msgspec.UnsetType = msgspec.UNSET
     """The user's own code; in what is handed to workers alone."""
     accepted: Accepted | msgspec.UnsetType = msgspec.UNSET
@@ -77,6 +88,10 @@ Tell = Callable[[str, int, int], object]
 """Told of a source now and then how many policy-calls of its present transcript are done, and of how many."""
 
 
+def nobody(name: str, done: int, known: int) -> None:
+    """Tell nobody."""
+
+
 def _replay_all(
     found: Iterable[AsSent], setting: Setting, name: str, sha256: str, tell: Tell, beside: str = "",
     notes: Sequence[str] = (),
@@ -90,11 +105,12 @@ def _replay_all(
     if setting.share is not msgspec.UNSET:
         specs = setting.share.among(specs)
     transcripts_read, calls_read = 0, 0
+    number = -1
     noted: list[str] = []
     errors: list[str] = []
     failed: list[str] = []
     keys: Counter[str] = Counter()
-    with _told_in(errors, name):
+    with told_in(errors, name):
         for one in found:
             transcript = one.transcript
             transcripts_read += 1
@@ -102,11 +118,15 @@ def _replay_all(
             noted += [f"{transcript.name}: {note}" for note in transcript.notes]
             if not transcript.calls:
                 continue
+            number += 1
+            if setting.drawn is not msgspec.UNSET and number not in setting.drawn:
+                continue
             rows = None
-            with _told_in(failed, transcript.name):
+            with told_in(failed, transcript.name):
                 rows = rows_of(one, specs, failed, partial(tell, name))
             if rows is None:
                 continue
+            rows = msgspec.structs.replace(rows, number=number)
             if not setting.text:
                 yield without_text(rows, transcript.model)
                 continue
@@ -117,17 +137,18 @@ def _replay_all(
     # In an order that doesn't depend on who did which policies.
     failures = tuple(sorted(set(failed))) or msgspec.UNSET
     info = InputInfo(name, sha256, transcripts_read, calls_read, (*notes, *noted), error, failures)
-    yield _done(msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET), setting, beside)
+    yield done(msgspec.structs.replace(info, keys=dict(sorted(keys.items())) or msgspec.UNSET), setting, beside)
 
 
-def _done(info: InputInfo, setting: Setting, beside: str = "") -> Done:
+def done(info: InputInfo, setting: Setting, beside: str = "") -> Done:
+    """Return what is handed on of a source when its transcripts are through."""
     if not setting.text:
         return Done(info_without_text(info), beside)
     return Done(info if setting.keep_secrets else info_without_secrets(info), beside)
 
 
 @contextmanager
-def _told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
+def told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
     """Recordings and policies are anybody's: what goes wrong inside is a line, and takes nothing else with it."""
     try:
         yield
@@ -156,7 +177,7 @@ def rows_of(
     for number, spec in enumerate(specs):
         before = number * calls
         tell(before, len(specs) * calls)
-        with _told_in(failed, transcript.name, spec.label):
+        with told_in(failed, transcript.name, spec.label):
             # A summary replays again: what it does isn't counted.
             with basis.telling(lambda done: tell(before + done, len(specs) * calls)):  # noqa: B023
                 measured = measure(basis, spec)
@@ -175,7 +196,7 @@ def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dic
     return {"events": measured.events, "losses": lost, "needles": measured.losses.needles}
 
 
-def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = lambda *_: None) -> Iterator[Rows | Done]:
+def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = nobody) -> Iterator[Rows | Done]:
     """Yield the rows of a scenario."""
     transcript = synthesize(scenario)
     provider = resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
@@ -192,25 +213,29 @@ def transcript_sha256(transcript: Transcript) -> str:
     return hashlib.sha256(msgspec.json.encode(transcript)).hexdigest()
 
 
-def source_rows(source: Source, setting: Setting, tell: Tell = lambda *_: None) -> Iterator[Rows | Done]:
+def source_rows(source: Source, setting: Setting, tell: Tell = nobody) -> Iterator[Rows | Done]:
     """Yield the rows of one source, segment by segment; one that can't be read gives its error instead."""
     # Before it is read: if it changes meanwhile, the rows are of another content than the hash, and are done again.
     sha256, beside = source_sha256(source), names_beside(source)
     left_out: list[str] = []
-    found = (
-        one
-        for transcript in _read_found(source, left_out)
-        for one in as_sent(
+    found = sent(source, setting, left_out)
+    return _replay_all(found, setting, source.name, sha256, tell, beside, left_out)
+
+
+def sent(source: Source, setting: Setting, left_out: list[str]) -> Iterator[AsSent]:
+    """Yield a source's transcripts as they were sent; a file that is none gives a line to `left_out`."""
+    if setting.shipped is not msgspec.UNSET:
+        unpack(setting.shipped)
+    for transcript in _read_found(source, left_out):
+        yield from as_sent(
             transcript, setting.overrides, setting.models, setting.head, setting.across, setting.accepted or None
         )
-    )
-    return _replay_all(found, setting, source.name, sha256, tell, beside, left_out)
 
 
 def lost(what: Source | Scenario, setting: Setting) -> Done:
     """What stands for a source whose worker died over it."""
     error = f"{what.name}: the process that replayed it was killed; out of memory, or a policy that ends processes?"
-    return _done(InputInfo(what.name, "", 0, 0, (), error), setting)
+    return done(InputInfo(what.name, "", 0, 0, (), error), setting)
 
 
 def _read_found(source: Source, left_out: list[str]) -> Iterator[Transcript]:
@@ -233,6 +258,8 @@ def names_beside(source: Source) -> str:
 
     Readers go by them: a sub-agent's file tells its parent's id, and the parent is the file that is called after it.
     """
+    if isinstance(source, Placed) and source.beside is not None:
+        return source.beside
     if source.path is None or not source.path.is_file():
         return ""
     folder = source.path.absolute().parent

@@ -12,24 +12,26 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import open_policies
+from ctxsim.runs.carried import job, part, shared
 from ctxsim.runs.identity import own_code
-from ctxsim.runs.parts import Parts, write_part
-from ctxsim.runs.rows import Done, Rows
+from ctxsim.runs.parts import Parts, write_part, write_pieces
+from ctxsim.runs.rows import Done, Rows, Sizes
 from ctxsim.runs.task import Tell, lost
 
-Task = tuple[Callable[..., Iterator[Rows | Done]], tuple[Any, ...]]
+Task = tuple[Callable[..., Iterator[Rows | Done] | Iterator[Sizes | Done]], tuple[Any, ...]]
 
 CLUSTER_S = 30.0
 """How long a cluster may take to answer, and to have a worker."""
@@ -76,8 +78,10 @@ class Workers:
         self._jobs = jobs
         self._local = cluster is None
         self._executor: Executor | None = None
+        self._client: Any = None
         if cluster is not None:
-            self._executor, self._jobs = _cluster(cluster, self._stack)
+            self._client, self._jobs = _cluster(cluster, self._stack)
+            self._executor = self._client.get_executor(pure=False)
         elif jobs > 1:
             heard, self._words = _SPAWN.Pipe(duplex=False)
             threading.Thread(target=_listen, args=(heard, tell), daemon=True).start()
@@ -100,18 +104,25 @@ class Workers:
         if self._executor is not None and self._local:
             self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def finished(self, tasks: Sequence[Task], parts: Parts) -> Iterator[int]:
+    def finished(self, tasks: Mapping[int, Task], parts: Parts) -> Iterator[int]:
         """Yield the numbers of tasks in order, each as soon as its part is there."""
-        under_way: dict[int, Future[None]] = {}
-        next_number = 0
-        for number in range(len(tasks)):
-            while self._executor is not None and next_number < len(tasks) and len(under_way) < AHEAD * self._jobs:
-                if not parts.done(next_number):
-                    under_way[next_number] = self._submit(tasks[next_number], parts, next_number)
-                next_number += 1
+        under_way: dict[int, Future[Any]] = {}
+        # Kept by the cluster, which makes it again where a worker is lost.
+        common = (
+            None
+            if self._client is None or not tasks
+            else self._client.submit(bytes, shared([*tasks.values()]), pure=False)
+        )
+        ahead = iter(tasks)
+        for number in tasks:
+            while self._executor is not None and len(under_way) < AHEAD * self._jobs:
+                if (following := next(ahead, None)) is None:
+                    break
+                if not parts.done(following):
+                    under_way[following] = self._submit(tasks[following], parts, following, common)
             if number in under_way:
                 try:
-                    self._wait(under_way.pop(number))
+                    self._wait(under_way.pop(number), parts.path(number))
                 except BrokenProcessPool:
                     self._one_by_one({number, *under_way}, tasks, parts)
                     under_way.clear()
@@ -119,8 +130,10 @@ class Workers:
                 do(tasks[number], parts.path(number), own_code(), self._tell)
             yield number
 
-    def _submit(self, task: Task, parts: Parts, number: int) -> Future[None]:
+    def _submit(self, task: Task, parts: Parts, number: int, common: Any) -> Future[Any]:
         assert self._executor is not None
+        if common is not None:
+            return self._executor.submit(part, job(task), common)
         try:
             return self._executor.submit(do, task, parts.path(number), own_code())
         except BrokenProcessPool as error:
@@ -129,11 +142,11 @@ class Workers:
             failed.set_exception(error)
             return failed
 
-    def _wait(self, future: Future[None]) -> None:
+    def _wait(self, future: Future[Any], path: Path) -> None:
         if self._local:
-            return future.result()
+            return future.result()  # type: ignore[no-any-return]
         try:
-            return future.result()
+            data = future.result()
         except (CtxsimError, OSError) as error:
             if type(error).__module__.partition(".")[0] in ("distributed", "dask"):
                 raise CtxsimError(f"the cluster is lost: {_said(error)}; go on with --resume") from error
@@ -141,8 +154,9 @@ class Workers:
         # Whatever a cluster raises, of whichever version, is no mistake in a transcript.
         except Exception as error:
             raise CtxsimError(f"the cluster failed: {_said(error)}; go on with --resume") from error
+        write_pieces(path, [data])
 
-    def _one_by_one(self, numbers: set[int], tasks: Sequence[Task], parts: Parts) -> None:
+    def _one_by_one(self, numbers: set[int], tasks: Mapping[int, Task], parts: Parts) -> None:
         """After a worker has died nobody knows over which task: each is done in a process of its own, or given up."""
         for number in sorted(numbers):
             if parts.path(number).is_file():
@@ -198,8 +212,8 @@ def forget_policies() -> None:
     open_policies.cache_clear()
 
 
-def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
-    """A dask scheduler's workers, which must see the same files. Raises CtxsimError if there is none."""
+def _cluster(address: str, stack: ExitStack) -> tuple[Any, int]:
+    """A dask scheduler's client, and how many workers it has. Raises CtxsimError if there is none."""
     try:
         from distributed import Client
     except ImportError:
@@ -207,9 +221,6 @@ def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
     try:
         client = stack.enter_context(Client(address, timeout=CLUSTER_S))
         client.wait_for_workers(1, timeout=CLUSTER_S)
-        # One of another version is told with its first task.
-        with suppress(AttributeError, ImportError):
-            client.run(forget_policies)
     except TimeoutError as error:
         raise CtxsimError(f"the scheduler at {address} had no worker for {CLUSTER_S:.0f} s: {error}") from None
     except TypeError as error:
@@ -217,4 +228,4 @@ def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
         raise CtxsimError(f"no way to {address}: {error}; for tls:// see SECURITY.md") from None
     except (OSError, ValueError, ImportError) as error:
         raise CtxsimError(f"no dask scheduler at {address}: {error}") from None
-    return client.get_executor(pure=False), max(1, len(client.scheduler_info()["workers"]))
+    return client, max(1, len(client.scheduler_info()["workers"]))

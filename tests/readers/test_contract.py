@@ -161,7 +161,7 @@ def test_an_installed_reader_is_asked_first_and_listed(log: Path, monkeypatch: p
     (log.parent / "own_reader.py").write_text(f"{GOOD}\nTITLE = 'Our own logs'\n")
     monkeypatch.syspath_prepend(log.parent)
     point = EntryPoint("ours", "own_reader", "ctxsim.readers")
-    monkeypatch.setattr(reader, "entry_points", lambda group: [point] if group == point.group else [])
+    monkeypatch.setattr(reader, "installed", lambda group: [point] if group == point.group else [])
     caches = (reader._installed, reader.registered_formats, reader._folder_formats)
     for cache in caches:
         cache.cache_clear()

@@ -15,7 +15,7 @@ from strategies import transcripts
 from ctxsim.errors import InputError
 from ctxsim.policies import open_policy
 from ctxsim.readers import read_source, sources
-from ctxsim.readers.accepted import accepted
+from ctxsim.readers.accepted import accepted, of_project
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.recorded.as_sent import AsSent, as_sent
 from ctxsim.simulator.provider.resolve import long_cache, no_cache
@@ -186,7 +186,7 @@ def test_the_window_is_stated_or_that_of_the_project() -> None:
     # has the window that holds what all sessions of the project had accepted.
     plain = msgspec.structs.replace(compacted(), compactions=(), project="/p")
     for session in (msgspec.structs.replace(compacted(), project="/p"), plain):
-        key = ("/p", session.model)
+        key = of_project("/p", session.model)
         few, many = ({key: (tokens, 7)} for tokens in (167_000, 201_000))
         found = recorded_window(session, 1_000_000, "anthropic", few)
         assert found is not None and found[0] == 200_000 and "7 sessions of this project" in found[1]
@@ -208,7 +208,7 @@ def test_what_a_project_had_accepted_is_told_without_reading(tmp_path: Path) -> 
     (tmp_path / "a.jsonl").write_text(line("m", 1, 20, 300) + line("m", 1, 2, 3) + line("n", 5, 0, 0))
     (tmp_path / "b.jsonl").write_text(line("m", 4, 500, 6) + "no JSON\n")
     found = accepted(sources(str(tmp_path)))
-    assert found == {("/p", "m"): (510, 2), ("/p", "n"): (5, 1)}, "1 + 20 + 300 = 321, and 4 + 500 + 6 = 510"
+    assert found == {"m in /p": (510, 2), "n in /p": (5, 1)}, "1 + 20 + 300 = 321, and 4 + 500 + 6 = 510"
 
 
 def test_recorded_reads_tell_the_cache() -> None:

@@ -1,5 +1,7 @@
 """The figures of a run, each policy over all its transcripts: what every table, chart, page and advice agrees on.
 
+Of a sampled run they are estimates of the whole folder, with sampling errors of that folder for intervals.
+
 Amounts are pooled: the sum over all transcripts, as a share of keep-all's sum. `kept` is survival, the mean over the
 transcripts that have aged needs. Intervals are by bootstrap over root sessions, the same draws for every policy.
 """
@@ -12,8 +14,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ctxsim.answers.advice import sampled
 from ctxsim.answers.advice.intervals import MANY_SESSIONS, RESAMPLES, ratio_error, refused, resampled
 from ctxsim.results import Run
+from ctxsim.results.info import Sample
 
 Array = npt.NDArray[np.float64]
 
@@ -88,7 +92,14 @@ class Pooled:
         self.labels = run.labels
         first = run.of(self.labels[0])
         self.transcripts = len(first)
-        self._session: npt.NDArray[np.int64] = np.unique(first.root.to_numpy(), return_inverse=True)[1]
+        self.sample = run.info.sample or None
+        self._taken = sampled.probabilities(self.sample, first.transcript) if self.sample else None
+        # What was drawn are transcripts.
+        unit = first.transcript if self.sample else first.root
+        self._session: npt.NDArray[np.int64] = np.unique(unit.to_numpy(), return_inverse=True)[1]
+        self._weight = np.ones(self.transcripts) if self._taken is None else 1 / self._taken
+        self.stands_for = float(self._weight.sum())
+        """How many transcripts those that ran stand for: as many as there are, or an estimate of the folder's."""
         self.sessions = int(self._session.max()) + 1
         priced = first.cost_usd.notna() & first.cost_vs_keep_all.notna()
         self.priced = int(priced.sum())
@@ -106,6 +117,22 @@ class Pooled:
             self.sums[label] = self._sums(part, None if label in run.ended_early else bill, peaks)
             self._tops[label] = int(part.tokens_peak.max()), int(part.first_failure.notna().sum())
         self.unknown_peaks = peaks is None
+        if self.sample is not None:
+            self._to_known_totals(self.sample)
+
+    def _to_known_totals(self, sample: Sample) -> None:
+        """Bring amounts to what is known of keep-all's: ratio estimates, of tokens, of dollars and of calls."""
+        known = {"tokens_all": float(sample.tokens), "usd_all": sample.usd or 0.0, "calls": float(sample.calls)}
+        goes_by = {"tokens": "tokens_all", "usd": "usd_all", "usd_least": "usd_all", "refused": "calls"}
+        for sums in self.sums.values():
+            for name in MEASURES:
+                of = goes_by.get(name, name)
+                estimated = sums[:, _AT[of]].sum() if of in known and name != of else 0.0
+                if estimated > 0:
+                    sums[:, _AT[name]] *= known[of] / estimated
+            for name, total in known.items():
+                estimated = sums[:, _AT[name]].sum()
+                sums[:, _AT[name]] *= total / estimated if estimated > 0 else 1.0
 
     def _sums(self, part: Any, bill: Any, peaks: Any) -> Array:
         if bill is None:
@@ -128,7 +155,7 @@ class Pooled:
             "refused": refused(part),
             "calls": part.calls,
         }
-        weights = [np.asarray(columns[name], dtype=float) for name in MEASURES]
+        weights = [self._weight * np.asarray(columns[name], dtype=float) for name in MEASURES]
         return np.stack([np.bincount(self._session, one, minlength=self.sessions) for one in weights], axis=1)
 
     def total(self, label: str, measure: str) -> float:
@@ -168,6 +195,8 @@ class Pooled:
         """Return the 95 % interval of a share, or of its difference to another policy's; None for one session."""
         if self.sessions < 2 or self.value(label, share) is None:
             return None
+        if self._taken is not None:
+            return self._of_this_folder(label, share, other)
         if self.sessions > MANY_SESSIONS:
             return self._normal(label, share, other)
         found = self._shares(label, share)
@@ -176,6 +205,19 @@ class Pooled:
         found = found[np.isfinite(found)]
         low, high = np.percentile(found, [2.5, 97.5]) if len(found) else (np.nan, np.nan)
         return (float(low), float(high)) if len(found) else None
+
+    def _of_this_folder(self, label: str, share: str, other: str | None) -> tuple[float, float] | None:
+        """Of a sample: how far the whole folder's share may be from the estimate."""
+        assert self._taken is not None
+        of = self.sums[label][:, _AT[SHARES[share]]]
+        parts = self.sums[label][:, _AT[share]]
+        if other is not None:
+            parts = parts - self.sums[other][:, _AT[share]]
+        middle = float(parts.sum() / of.sum())
+        taken = np.empty(self.sessions)
+        taken[self._session] = self._taken
+        reach = sampled.reach(parts - middle * of, float(of.sum()), taken)
+        return None if reach is None else (middle - reach, middle + reach)
 
     def _normal(self, label: str, share: str, other: str | None) -> tuple[float, float]:
         """Of many sessions the interval is normal, and nothing is resampled."""
@@ -215,7 +257,7 @@ class Pooled:
             tokens=int(self.total(label, "tokens")),
             tokens_share=tokens,
             peak=peak,
-            peak_mean=round(self.total(label, "peak") / self.transcripts),
+            peak_mean=round(self.total(label, "peak") / self.stands_for),
             peak_share=None if self.unknown_peaks else self.share(label, "peak"),
             kept=self.share(label, "kept"),
             kept_low=bracket[0] if summarised else None,

@@ -57,12 +57,13 @@ class Source:
         self.reader = ""
         """The reader that the user named: a format, or a file of his own."""
         self._data = data
-        self._refused = refused
+        self.refused = refused
+        """Why it must not be opened, or can't be."""
 
     def open(self) -> BinaryIO:
         """Return the decompressed bytes as a stream. Raises InputError for what can't be opened, or must not be."""
-        if self._refused is not None:
-            raise self._refused
+        if self.refused is not None:
+            raise self.refused
         if self._data is not None:
             return io.BytesIO(self._data)
         assert self.path is not None

@@ -5,8 +5,7 @@ How one session ended tells nothing: whoever was compacted and whoever wasn't ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from ctxsim.readers.accepted import Accepted, of_project
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Transcript
 
@@ -18,7 +17,7 @@ MARK = "[1m]"
 
 
 def recorded_window(
-    transcript: Transcript, own: int | None, vendor: str, accepted: Mapping[tuple[str, str], tuple[int, int]] | None
+    transcript: Transcript, own: int | None, vendor: str, accepted: Accepted | None
 ) -> tuple[int, str] | None:
     """Return the window that held, and how it is known; None where the model's `own` is all that is known.
 
@@ -31,7 +30,7 @@ def recorded_window(
     if transcript.model.endswith(MARK):
         return 1_000_000, "window 1,000,000 stated by the model's name"
     largest = max((call.usage.input_tokens for call in transcript.calls if call.usage), default=0)
-    others, sessions = (accepted or {}).get((transcript.project, transcript.model), (0, 1))
+    others, sessions = (accepted or {}).get(of_project(transcript.project, transcript.model), (0, 1))
     largest = max(largest, others)
     among = "this session" if sessions == 1 else f"{sessions} sessions of this project with this model"
     if own is None or largest > own:

@@ -1,0 +1,100 @@
+"""Files that lie here in place of others: copies of remote objects, and of files that another process has sent.
+
+Readers see a copy under its own path, beside the copies of its neighbours, so that they find what they look for there.
+Labels, notes and errors say where the original is.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import CtxsimError, InputError
+from ctxsim.readers.source.source import Source
+from ctxsim.transcript import Transcript
+
+
+class Copies:
+    """A temporary folder for copies, deleted with the last source in it."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="ctxsim-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
+class Placed(Source):
+    """A copy under `root`. What begins with `root` on this disk begins with `shown` in every label, note and error.
+
+    `keeps` are the copies, as long as somebody needs them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        root: str,
+        shown: str,
+        path: Path | None = None,
+        data: bytes | None = None,
+        named: bool = False,
+        member: str | None = None,
+        refused: InputError | None = None,
+        keeps: Copies | None = None,
+    ) -> None:
+        super().__init__(name, path, data, named, member, refused)
+        self.root = root
+        self.shown = shown
+        self.beside: str | None = None
+        """What is known of the names beside the original, where not all of them are here."""
+        self._keeps = keeps
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The process that made the copies deletes them.
+        return {**self.__dict__, "_keeps": None}
+
+    @property
+    def here(self) -> Source:
+        """The copy as a source of its own, under the name that its path gives it."""
+        name = self.root + self.name.removeprefix(self.shown)
+        copy = Source(name, self.path, self._data, self.named, self.member, self.refused, self.column)
+        copy.reader = self.reader
+        return copy
+
+    def told(self, text: str) -> str:
+        """Return a text in which the original stands where the copy stood."""
+        return text.replace(self.root, self.shown)
+
+    def original(self, found: Iterator[Transcript]) -> Iterator[Transcript]:
+        """Return what a reader found in the copy as found in the original; its errors too."""
+        try:
+            for transcript in found:
+                yield msgspec.structs.replace(
+                    transcript,
+                    name=self.told(transcript.name),
+                    parent=transcript.parent and self.told(transcript.parent),
+                    notes=tuple(map(self.told, transcript.notes)),
+                )
+        except CtxsimError as error:
+            raise retold(error, self.root, self.shown) from error
+
+
+def placed(source: Source, root: str, shown: str, keeps: Copies | None = None) -> Source:
+    """Return a source found among the copies under `root`, under the original's name."""
+    refused = source.refused and retold(source.refused, root, shown)
+    made = Placed(
+        source.name.replace(root, shown), root, shown, source.path, None, source.named, source.member, refused, keeps
+    )
+    made.column, made.reader = source.column, source.reader
+    return made
+
+
+def retold(error: Any, root: str, shown: str) -> Any:
+    """Return an error about a copy as the same error about the original."""
+    if isinstance(error, InputError):
+        return type(error)(error.where.replace(root, shown), error.what.replace(root, shown))
+    return type(error)(str(error).replace(root, shown))

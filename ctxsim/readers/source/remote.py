@@ -1,0 +1,151 @@
+"""Transcripts in object stores and behind HTTP, through fsspec: `s3://bucket/folder/`, `gs://`, `az://`, `https://`.
+
+What lies under an address is copied into a temporary folder with the same names and then read as any folder is.
+Credentials are what the store's own library finds in the environment; nothing here takes or keeps them.
+Documentation: https://filesystem-spec.readthedocs.io/en/latest/usage.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from ctxsim.errors import CtxsimError, InputError, one_line
+from ctxsim.readers.source.database import WRITTEN_BESIDE
+from ctxsim.readers.source.placed import Copies, Placed, placed, retold
+from ctxsim.readers.source.source import Source
+
+STORES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec", "https": "aiohttp", "http": "aiohttp"}
+"""What an address may begin with, and the package that fsspec needs for it."""
+
+EXTRA = "pip install 'ctxsim[remote]'"
+
+AT_ONCE = 256
+"""Objects that are asked for together."""
+
+_URL = re.compile(rf"({'|'.join(STORES)})://")
+
+
+def is_remote(path: str) -> bool:
+    """Return whether a path is the address of something that lies elsewhere."""
+    return _URL.match(path) is not None
+
+
+def remote_sources(address: str, endings: Sequence[str], walk: Callable[[str], Iterator[Source]]) -> Iterator[Source]:
+    """Return the sources under an address, sorted by name; `walk` finds them in the folder of copies.
+
+    Objects with one of these endings are copied. Others stand there as empty files: readers know folders by the names
+    in them. The copies are deleted when no source needs them any more. Raises InputError for an address that can't be
+    read, and where fsspec or the store's package is missing.
+    """
+    parts = urlsplit(address)
+    scheme = f"{parts.scheme}://"
+    if parts.username or parts.password:
+        raise InputError(f"{scheme}...", "names credentials: they are taken from the environment alone")
+    # A signed address has its key behind the question mark.
+    shown = address.partition("?")[0] if parts.scheme.startswith("http") else address
+    store = _store(parts.scheme, shown)
+    listing = _listed(store, address, shown)
+    copies = Copies()
+    root = f"{copies.name}/"
+    wanted: dict[Path, str] = {}
+    refused: dict[Path, InputError] = {}
+    for below, at in sorted(listing.objects.items()):
+        try:
+            path = _stand_in(Path(root), below)
+        except (OSError, ValueError) as error:
+            why = InputError(scheme + below, f"can't be copied: {error}")
+            yield Placed(scheme + below, root, scheme, named=True, refused=why, keeps=copies)
+            continue
+        if below == listing.top or path.name.endswith((*endings, *WRITTEN_BESIDE)):
+            wanted[path] = at
+    for path, failed in _fetch(store, wanted):
+        refused[path] = _refusal(scheme + str(path).removeprefix(root), failed)
+    try:
+        for source in walk(root + listing.top):
+            found = placed(source, root, scheme, copies)
+            if source.path in refused:
+                found = Placed(found.name, root, scheme, named=True, refused=refused[source.path], keeps=copies)
+            yield found
+    except CtxsimError as error:
+        raise retold(error, root, scheme) from None
+
+
+def _stand_in(root: Path, below: str) -> Path:
+    """An empty file where an object's copy is to be. Raises ValueError for a name that leads elsewhere."""
+    if {"", ".", ".."}.intersection(below.split("/")):
+        raise ValueError("its name is no path")
+    path = root / below
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return path
+
+
+def _store(scheme: str, shown: str) -> Any:
+    try:
+        import fsspec
+
+        return fsspec.filesystem(scheme)
+    except ImportError:
+        missing = STORES[scheme]
+        more = "" if missing in ("fsspec", "s3fs", "aiohttp") else f" {missing}"
+        raise InputError(shown, f"needs {missing}, which is not installed: {EXTRA}{more}") from None
+    # Whatever a store's library raises, of whichever version, is no mistake of ours.
+    except Exception as error:
+        raise _refusal(shown, error) from error
+
+
+class _Listing(NamedTuple):
+    """What is to be read, and the objects by their names below the copies' folder, as the store calls them."""
+
+    top: str
+    objects: dict[str, str]
+
+
+def _listed(store: Any, address: str, shown: str) -> _Listing:
+    """What lies under an address. Raises InputError where nothing does, or nobody may look."""
+    scheme, _, rest = shown.partition("://")
+    top = rest.strip("/")
+    if not top:
+        raise InputError(shown, "names no bucket or folder")
+    folder = rest.endswith("/")
+    try:
+        here = address if scheme.startswith("http") else store._strip_protocol(address)
+        # Behind HTTP a folder is a page of links: asked for only where an address ends as a folder's does.
+        if not folder and (scheme.startswith("http") or store.isfile(here)):
+            found = {top: here} if store.exists(here) else {}
+        else:
+            found = {f"{top}/{one[len(here) :].strip('/')}": one for one in store.find(here)}
+    # Whatever a store's library raises, of whichever version, is no mistake of ours.
+    except Exception as error:
+        raise _refusal(shown, error) from error
+    if not found:
+        raise InputError(shown, "does not exist")
+    return _Listing(top, found)
+
+
+def _fetch(store: Any, wanted: Mapping[Path, str]) -> Iterator[tuple[Path, Exception]]:
+    """Copy objects, many at once; return those that could not be copied, and why."""
+    every = list(wanted.items())
+    for start in range(0, len(every), AT_ONCE):
+        some = every[start : start + AT_ONCE]
+        try:
+            store.get([at for _, at in some], [str(path) for path, _ in some])
+        # One of them, whichever: each is tried by itself.
+        except Exception:  # noqa: BLE001
+            for path, at in some:
+                try:
+                    store.get_file(at, str(path))
+                except Exception as error:  # noqa: BLE001
+                    yield path, error
+
+
+def _refusal(where: str, error: BaseException) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(where, "does not exist")
+    if isinstance(error, ImportError):
+        return InputError(where, f"needs a package that is not installed ({one_line(str(error), 200)}): {EXTRA}")
+    return InputError(where, f"can't be read: {type(error).__name__}: {one_line(str(error), 300)}")

@@ -1,0 +1,214 @@
+"""What a process on another machine gets of a task, and what it gives back: bytes, and no object of ours.
+
+A source is its files and their names; a setting is labels and numbers; the user's own code is source text. The worker
+puts the files where they would be, under a temporary folder, and empty ones where their neighbours are: readers look
+for parents beside a session. What it hands back are the bytes of a part.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import CtxsimError, InputError, NotATranscript
+from ctxsim.readers import SUFFIXES
+from ctxsim.readers.source import Placed, Source, written_beside
+from ctxsim.readers.source.placed import Copies
+from ctxsim.runs.identity import own_code
+from ctxsim.runs.parts import part_pieces
+from ctxsim.runs.rows import Done, Rows, Sizes
+from ctxsim.runs.sizes import source_sizes
+from ctxsim.runs.task import Setting, names_beside, scenario_rows, source_rows
+from ctxsim.synthesis import Scenario
+
+KINDS: dict[str, Callable[..., Iterator[Rows | Done | Sizes]]] = {
+    "source": source_rows, "sizes": source_sizes, "scenario": scenario_rows,
+}  # fmt: skip
+"""What may be asked of a worker, by the names under which it is asked."""
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """A source. Paths are those of the machine that it is from, as bytes, as names need not be text.
+
+    `files` are what lies at its path, by path; `data` what it is where no file holds it alone: a member of an archive,
+    an object of git, standard input. `hidden` is what of its path no label shows, `shown` what labels have in its
+    place. `beside` is the hash of the names beside it.
+    """
+
+    name: str
+    named: bool
+    column: str = ""
+    reader: str = ""
+    path: bytes | None = None
+    member: str | None = None
+    files: dict[bytes, bytes] = {}
+    data: bytes | None = None
+    refused: tuple[str, str, bool] | None = None
+    hidden: str = ""
+    shown: str = ""
+    beside: str = ""
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """What all tasks of a bench have in common. `names` are the files beside its sources."""
+
+    code: str
+    setting: Setting
+    names: tuple[bytes, ...]
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One task: a source or a scenario."""
+
+    kind: str
+    source: Carried | None = None
+    scenario: Scenario | None = None
+    drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
+
+
+def shared(tasks: Sequence[Any]) -> bytes:
+    """Return what all tasks have in common."""
+    setting: Setting = msgspec.structs.replace(tasks[0][1][1], drawn=msgspec.UNSET)
+    paths = {
+        source.path.absolute() for _, (source, _) in tasks if isinstance(source, Source) and source.path is not None
+    }
+    return msgspec.msgpack.encode(Shared(own_code(), setting, tuple(sorted(_beside(paths)))))
+
+
+def _beside(paths: Iterable[Path]) -> set[bytes]:
+    """The files of these paths, and those that readers may look for in their folders and in the ones above."""
+    paths = list(paths)
+    folders = {folder for path in paths for folder in (path.parent, path.parent.parent)}
+    found = {os.fsencode(path) for path in paths if path.is_file()}
+    for folder in folders:
+        try:
+            with os.scandir(folder) as entries:
+                found.update(
+                    os.fsencode(one.path) for one in entries if Path(one.name).suffix in SUFFIXES and one.is_file()
+                )
+        except OSError:
+            continue
+    return found
+
+
+def job(task: Any) -> bytes:
+    """Return what a worker needs to know of one task beside what is shared."""
+    function, (what, setting) = task
+    kind = next(name for name, one in KINDS.items() if one is function)
+    asked = Job(kind, carried(what), drawn=setting.drawn) if isinstance(what, Source) else Job(kind, scenario=what)
+    return msgspec.msgpack.encode(asked)
+
+
+def carried(source: Source) -> Carried:
+    """Return a source as bytes; one that can't be read with the reason, as it would be told here."""
+    path = source.path.absolute() if source.path is not None else None
+    hidden, shown = (source.root, source.shown) if isinstance(source, Placed) else ("", "")
+    if path is not None and source.path != path and not hidden:
+        hidden = f"{Path.cwd()}/"
+    made = Carried(
+        source.name, source.named, source.column, source.reader, None if path is None else os.fsencode(path),
+        source.member, hidden=hidden, shown=shown, beside=names_beside(source),
+    )  # fmt: skip
+    try:
+        files, data = _content(source)
+    except InputError as error:
+        return msgspec.structs.replace(made, refused=(error.where, error.what, isinstance(error, NotATranscript)))
+    return msgspec.structs.replace(made, files=files, data=data)
+
+
+def _content(source: Source) -> tuple[dict[bytes, bytes], bytes | None]:
+    path = source.path
+    if source.refused is not None or path is None or source.member is not None:
+        with source.open() as stream, source.readable():
+            return {}, stream.read()
+    whole = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path, *written_beside(path)]
+    try:
+        return {os.fsencode(one.absolute()): one.read_bytes() for one in whole}, None
+    except OSError as error:
+        raise InputError(source.name, f"cannot be read: {error.strerror or error}") from error
+
+
+def part(asked: bytes, common: bytes) -> bytes:
+    """Return the bytes of a task's part: what a worker does. Raises CtxsimError if its code is another."""
+    place = _place(common)
+    one = msgspec.msgpack.decode(asked, type=Job)
+    if one.source is None:
+        return b"".join(part_pieces(KINDS[one.kind](one.scenario, place.setting)))
+    with place.put(one.source) as source:
+        setting = msgspec.structs.replace(place.setting, drawn=one.drawn)
+        return b"".join(part_pieces(KINDS[one.kind](source, setting)))
+
+
+class _Place:
+    """Where a worker puts what it is sent of one bench."""
+
+    def __init__(self, common: Shared) -> None:
+        self.setting = common.setting
+        self._copies = Copies()
+        for name in common.names:
+            path = self._here(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+
+    def _here(self, path: bytes) -> Path:
+        return Path(self._copies.name + os.fsdecode(path))
+
+    @contextmanager
+    def put(self, one: Carried) -> Iterator[Source]:
+        """Give the source, its files in their places; afterwards they are as empty as their neighbours."""
+        root = self._copies.name + one.hidden
+        refused = None
+        if one.refused is not None:
+            where, what, no_transcript = one.refused
+            refused = (NotATranscript if no_transcript else InputError)(where, what)
+        path = None if one.path is None else self._here(one.path)
+        source = Placed(one.name, root, one.shown, path, one.data, one.named, one.member, refused, self._copies)
+        source.column, source.reader, source.beside = one.column, one.reader, one.beside
+        for name, data in one.files.items():
+            file = self._here(name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        try:
+            yield source
+        finally:
+            if path is not None and path.is_dir():
+                shutil.rmtree(path)
+            for name in one.files:
+                file = self._here(name)
+                if file == path:
+                    file.write_bytes(b"")
+                else:
+                    file.unlink(missing_ok=True)
+
+
+_LOCK = threading.Lock()
+
+_last: tuple[bytes, _Place] | None = None
+"""What this process was told last; its files go with it."""
+
+
+def _place(common: bytes) -> _Place:
+    global _last
+    with _LOCK:
+        if _last is None or _last[0] != common:
+            told = msgspec.msgpack.decode(common, type=_Code)
+            if told.code != own_code():
+                raise CtxsimError(
+                    f"a worker has {own_code()}, this process {told.code}: numbers of two versions would mix; install "
+                    "the same"
+                )
+            _last = common, _Place(msgspec.msgpack.decode(common, type=Shared))
+        return _last[1]
+
+
+class _Code(msgspec.Struct):
+    """Of what is shared, what any version understands."""
+
+    code: str

@@ -1,0 +1,99 @@
+"""How large transcripts are before any policy runs: what keep-all sends and pays, from which a sample is drawn.
+
+It is one replay that edits nothing and looks for no references: a fraction of a bench, and then keep-all's totals of
+the whole folder are known, not estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from ctxsim.policies import open_policy
+from ctxsim.readers.source import Source
+from ctxsim.recorded.as_sent import AsSent
+from ctxsim.results import InputInfo
+from ctxsim.results.info import Drawn, Sample
+from ctxsim.runs.draw import draw, inclusion
+from ctxsim.runs.rows import Done, Sizes
+from ctxsim.runs.task import Setting, Tell, done, names_beside, nobody, sent, source_sha256, told_in
+from ctxsim.simulator.replay import replay
+
+METHOD = "systematic, in randomised order, probability proportional to size (Hartley and Rao 1962)"
+
+
+def source_sizes(source: Source, setting: Setting, tell: Tell = nobody) -> Iterator[Sizes | Done]:
+    """Yield the sizes of a source's transcripts that have calls, in their order, and then what the source is."""
+    sha256, beside = source_sha256(source), names_beside(source)
+    notes: list[str] = []
+    left_out: list[str] = []
+    errors: list[str] = []
+    failed: list[str] = []
+    sizes: list[tuple[int, float | None]] = []
+    transcripts, calls = 0, 0
+    with told_in(errors, source.name):
+        for one in sent(source, setting, left_out):
+            transcripts += 1
+            calls += len(one.transcript.calls)
+            notes += [f"{one.transcript.name}: {note}" for note in one.transcript.notes]
+            if one.transcript.calls:
+                size: tuple[int, float | None] = (0, None)
+                with told_in(failed, one.transcript.name):
+                    size = keep_all(one)
+                sizes.append(size)
+    yield Sizes(tuple(sizes), calls)
+    info = InputInfo(
+        source.name, sha256, transcripts, calls, (*left_out, *notes), errors[0] if errors else None,
+        tuple(sorted(set(failed))) or msgspec.UNSET,
+    )  # fmt: skip
+    yield done(info, setting, beside)
+
+
+def keep_all(one: AsSent) -> tuple[int, float | None]:
+    """Return the tokens and the dollars of a transcript under keep-all; None where its prices aren't known."""
+    tokens, usd = 0, 0.0
+    priced = True
+    for request in replay(one.transcript, open_policy("keep-all"), one.provider, one.counter or one.provider.counter()):
+        tokens += request.tokens_sent
+        priced &= request.bill.cost is not None
+        usd += round(request.bill.cost.total, 10) if request.bill.cost else 0.0
+    return tokens, round(usd, 10) if priced else None
+
+
+class Plan(NamedTuple):
+    """What is drawn: by source the numbers of its transcripts, from 0, with their probabilities; and the rest of what
+    a run says of its sample.
+    """
+
+    by_source: tuple[dict[int, float], ...]
+    about: Sample
+
+    def told(self, drawn: Sequence[Drawn]) -> Sample:
+        """Return what `run.json` says, given the drawn transcripts' names."""
+        return msgspec.structs.replace(self.about, drawn=tuple(drawn))
+
+
+def plan(sizes: Sequence[Sizes], wanted: int, seed: int) -> Plan | None:
+    """Return what is drawn of all sources' transcripts; None where so many are wanted that all of them run."""
+    every = [(number, at, size) for number, one in enumerate(sizes) for at, size in enumerate(one.sizes)]
+    if wanted >= len(every):
+        return None
+    usd = [size[1] for _, _, size in every if size[1] is not None]
+    tokens = sum(size[0] for _, _, size in every)
+    priced = sum(size[0] for _, _, size in every if size[1] is not None)
+    dollars = 2 * len(usd) >= len(every) and sum(usd) > 0 and priced > 0
+    # Where prices aren't known tokens cost what they do on average.
+    rate = sum(usd) / priced if dollars else 1.0
+    known = [usd if dollars and usd is not None else tokens * rate for _, _, (tokens, usd) in every]
+    probabilities = inclusion(known, wanted)
+    by_source: tuple[dict[int, float], ...] = tuple({} for _ in sizes)
+    for unit in draw(probabilities, seed):
+        number, at, _ = every[unit]
+        by_source[number][at] = float(probabilities[unit])
+    about = Sample(
+        wanted, seed, METHOD, "keep-all's dollars" if dollars else "keep-all's tokens", len(every), len(usd),
+        sum(one.calls for one in sizes), tokens, round(sum(usd), 10) if usd else None,
+    )  # fmt: skip
+    return Plan(by_source, about)

@@ -1,0 +1,191 @@
+"""Transcripts in object stores: the results are those of the same files on disk, but for their labels."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from command_line import process
+
+from ctxsim.errors import InputError
+from ctxsim.readers import read, read_source, sources
+
+POLICIES = ("--policy", "keep-all", "--policy", "mask:keep=1")
+
+
+def claude(session: str, *turns: str, agent: str = "") -> str:
+    """A Claude Code session, or a sub-agent's."""
+    lines: list[str] = []
+    for turn in turns:
+        inner = {"role": "assistant", "id": f"m{turn}", "content": [{"type": "text", "text": f"did {turn}"}]}
+        for kind, message in (("user", {"role": "user", "content": turn}), ("assistant", inner)):
+            line = {"type": kind, "uuid": str(len(lines)), "sessionId": session, "isSidechain": bool(agent)}
+            line |= {"parentUuid": str(len(lines) - 1) if lines else None, "message": message}
+            lines.append(json.dumps(line | ({"agentId": agent} if agent else {})))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def kept(logs: Path, tmp_path: Path) -> Path:
+    """Sessions with a sub-agent, files packed and in an archive, one that is none, and neighbours of other kinds."""
+    folder = tmp_path / "bucket" / "team" / "kept"
+    (folder / "main" / "subagents").mkdir(parents=True)
+    (folder / "main.jsonl.gz").write_bytes(gzip.compress(claude("main", "a", "b").encode(), mtime=0))
+    (folder / "main" / "subagents" / "agent-x.jsonl").write_text(claude("main", "c", agent="x"))
+    (folder / "broken.json").write_text('{"what": "is this"')
+    (folder / "README.txt").write_text("no transcript")
+    for number in range(4):
+        shutil.copy(logs / f"log{number:02}.jsonl", folder)
+    with zipfile.ZipFile(folder / "more.zip", "w") as archive:
+        archive.write(logs / "log05.jsonl", "deep/log05.jsonl")
+    return folder
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """An S3 server on this machine with everything under `bucket`: the environment that leads to it."""
+    pytest.importorskip("moto.server")
+    pytest.importorskip("s3fs")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    at = f"http://127.0.0.1:{port}"
+    server = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        _put(f"{at}/bucket", b"", time.monotonic() + 60)
+        for file in sorted((tmp_path / "bucket").rglob("*")):
+            if file.is_file():
+                _put(f"{at}/bucket/{file.relative_to(tmp_path / 'bucket').as_posix()}", file.read_bytes())
+        # A name that would lead out of the folder of copies.
+        _put(f"{at}/bucket/team/kept/%2E%2E/%2E%2E/out.jsonl", b"{}")
+        yield {
+            "AWS_ENDPOINT_URL": at, "AWS_ACCESS_KEY_ID": "invented", "AWS_SECRET_ACCESS_KEY": "invented",
+            "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
+        }  # fmt: skip
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _put(url: str, data: bytes, until: float = 0.0) -> None:
+    while True:
+        try:
+            with urllib.request.urlopen(
+                urllib.request.Request(url, data, {"Content-Type": "application/octet-stream"}, method="PUT")
+            ):
+                return
+        except urllib.error.URLError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+def tables(out: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in out.iterdir() if file.suffix in (".csv", ".parquet")}
+
+
+@pytest.mark.slow
+def test_a_bucket_gives_the_bytes_of_the_folder(kept: Path, store: dict[str, str], tmp_path: Path) -> None:
+    url, copies = "s3://bucket/team/kept/", tmp_path / "temporary"
+    copies.mkdir()
+    for text in ("none", "redacted"):
+        more = (*POLICIES, "--text", text)
+        there = process("bench", url, *more, "--out", f"there-{text}", cwd=tmp_path, TMPDIR=str(copies), **store)
+        here = process("bench", str(kept), *more, "--out", f"here-{text}", cwd=tmp_path)
+        # The broken file, and here the name that is no path.
+        assert (there.returncode, here.returncode) == (1, 1), there.stderr + here.stderr
+        assert not list(copies.iterdir()) and not (copies / "out.jsonl").exists()
+        if text == "none":
+            assert tables(tmp_path / "there-none") == tables(tmp_path / "here-none")
+    label = b"s3://bucket/team/kept"
+    for name, data in tables(tmp_path / "here-redacted").items():
+        if name.endswith(".csv"):
+            assert (tmp_path / "there-redacted" / name).read_bytes() == data.replace(bytes(kept), label)
+    found, local = (
+        json.loads((tmp_path / one / "run.json").read_bytes()) for one in ("there-redacted", "here-redacted")
+    )
+    told = json.loads(json.dumps(local["inputs"]).replace(str(kept), label.decode()))
+    assert [one for one in found["inputs"] if "out.jsonl" not in one["name"]] == told
+    assert [one["error"] for one in found["inputs"] if "out.jsonl" in one["name"]] == [
+        "s3://bucket/team/kept/../../out.jsonl: can't be copied: its name is no path"
+    ]
+    assert (found["name"], found["title"]) == ("kept", f"Recorded transcripts in {url}")
+
+
+@pytest.mark.slow
+def test_what_a_bucket_refuses_is_one_line(store: dict[str, str], tmp_path: Path) -> None:
+    for url, said in (
+        ("s3://bucket/nothing/", "s3://bucket/nothing/: does not exist"),
+        ("s3://nobody/", "s3://nobody/: "),
+        ("s3://key:secret@bucket/", "s3://...: names credentials: they are taken from the environment alone"),
+    ):
+        done = process("bench", url, cwd=tmp_path, **store)
+        assert done.returncode == 1 and said in done.stderr and "secret" not in done.stderr, done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_a_file_behind_http(kept: Path, tmp_path: Path) -> None:
+    pytest.importorskip("aiohttp")
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(kept))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        at = f"http://127.0.0.1:{server.server_port}"
+        for name, lines in (("main.jsonl.gz", 1), ("main.jsonl.gz?key=secret", 1), ("", 8)):
+            done = process("transcripts", "check", f"{at}/{name}", "--format", "csv", cwd=tmp_path)
+            assert "secret" not in done.stdout and len(done.stdout.splitlines()) >= lines, done.stdout + done.stderr
+            assert f"{at}/main.jsonl.gz" in done.stdout
+        gone = process("transcripts", "check", f"{at}/gone.jsonl", cwd=tmp_path)
+        server.shutdown()
+    assert gone.stderr == f"ctxsim: {at}/gone.jsonl: does not exist\n"
+
+
+def test_memory_is_a_store_too(kept: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    memory.pipe({f"/kept/{file.relative_to(kept)}": file.read_bytes() for file in kept.rglob("*") if file.is_file()})
+    try:
+        found = list(sources("memory://kept"))
+        here = [one.name.replace(str(kept), "memory://kept") for one in sources(str(kept))]
+        assert [one.name for one in found] == here and len(found) == 8
+        assert found[-1].name == "memory://kept/more.zip!deep/log05.jsonl"
+        agent = next(one for source in found if "subagents" in source.name for one in read_source(source))
+        assert agent.parent == "memory://kept/main.jsonl.gz"
+        copy = found[0].path
+        assert copy is not None and copy.is_file()
+        with pytest.raises(InputError, match=r"^memory://kept/broken\.json: is not complete JSON: "):
+            list(read_source(found[0]))
+        del found
+        assert not copy.exists()
+        one = next(read("reader:claude-code:memory://kept/main.jsonl.gz"))
+        assert one.name == "memory://kept/main.jsonl.gz"
+    finally:
+        memory.rm("/kept", recursive=True)
+
+
+def test_without_the_extra_the_line_names_it(tmp_path: Path) -> None:
+    blocked = tmp_path / "fsspec.py"
+    blocked.write_text("raise ImportError('not here')\n")
+    paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    done = process("bench", "gs://bucket/logs/", cwd=tmp_path, PYTHONPATH=paths)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "ctxsim: gs://bucket/logs/: needs gcsfs, which is not installed: pip install 'ctxsim[remote]' gcsfs\n"
+    )

@@ -1,0 +1,206 @@
+"""What goes to another machine: bytes of sources, labels and source text; and the same results come back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pickle
+import pickletools
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from bench_runs import POLICIES, content
+from command_line import process
+from project import ROOT
+
+from ctxsim.readers import sources
+from ctxsim.results import InputInfo
+from ctxsim.runs.carried import carried, job, part, shared
+from ctxsim.runs.parts import read_part, write_part
+from ctxsim.runs.rows import Done
+from ctxsim.runs.shipped import shipped
+from ctxsim.runs.task import Setting, source_rows, specs_of
+from ctxsim.runs.workers import Task
+
+
+@pytest.fixture
+def folder(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """All that a source can be: files, packed ones, members, a database, folders that are one session, and refusals."""
+    import sqlite3
+
+    found = tmp_path / "here" / "logs"
+    (found / "main" / "subagents").mkdir(parents=True)
+    turn = {"role": "assistant", "id": "m", "content": [{"type": "text", "text": "did it"}]}
+    for name, session, agent in (("main.jsonl.gz", "main", ""), ("main/subagents/agent-x.jsonl", "main", "x")):
+        lines = [
+            {"type": kind, "uuid": str(n), "parentUuid": str(n - 1) if n else None, "sessionId": session,
+             "isSidechain": bool(agent), "message": message} | ({"agentId": agent} if agent else {})
+            for n, (kind, message) in enumerate([("user", {"role": "user", "content": "Go."}), ("assistant", turn)] * 3)
+        ]  # fmt: skip
+        text = "\n".join(map(json.dumps, lines)).encode()
+        (found / name).write_bytes(gzip.compress(text, mtime=0) if name.endswith(".gz") else text)
+    shutil.copy(logs / "log00.jsonl", found)
+    with zipfile.ZipFile(found / "more.zip", "w") as archive:
+        archive.write(logs / "log05.jsonl", "deep/log05.jsonl")
+    (found / "broken.json").write_text('{"what"')
+    (found / "gone.json").symlink_to(tmp_path / "nowhere")
+    with sqlite3.connect(found / "strange.db") as database:
+        database.execute("CREATE TABLE a (b)")
+    database.close()
+    monkeypatch.chdir(tmp_path / "here")
+    return found
+
+
+def done_here(task: Task, path: Path) -> list[object]:
+    write_part(path, task[0](*task[1]))
+    return told(path)
+
+
+def told(path: Path) -> list[object]:
+    return [
+        one if isinstance(one, Done) else (one.transcript, one.parent, one.summaries, one.tables.calls.to_pylist())
+        for one in read_part(path)
+    ]
+
+
+@pytest.mark.parametrize("given", ["logs", "../here/logs", "{}"])
+def test_a_part_made_elsewhere_is_the_part_made_here(given: str, folder: Path, tmp_path: Path) -> None:
+    """Labels, parents, errors and hashes: whether the path was relative or absolute, on a machine without the files."""
+    setting = Setting("a", "a", POLICIES[:2])
+    tasks: list[Task] = [(source_rows, (source, setting)) for source in sources(given.format(folder))]
+    assert len(tasks) == 7
+    here = [done_here(task, tmp_path / "part") for task in tasks]
+    asked, common = [job(task) for task in tasks], shared(tasks)
+    assert all(isinstance(one, bytes) for one in (*asked, common))
+    folder.rename(tmp_path / "away")
+    (tmp_path / "elsewhere").mkdir()
+    os.chdir(tmp_path / "elsewhere")
+    for one, expected in zip(asked, here, strict=True):
+        (tmp_path / "part").write_bytes(part(one, common))
+        assert told(tmp_path / "part") == expected
+    infos = [done.info for *_, done in here if isinstance(done, Done)]
+    assert sum(bool(one.error) for one in infos) == 1 and sum(one.transcripts for one in infos) == 4
+
+
+def test_nothing_of_ours_is_pickled(folder: Path) -> None:
+    """A worker is asked with bytes and the name of one function."""
+    setting = Setting("a", "a", POLICIES)
+    tasks: list[Task] = [(source_rows, (source, setting)) for source in sources("logs")]
+    data = pickle.dumps((part, [job(task) for task in tasks], shared(tasks)))
+    words = [str(argument) for code, argument, _ in pickletools.genops(data) if "UNICODE" in code.name]
+    assert [word for word in words if "ctxsim" in word] == ["ctxsim.runs.carried"]
+
+
+def test_a_file_that_goes_while_it_is_asked_for_is_told_as_here(folder: Path) -> None:
+    source = next(source for source in sources("logs") if source.name == "logs/log00.jsonl")
+    (folder / "log00.jsonl").unlink()
+    assert carried(source).refused == ("logs/log00.jsonl", "cannot be read: No such file or directory", False)
+
+
+def test_a_class_of_a_file_goes_as_text(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("from ctxsim.policies import Policy\n\nclass Mine(Policy):\n    pass\n")
+    code = shipped(specs_of(Setting("a", "a", (f"{mine}:Mine",))))
+    assert code.classes == b"" and code.files[str(mine)] == mine.read_bytes() and code.packages is None
+
+
+PLUG_IN = {
+    "plug/__init__.py": "",
+    "plug/policies.py": """
+from dataclasses import dataclass
+from pathlib import Path
+from ctxsim.policies import Policy
+from plug.shared import CHARS
+
+@dataclass
+class Plugged(Policy):
+    def before_call(self, view):
+        chars = CHARS + int((Path(__file__).parent / "more.txt").read_text())
+        return view.rewrite({item.place: item.text[:chars] for item in view.results[:-1]}, "a test")
+""",
+    "plug/shared.py": "CHARS = 5\n",
+    "plug/more.txt": "2",
+    "plug/reading.py": """
+from ctxsim.readers.formats import ctxsim_jsonl
+
+NAME = "plugged"
+
+def matches(sample):
+    return ctxsim_jsonl.matches(sample)
+
+def read(source, sample):
+    for one in ctxsim_jsonl.read(source, sample):
+        yield __import__("msgspec").structs.replace(one, name=f"{source.name} read by plug")
+""",
+    "plug-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: plug\nVersion: 1\n",
+    "plug-1.dist-info/entry_points.txt": (
+        "[ctxsim.policies]\nplugged = plug.policies:Plugged\n\n[ctxsim.readers]\nplugged = plug.reading\n"
+    ),
+}
+
+
+def install(place: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    return place
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[str]:
+    """A dask scheduler with one worker, which stands elsewhere and has another version of the plug-in."""
+    pytest.importorskip("distributed")
+    other = PLUG_IN | {"plug/shared.py": "CHARS = 500\n", "plug/reading.py": "def matches(sample): return True\n"
+                       "def read(source, sample): raise RuntimeError('the wrong one')\n"}  # fmt: skip
+    place, file = install(tmp_path / "theirs", other), tmp_path / "scheduler.json"
+    (tmp_path / "elsewhere").mkdir()
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(place)])}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
+             "--no-dashboard", "--scheduler-file", str(file)], **quiet,
+        )
+    ]  # fmt: skip
+    running.append(
+        subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file), "--no-nanny",
+             "--nthreads", "2"], cwd=tmp_path / "elsewhere", env=environment, **quiet,
+        )
+    )  # fmt: skip
+    for _ in range(600):
+        if file.exists() and file.read_text().strip().endswith("}"):
+            break
+        running[0].poll()
+        time.sleep(0.1)
+    try:
+        yield json.loads(file.read_text())["address"]
+    finally:
+        for one in running:
+            one.kill()
+            one.wait()
+
+
+@pytest.mark.slow
+def test_installed_plug_ins_are_sent_as_source(folder: Path, logs: Path, tmp_path: Path, worker: str) -> None:
+    """The worker's own plug-ins don't count, not even where they are called the same."""
+    for number in range(6):
+        shutil.copy(logs / f"log{number:02}.jsonl", folder)
+    ours = os.pathsep.join([str(ROOT), str(install(tmp_path / "ours", PLUG_IN))])
+    labels = ("--policy", "keep-all", "--policy", "plugged", "--policy", "mask:keep=1")
+    for out, more in (("alone", ()), ("jobs", ("--jobs", "2")), ("there", ("--cluster", worker))):
+        done = process("bench", "logs", *labels, "--out", out, *more, cwd=folder.parent, PYTHONPATH=ours)
+        assert done.returncode == 1, done.stderr
+    alone = content(folder.parent / "alone")
+    assert content(folder.parent / "there") == alone == content(folder.parent / "jobs")
+    run = msgspec.json.decode(alone["run.json"])
+    infos = msgspec.convert(run["inputs"], list[InputInfo])
+    assert b"logs/log00.jsonl read by plug" in alone["summary.csv"] and sum(bool(one.error) for one in infos) == 1
