@@ -159,7 +159,9 @@ class View(Sequence[Item]):
             yield group
 
     def exchange(self, position: int) -> list[Item]:
-        """Return the one of `exchanges` that the item at a position is in."""
+        """Return the one of `exchanges` that the item at a position is in; nothing of an empty view."""
+        if not self._length:
+            return []
         items, at = self._items, position if position >= 0 else position + self._length
         # All messages behind this one, up to the position, begin with a result.
         start = at

@@ -121,3 +121,9 @@ def test_an_insert_beyond_the_end_stands_at_the_end() -> None:
             return view.insert("note", 10_000, "far").rewrite(texts, "and a rewrite")
 
     assert len(run_class(Far, conversation("a", "b", "c"))) == 4
+
+
+def test_an_empty_view_has_no_exchange() -> None:
+    # A log that begins with a response: its first request holds nothing that anybody knows of.
+    empty = View(Sizes(lambda item: 1))
+    assert empty.exchange(-1) == empty.exchanges() == []

@@ -4,6 +4,7 @@ entry point.
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Self
 
 import msgspec
 
@@ -39,6 +40,18 @@ class Spec(msgspec.Struct, frozen=True):
     def bound(self) -> bool:
         """Whether it marks a floor or a ceiling."""
         return all(cls.bound for cls, _, _ in self.links)
+
+    def as_shipped(self, format: str, version: str, model: str) -> Self:
+        """Return the same with the numbers of the agent's version that recorded a session, where a policy is that
+        agent's; what the label says goes before them. Versions that no `settings.toml` tells apart have the newest.
+        """
+        links = tuple(
+            (cls, name, _as_shipped(cls, {**given, "version": version, "model": model}))
+            if version and cls.agent and format.startswith(cls.agent) and not given.keys() & {"version", "model"}
+            else (cls, name, given)
+            for cls, name, given in self.links
+        )
+        return self if links == self.links else msgspec.structs.replace(self, links=links)
 
     def limits(self) -> dict[str, float]:
         """Return the tokens, by name, that its parameters mean requests to stay under."""

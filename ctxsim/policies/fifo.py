@@ -29,9 +29,9 @@ class Fifo(Policy):
         if excess <= 0:
             return view
         old: list[int] = []
-        newest = view.exchange(-1)[0]
+        newest = view.exchange(-1)[:1]
         for exchange in view.each_exchange():
-            if excess <= 0 or exchange[0] is newest:
+            if excess <= 0 or exchange[:1] == newest:
                 break
             if exchange[0].kind != "user":
                 old += [item.place for item in exchange]

@@ -71,7 +71,8 @@ class _Driven:
         self._sees = Surroundings(
             window=window, head=transcript.head, estimator=spec.estimator, summarize=lambda items, tokens: SUMMARY
         )
-        self._moments = Moments(spec, self._sees)
+        shipped = spec.as_shipped(transcript.format, transcript.version, transcript.model)
+        self._moments = Moments(shipped, self._sees)
         self._compactions = {one.call: one for one in transcript.compactions}
         self._transcript = transcript
         factor = tokens_per_counted(transcript.model)

@@ -32,6 +32,7 @@ class Replay:
         provider says. Raises ContractError where the policy breaks its contract.
         """
         self._ledger, self._provider, transcript = ledger, ledger.provider, ledger.transcript
+        spec = spec.as_shipped(transcript.format, transcript.version, transcript.model)
         self._references = references
         self._summaries = summaries or self._provider.summaries
         sees = Surroundings(self._provider.window, transcript.head, spec.estimator, summarize=self._summarize)
