@@ -89,6 +89,15 @@ def test_what_loses_more_than_a_tenth_is_no_answer_but_is_named(tmp_path: Path) 
     assert 3 <= len(lines) <= 5
 
 
+@pytest.mark.parametrize(("cost", "named"), [(6.9, False), (6.85, False), (6.75, True), (6.5, True)])
+def test_what_is_cheaper_by_two_per_cent_of_keep_all_is_named(cost: float, named: bool, tmp_path: Path) -> None:
+    # 70 % of the bill are taken: 69 and 68.5 % aren't noticeably less, 67.5 and 65 % are.
+    given = {"keep-all": rows(10, 10), "light": rows(7, 7, kept=0.95), "heavy": rows(cost, cost, kept=0.5)}
+    found = advised(tmp_path, given)
+    assert found.take.policy == "light"
+    assert (found.cheaper is not None) == named
+
+
 def test_of_those_hardly_dearer_the_one_that_loses_least(tmp_path: Path) -> None:
     # 70 % and 71 % of keep-all's bill: a hundredth is hardly anything, 7 points of loss are something.
     given = {"keep-all": rows(10, 10), "a": rows(7, 7, kept=0.91), "b": rows(7.1, 7.1, kept=0.98)}
