@@ -49,6 +49,15 @@ def test_transcripts_without_prices_or_needs_are_left_out_of_their_figure_only(t
     assert figures.kept is not None and figures.kept.value == 1.0
 
 
+def test_a_transcript_is_priced_where_it_can_be_compared_with_keep_all(tmp_path: Path) -> None:
+    # The second costs 4, but keep-all's price isn't known there; the third costs nobody knows what.
+    unlike = {"cost_usd": 4, "cost_vs_keep_all": None}
+    unknown = {"cost_usd": None, "cost_vs_keep_all": None}
+    given = {"keep-all": [*rows(2), unlike, unknown], "a": [*rows(1), unlike, unknown]}
+    figures = Pooled(made_run(tmp_path, given)).all["a"]
+    assert (figures.transcripts, figures.priced, figures.usd) == (3, 1, 1.0)
+
+
 def test_of_one_session_there_is_no_interval(tmp_path: Path) -> None:
     given = {"keep-all": rows(2, 4, root="one"), "a": rows(1, 1, root="one")}
     run = made_run(tmp_path, given)
