@@ -40,7 +40,10 @@ class Place(NamedTuple):
 
 
 class _Option(NamedTuple):
+    """What a change is, the node that it puts another one in the place of, and how that one is made."""
+
     change: str
+    node: ast.expr | ast.stmt
     changed: Callable[[], ast.AST]
 
 
@@ -54,15 +57,34 @@ def places(source: str) -> list[Place]:
 
 
 def changed(source: str, place: Place) -> str:
-    """Return the module with the change of a place. ValueError: the module has no such place."""
+    """Return the module with the change of a place; all other text stays to the letter, as some of it is read as text.
+
+    ValueError: the module has no such place.
+    """
     tree = ast.parse(source)
     for number, node in enumerate(_changeable(tree)):
         if number == place.number:
             for option in _options(node):
                 if option.change == place.change:
-                    new = _Exchange(node, option.changed()).visit(tree)
-                    return ast.unparse(ast.fix_missing_locations(new)) + "\n"
+                    return _spliced(source, tree, option)
     raise ValueError(f"no such place: {place}")
+
+
+def _spliced(source: str, tree: ast.Module, option: _Option) -> str:
+    """The text with one node written anew, or with the whole f-string around it: inside of these nothing has a place."""
+    old, new = option.node, option.changed()
+    for text in ast.walk(tree):
+        if isinstance(text, ast.JoinedStr) and any(node is old for node in ast.walk(text)):
+            old, new = text, _Exchange(old, new).visit(text)
+            break
+    written = ast.unparse(ast.fix_missing_locations(new))
+    if isinstance(new, ast.expr) and not isinstance(new, ast.Constant | ast.JoinedStr):
+        written = f"({written})"
+    lines = source.encode().splitlines(keepends=True)
+    assert old.end_lineno is not None and old.end_col_offset is not None
+    before = b"".join(lines[: old.lineno - 1]) + lines[old.lineno - 1][: old.col_offset]
+    after = lines[old.end_lineno - 1][old.end_col_offset :] + b"".join(lines[old.end_lineno :])
+    return (before + written.encode() + after).decode()
 
 
 def sample(places_by_room: dict[str, list[tuple[str, Place]]], count: int, seed: int) -> list[tuple[str, str, Place]]:
@@ -166,36 +188,33 @@ def _text(*nodes: ast.expr) -> bool:
 
 def _options(node: ast.AST) -> Iterator[_Option]:
     match node:
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
-            other = COMPARED[type(op)]
-            yield _Option(_signs(op, other()), lambda: ast.Compare(left, [other()], [right]))
         case ast.Compare(left=left, ops=[op, *ops], comparators=rights) if type(op) in COMPARED:
             first = COMPARED[type(op)]
-            yield _Option(_signs(op, first()), lambda: ast.Compare(left, [first(), *ops], rights))
+            yield _Option(_signs(op, first()), node, lambda: ast.Compare(left, [first(), *ops], rights))
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in COMPUTED and not _text(left, right):
             to = COMPUTED[type(operator)]
-            yield _Option(_signs(operator, to()), lambda: ast.BinOp(left, to(), right))
+            yield _Option(_signs(operator, to()), node, lambda: ast.BinOp(left, to(), right))
         case ast.AugAssign(target=target, op=operator, value=value) if type(operator) in COMPUTED and not _text(value):
             to = COMPUTED[type(operator)]
-            yield _Option(_signs(operator, to()) + "=", lambda: ast.AugAssign(target, to(), value))
+            yield _Option(_signs(operator, to()) + "=", node, lambda: ast.AugAssign(target, to(), value))
         case ast.BoolOp(op=joined, values=values):
             opposite = ast.Or() if isinstance(joined, ast.And) else ast.And()
-            yield _Option(_signs(joined, opposite), lambda: ast.BoolOp(opposite, values))
+            yield _Option(_signs(joined, opposite), node, lambda: ast.BoolOp(opposite, values))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield _Option("not x → x", lambda: operand)
+            yield _Option("not x → x", node, lambda: operand)
         case ast.Constant(value=bool(value)):
-            yield _Option(f"{value} → {not value}", lambda: ast.Constant(not value))
+            yield _Option(f"{value} → {not value}", node, lambda: ast.Constant(not value))
         case ast.Constant(value=int(value)):
-            yield _Option(f"{value} → {value + 1}", lambda: ast.Constant(value + 1))
+            yield _Option(f"{value} → {value + 1}", node, lambda: ast.Constant(value + 1))
         case ast.Constant(value=float(value)):
             more = value * 1.5 or 1.0
-            yield _Option(f"{value} → {more}", lambda: ast.Constant(more))
-        case ast.If(test=test, body=body, orelse=orelse) if _plain(test) and not _for_readers(node):
-            yield _Option("if x → if not x", lambda: ast.If(_negated(test), body, orelse))
-        case ast.IfExp(test=test, body=chosen, orelse=otherwise) if _plain(test):
-            yield _Option("x if y → x if not y", lambda: ast.IfExp(_negated(test), chosen, otherwise))
+            yield _Option(f"{value} → {more}", node, lambda: ast.Constant(more))
+        case ast.If(test=test) if _plain(test) and not _for_readers(node):
+            yield _Option("if x → if not x", test, lambda: _negated(test))
+        case ast.IfExp(test=test) if _plain(test):
+            yield _Option("x if y → x if not y", test, lambda: _negated(test))
         case ast.Return(value=ast.expr() as returned) if not isinstance(returned, ast.Constant):
-            yield _Option("return x → return None", lambda: ast.Return(ast.Constant(None)))
+            yield _Option("return x → return None", node, lambda: ast.Return(ast.Constant(None)))
 
 
 def _plain(test: ast.expr) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 IMPORT = "import"
 """What found a change when no test could be collected."""
 
@@ -29,7 +31,6 @@ def preload() -> None:
     import numpy  # noqa: F401
     import pandas  # noqa: F401
     import pyarrow.parquet  # noqa: F401
-    import pytest  # noqa: F401
     import tiktoken  # noqa: F401
 
 
@@ -80,8 +81,6 @@ def _run(root: Path, tests: Sequence[str], told: Path) -> None:
         os.environ["PYTHONPATH"] = str(root)
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         sys.dont_write_bytecode = True
-        import pytest
-
         options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not corpus and not live", "--hypothesis-seed=0"]
         status = int(pytest.main([*options, *tests], plugins=[_Watch(told)]))
     finally:
@@ -89,7 +88,9 @@ def _run(root: Path, tests: Sequence[str], told: Path) -> None:
 
 
 class _Watch:
-    """Notes the first red test, puts slow ones last, and doesn't let examples be made smaller: one is enough."""
+    """Notes the first red test, puts slow ones last and before them those that try many examples, of which one is enough:
+    none is made smaller.
+    """
 
     def __init__(self, told: Path) -> None:
         self.told = told
@@ -100,9 +101,12 @@ class _Watch:
         settings.register_profile("fast", settings.get_profile("patient"), phases=(Phase.explicit, Phase.generate))
         settings.load_profile("fast")
 
-    def pytest_collection_modifyitems(self, items: list) -> None:  # type: ignore[type-arg]
-        items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        def rank(item: pytest.Item) -> tuple[bool, bool]:
+            return item.get_closest_marker("slow") is not None, item.get_closest_marker("hypothesis") is not None
 
-    def pytest_runtest_logreport(self, report: object) -> None:
-        if report.failed and not self.told.exists():  # type: ignore[attr-defined]
-            self.told.write_text(report.nodeid)  # type: ignore[attr-defined]
+        items.sort(key=rank)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not self.told.exists():
+            self.told.write_text(report.nodeid)
