@@ -1,4 +1,4 @@
-"""How many small changes of the code the tests of its own room notice within 30 seconds.
+"""How many small changes of the code the tests of its own room notice within 30 seconds of CPU time.
 
     python -m evidence.mutations [--places 300] [--seed 1] [--room simulator/ledger] [--csv FILE] [--again FILE]
 

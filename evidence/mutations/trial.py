@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -17,8 +19,12 @@ IMPORT = "import"
 """What found a change when no test could be collected."""
 
 
+WAITS = 4
+"""So many times its limit of CPU seconds a run may take by the clock: some tests wait, and other programs run too."""
+
+
 class Found(NamedTuple):
-    """The test that turned red, `IMPORT`, or "" where none did; after how many seconds; whether time ran out."""
+    """The test that turned red, `IMPORT`, or "" where none did; after how many CPU seconds; whether time ran out."""
 
     by: str
     seconds: float
@@ -44,32 +50,34 @@ def compiled(root: Path) -> None:
 
 
 def tried(root: Path, tests: Sequence[str], limit: float) -> Found:
-    """Run tests (paths or ids, relative to `root`) until one is red or `limit` seconds are over."""
+    """Run tests (paths or ids, relative to `root`) until one is red or `limit` seconds of CPU time are over."""
     told, began = root / ".found", time.monotonic()
     told.unlink(missing_ok=True)
     child = os.fork()
     if not child:
-        _run(root, tests, told)
+        _run(root, tests, told, limit)
     ended = 0
-    while not ended and time.monotonic() - began < limit:
+    while not ended and time.monotonic() - began < WAITS * limit:
         time.sleep(0.02)
-        ended, status = os.waitpid(child, os.WNOHANG)
+        ended, status, used = os.wait4(child, os.WNOHANG)
     if not ended:
         os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    seconds = time.monotonic() - began
+        _, status, used = os.wait4(child, 0)
+    seconds = used.ru_utime + used.ru_stime
+    stopped = not ended or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU)
     if told.exists():
         return Found(told.read_text(), seconds)
-    if ended and os.waitstatus_to_exitcode(status) != 0:
+    if not stopped and os.waitstatus_to_exitcode(status) != 0:
         return Found(IMPORT, seconds)
-    return Found("", seconds, stopped=not ended)
+    return Found("", seconds, stopped)
 
 
-def _run(root: Path, tests: Sequence[str], told: Path) -> None:
+def _run(root: Path, tests: Sequence[str], told: Path, limit: float) -> None:
     """What the child does; it never returns."""
     status = 99
     try:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), resource.RLIM_INFINITY))
         os.chdir(root)
         silent = os.open(root / ".output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(silent, 1)

@@ -11,6 +11,8 @@ import pytest
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
+from ctxsim.readers.formats import codex
+from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
 
 Json = dict[str, Any]
@@ -434,3 +436,49 @@ def test_the_stream_of_codex_exec_is_refused_with_the_reason(tmp_path: Path) -> 
     ]
     with pytest.raises(InputError, match="no user texts"):
         list(read(write(tmp_path, lines)))
+
+
+HEADER = {"id": "s", "timestamp": NINE, "instructions": "Use tabs."}
+SAID = {"type": "message", "role": "user", "content": []}
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_rollout"),
+    [
+        ([meta()], True),
+        # A line of ours without its payload, and somebody else's with one.
+        ([{"type": "session_meta"}], False),
+        ([{"type": "session_meta", "payload": "s"}], False),
+        ([{"type": "something", "payload": {}}], False),
+        (["a text"], False),
+        # The first versions: a header with instructions or git, then items and states.
+        ([HEADER, SAID], True),
+        ([{"id": "s", "timestamp": NINE, "git": {}}, {"record_type": "state"}, SAID], True),
+        ([HEADER, {"type": "function_call"}], True),
+        ([{"id": "s", "timestamp": NINE}, SAID], False),
+        ([{"id": 7, "timestamp": NINE, "git": {}}, SAID], False),
+        ([{"id": "s", "timestamp": 7, "git": {}}, SAID], False),
+        ([{**HEADER, "type": "header"}, SAID], False),
+        # Nothing but states, something unknown, or nothing at all behind it.
+        ([HEADER, {"record_type": "state"}], False),
+        ([HEADER, SAID, {"role": "user"}], False),
+        ([HEADER, SAID, 7], False),
+        ([HEADER], False),
+        # The stream of `codex exec --json`: refused by `read`, with the reason.
+        ([{"type": "thread.started", "thread_id": "t"}, {"type": "turn.started"}], True),
+        ([{"type": "thread.started"}, {"type": "turn.started"}], False),
+        ([{"type": "turn.started", "thread_id": "t"}, SAID], False),
+    ],
+)
+def test_what_is_a_rollout(lines: list[Any], is_rollout: bool) -> None:
+    data = "\n".join(map(json.dumps, lines)).encode()
+    assert codex.matches(Sample(Source("rollout.jsonl", data=data))) is is_rollout
+
+
+def test_the_first_line_says_whether_lines_are_wrapped(tmp_path: Path) -> None:
+    # A file of one line, and a bare one whose later lines look wrapped.
+    assert one(tmp_path, meta()).calls == ()
+    state = wrapped("turn_context", {"model": "gpt-x"})
+    answered = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+    bare = one(tmp_path, {**HEADER, "git": {}}, answered, {**state, "record_type": "turn_context"})
+    assert kinds(bare) == [["assistant"]] and bare.calls[0].model == ""
