@@ -231,6 +231,18 @@ def test_a_compaction_keeps_the_history_and_marks_later_calls(tmp_path: Path) ->
     assert "recorded compaction before call 2 (9110 tokens)" in read_back.notes
 
 
+def test_before_a_compaction_there_was_what_was_sent_and_answered(tmp_path: Path) -> None:
+    # 9,000 and 46, as far as they are told; where nothing is told nothing is known.
+    count = tokens(9000, 9000, output=46)
+    for given, before in ((46, 9046), (None, 9000)):
+        count["payload"]["info"]["last_token_usage"]["output_tokens"] = given
+        compacted = wrapped("compacted", {"message": "All was well."})
+        read_back = one(tmp_path, meta(), message("user", "Go."), message("assistant", "One."), count, compacted)
+        assert [found.tokens_before for found in read_back.compactions] == [before]
+    read_back = one(tmp_path, meta(), message("user", "Go."), message("assistant", "One."), compacted)
+    assert [found.tokens_before for found in read_back.compactions] == [None]
+
+
 def test_an_old_compaction_goes_on_with_the_newest_user_texts_and_the_summary(tmp_path: Path) -> None:
     read_back = one(
         tmp_path,
