@@ -259,6 +259,21 @@ def test_an_old_compaction_goes_on_with_the_newest_user_texts_and_the_summary(tm
     assert [c.window for c in read_back.calls] == [272_000, 272_000]
 
 
+@pytest.mark.parametrize(("newest", "kept"), [("x" * 80_000, (1,)), ("x" * 79_997, (0, 1)), ("x" * 80_001, ())])
+def test_user_texts_of_eighty_thousand_bytes_stay_beside_a_summary(
+    newest: str, kept: tuple[int, ...], tmp_path: Path
+) -> None:
+    read_back = one(
+        tmp_path,
+        meta(),
+        message("user", "Go."),
+        message("user", newest),
+        message("assistant", "One."),
+        wrapped("compacted", {"message": "All was well."}),
+    )
+    assert [found.kept for found in read_back.compactions] == [kept]
+
+
 def test_tools_of_every_kind(tmp_path: Path) -> None:
     read_back = one(
         tmp_path,
@@ -400,6 +415,20 @@ def test_a_sub_agent_names_its_parent(tmp_path: Path) -> None:
     assert child.head.tools == ('{"name":"mail"}',)
     [stray] = read(write(tmp_path, [meta(parent_thread_id="gone"), message("assistant", "Hi.")], "stray.jsonl"))
     assert stray.parent == "gone"
+
+
+def test_without_a_folder_a_parent_is_its_thread(tmp_path: Path) -> None:
+    def parent_of(**fields: Any) -> str | None:
+        data = "\n".join(map(json.dumps, [meta(**fields), message("assistant", "Hi.")])).encode()
+        source = Source("rollout.jsonl", data=data)
+        [transcript] = codex.read(source, Sample(source))
+        return transcript.parent
+
+    assert (parent_of(parent_thread_id="thread-1"), parent_of()) == ("thread-1", None)
+    # With one: other rollouts beside a main session are not its parents.
+    write(tmp_path, [meta()], "rollout-a.jsonl")
+    [main] = read(write(tmp_path, [meta(), message("assistant", "Hi.")], "rollout-b.jsonl"))
+    assert main.parent is None
 
 
 def test_a_torn_end_and_a_broken_line_are_noted(tmp_path: Path) -> None:

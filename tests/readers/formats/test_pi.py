@@ -297,7 +297,7 @@ def test_blocks_of_a_response(tmp_path: Path) -> None:
     ("usage", "expected"),
     [
         # Whatever of the prompt there is: read, written, or neither.
-        ({"input": 0, "cacheRead": 5}, Usage(5, None, 5)),
+        ({"cacheRead": 5}, Usage(5, None, 5)),
         ({"input": 0, "cacheWrite": 5}, Usage(5, None, None, 5)),
         ({"input": 5, "output": 2, "cost": {"total": 0.5}}, Usage(5, 2, cost_usd=0.5)),
         ({"input": 5, "cost": 0.5}, Usage(5)),
