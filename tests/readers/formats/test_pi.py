@@ -338,3 +338,10 @@ def test_a_cancelled_command_says_so_whatever_its_code(tmp_path: Path) -> None:
     command = {"role": "bashExecution", "command": "make", "output": "x", "cancelled": True, "exitCode": 130}
     transcript = one(tmp_path, OLD, {"type": "message", "message": command})
     assert [item.text for item in transcript.items] == ["Ran `make`\n```\nx\n```\n\n(command cancelled)"]
+
+
+def test_lines_that_nobody_knows_are_counted(tmp_path: Path) -> None:
+    lines: list[Json | str] = [NEW, "[]", "7", {"type": "label"}, {"id": "x"}, entry(("1", None), "user", "Go.")]
+    transcript = one(tmp_path, *lines, entry(("2", "1"), "assistant", [text("Yes.")]))
+    assert [item.text for item in transcript.items] == ["Go.", "Yes."]
+    assert transcript.notes == ("left out: 2 x JSON that is no object, 1 x label, 1 x None",)
