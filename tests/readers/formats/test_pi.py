@@ -340,6 +340,12 @@ def test_a_cancelled_command_says_so_whatever_its_code(tmp_path: Path) -> None:
     assert [item.text for item in transcript.items] == ["Ran `make`\n```\nx\n```\n\n(command cancelled)"]
 
 
+def test_a_response_that_was_cut_off_without_calls_loses_nothing(tmp_path: Path) -> None:
+    cut = entry(None, "assistant", [text("I wo")], stopReason="aborted")
+    transcript = one(tmp_path, OLD, entry(None, "user", "Go."), cut)
+    assert [item.text for item in transcript.items] == ["Go.", "I wo"] and transcript.notes == ()
+
+
 def test_lines_that_nobody_knows_are_counted(tmp_path: Path) -> None:
     lines: list[Json | str] = [NEW, "[]", "7", {"type": "label"}, {"id": "x"}, entry(("1", None), "user", "Go.")]
     transcript = one(tmp_path, *lines, entry(("2", "1"), "assistant", [text("Yes.")]))

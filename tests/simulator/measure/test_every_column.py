@@ -22,6 +22,7 @@ from ctxsim.policies import Policy, Spec, Stop, open_policy
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.results.columns import SummaryRow
 from ctxsim.simulator.measure import measure, summary_row
+from ctxsim.simulator.measure.frontier import frontier_rows
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.misses import expected_loss
 from ctxsim.simulator.provider.prices import Prices
@@ -285,6 +286,18 @@ def test_by_hand(policy: str | type[Policy], provider: Provider, expected: dict[
     found = summary_of(policy, provider)
     for name, value in expected.items():
         assert found[name] == (pytest.approx(value, abs=2e-10) if isinstance(value, float) else value), name
+
+
+def test_frontiers_by_hand() -> None:
+    # As in ALL: without anything kept the heads, or the dialogue; with it one token each, or FIRST for three requests.
+    rows = {(row.family, row.survival): row for row in frontier_rows(basis_of(four_calls(), CACHED))}
+    assert rows["any", 0.0].tokens == 4 * 2_007 and rows["any", 1.0].tokens == 4 * 2_007 + 2
+    assert rows["results", 0.0].tokens == 8_070 and rows["results", 1.0].tokens == 8_070 + 3 * 317
+    # Of what is removed by any means nobody knows when: there is no schedule.
+    assert {row.scheduled_usd is None for row in rows.values() if row.family == "any"} == {True}
+    # A schedule of whole results has one, which pays for what it writes: no less than the bound.
+    scheduled = rows["results", 1.0].scheduled_usd
+    assert scheduled is not None and scheduled >= rows["results", 1.0].cost_usd
 
 
 def test_every_column_is_worked_by_hand_and_isnt_zero_everywhere() -> None:
