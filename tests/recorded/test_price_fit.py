@@ -40,6 +40,14 @@ def test_writes_cost_their_price_or_what_input_does(writes: bool, usd: float) ->
     assert cost_by(PAID_WRITES, TOKENS, writes) == pytest.approx(usd)
 
 
+def test_what_isnt_told_is_nothing() -> None:
+    # 10,000 in at 3 and 100 out at 15; then 10,000 in alone.
+    assert cost_by(PAID_WRITES, Usage(10_000, 100), True) == pytest.approx(0.0315, abs=1e-9)
+    assert cost_by(PAID_WRITES, Usage(10_000), True) == pytest.approx(0.03, abs=1e-9)
+    # More read and written than was sent: nothing is left for the price of input. 6,000 * 0.3 + 3,000 * 3.75.
+    assert cost_by(PAID_WRITES, Usage(8_000, 0, 6_000, 3_000), True) == pytest.approx(0.01305, abs=1e-9)
+
+
 @pytest.mark.parametrize(("prices", "usd"), [(PAID_WRITES, 0.01755), (FREE_WRITES, 0.0153)])
 def test_prices_that_give_the_recorded_cost_stay(prices: Prices, usd: float) -> None:
     provider = Provider(prices=prices)

@@ -26,6 +26,24 @@ from ctxsim.transcript import Transcript, Usage
 from evidence.chars_per_token import MATRIX_TOKENIZERS, by_kind, matrix, ratio_of
 
 
+def with_usage() -> list[Transcript]:
+    """Six conversations whose requests were recorded as a head of 700 tokens and a token for each two characters."""
+    made = []
+    for number in range(6):
+        assembly = Assembly(f"t{number}")
+        assembly.user("go")
+        chars = len("go")
+        for n in range(5):
+            assembly.response([Part("tool_call", "{}", "t", f"c{n}")], Usage(700 + chars // 2, 5))
+            text = " 1" * (200 + 100 * n + 10 * number)
+            assembly.result(text, f"c{n}")
+            chars += len("t") + len("{}") + 1 + len(text)
+            # One character more, so that the sum stays even.
+            assembly.user("x")
+        made.append(assembly.transcript())
+    return made
+
+
 class TestCalibration:
     def transcripts(self, n: int, seed: int = 0) -> list[Transcript]:
         rng = random.Random(seed)
@@ -95,21 +113,7 @@ class TestCalibration:
         assert found is not None and (found.requests, found.transcripts) == (0.25, 0.5)
 
     def test_recorded_usage_is_told_from_its_growth(self) -> None:
-        # Each request was recorded as a head of 700 tokens and a token for each two characters of " 1" again and again.
-        made = []
-        for number in range(6):
-            assembly = Assembly(f"t{number}")
-            assembly.user("go")
-            chars = len("go")
-            for n in range(5):
-                assembly.response([Part("tool_call", "{}", "t", f"c{n}")], Usage(700 + chars // 2, 5))
-                text = " 1" * (200 + 100 * n + 10 * number)
-                assembly.result(text, f"c{n}")
-                chars += len("t") + len("{}") + 1 + len(text)
-                # One character more, so that the sum stays even.
-                assembly.user("x")
-            made.append(assembly.transcript())
-        found = calibrate(collect(made, open_tokenizer(), "kind"), "o200k_base", "kind", None, True)
+        found = calibrate(collect(with_usage(), open_tokenizer(), "kind"), "o200k_base", "kind", None, True)
         assert found.overall.chars_per_token == pytest.approx(2.0, abs=1e-3)
         assert found.heads is not None and (found.heads.median, found.heads.series) == (700, 6)
         told = found.errors
@@ -125,6 +129,8 @@ class TestCalibration:
             "under-estimated near the window as counted, held-out share",
             "transcripts with such a request as counted, held-out share",
         ]
+        both = list(calibrate(collect(with_usage(), open_tokenizer(), "kind"), "o", "kind", 0.2, False).errors)
+        assert [name.split(", ")[0].rsplit(" ", 1)[1] for name in both[3:]] == [*["counted"] * 2, *["recorded"] * 2]
 
     def test_files_round_trip_and_drive_a_policy(self, tmp_path: Path) -> None:
         sample = collect(self.transcripts(10), open_tokenizer(), "tool")
