@@ -206,3 +206,13 @@ def test_a_schedule_sends_each_result_at_least_once() -> None:
     scheduled = Scheduled(basis.ledger)
     assert scheduled.usd(results, 0.0) == pytest.approx(dialogue + count(a) + count(b) + count("ok"))
     assert scheduled.usd(results, 1.0) == pytest.approx(dialogue + 3 * count(a) + count(b) + count("ok"))
+
+
+def test_the_least_dollars_of_a_dialogue_are_each_token_once_at_first_and_then_read() -> None:
+    # At 1 the first time (written it would be 1.25) and at 0.1 again: the last request is all that was ever new.
+    prices = price_list.Prices(input=1e6, output=0.0, cache_read=1e5, cache_write=1.25e6)
+    basis = basis_of(conversation(" a" * 100, " b" * 50), Provider(cache="anthropic", prices=prices))
+    first, second, third = basis.keep_all.calls["tokens_sent"]
+    dialogue = first, second - 100, third - 150
+    expected = dialogue[2] + 0.1 * (dialogue[0] + dialogue[1])
+    assert basis.frontiers["results"].cost_usd(0.0) == pytest.approx(expected)

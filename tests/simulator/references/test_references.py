@@ -366,8 +366,8 @@ def test_real_recordings_lose_nothing_and_fast_equals_slow() -> None:
 def test_what_calls_will_need_is_known_from_that_call_on_soonest_first() -> None:
     # Call 3 uses zebra_two of the first result, call 4 zebra_one.
     transcript = chat(
-        TASK, ASK, ("tool_result", "zebra_one zebra_two"), ASK, ("tool_result", "b"), ("tool_call", '{"x": "zebra_two"}'),
-        ("tool_result", "c"), ("assistant", "zebra_one"),
+        TASK, ASK, ("tool_result", "zebra_one zebra_two"), ASK, ("tool_result", "b"),
+        ("tool_call", '{"x": "zebra_two"}'), ("tool_result", "c"), ("assistant", "zebra_one"),
     )  # fmt: skip
     ahead, first = Ahead(prepare(transcript)), transcript.items[2]
     wanted = [ahead.wanted(number, [first]) for number in (1, 3, 4, 5)]
@@ -378,9 +378,8 @@ def test_what_calls_will_need_is_known_from_that_call_on_soonest_first() -> None
 
 
 def test_identifiers_of_results_are_known_by_their_hashes() -> None:
-    transcript = chat(
-        TASK, ASK, ("tool_result", "zebra_one a 4711"), ASK, ("tool_result", "zebra_two"), ("assistant", "x")
-    )
+    results = [("tool_result", "zebra_one a 4711"), ("tool_result", "zebra_two")]
+    transcript = chat(TASK, ASK, results[0], ASK, results[1], ("assistant", "x"))
     found = memoryview(prepare(transcript).words).cast("I")
     assert {word_hash(word) in found for word in ("zebra_one", "zebra_two", "4711")} == {True}
     assert word_hash("zebra_three") not in found and list(found) == sorted(found)
