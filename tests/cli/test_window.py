@@ -44,6 +44,8 @@ def test_what_ifs_of_each_sub_agent_stand_apart(tmp_path: Path) -> None:
         assert row["usd"] / row["usd_now"] - 1 == pytest.approx(row["usd_change"])
     (whole,) = (row for row in tables["what_ifs"] if row["what_if"] == "no idle time")
     assert whole["transcripts"] == 2 and whole["usd"] > found["no idle time"]["usd"] > 0
+    now = sum(part["usd"] for part in tables["parts"])
+    assert whole["usd"] / now - 1 == pytest.approx(whole["usd_change"]), "of the whole bill"
     shown = ctxsim("window", "logs", "--head", "none", "--cache", "anthropic", cwd=tmp_path).stdout
     assert "What would save most in the dearest of 1 sub-agents" in shown
 

@@ -180,6 +180,16 @@ def test_a_prompt_is_known_in_all_that_an_agent_writes_around_it_but_not_in_a_su
     assert [match.place for match in matcher.match([resumed]).matches] == [0]
 
 
+@pytest.mark.parametrize(("said", "place"), [("Do the task.", 0), ("Do the job.", None)])
+def test_a_prompt_of_twelve_characters_is_long_enough_to_be_known_by(said: str, place: int | None) -> None:
+    matcher = Matcher()
+    matcher.learn([Known(0, "user", said)])
+    wrapped = Item("user", 0, 0, f"{'Rules. ' * 200}{said}{' More rules.' * 200}")
+    assert [match.place for match in matcher.match([wrapped]).matches] == [place]
+    # Alone it is itself, however short.
+    assert [match.place for match in matcher.match([Item("user", 0, 0, said)]).matches] == [0]
+
+
 # hostile bodies
 
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=6)

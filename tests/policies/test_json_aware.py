@@ -27,6 +27,24 @@ def test_json_in_is_json_out_within_the_limit(value: object, limit: int, ascii_o
     assert after == text or len(text) > limit
 
 
+@pytest.mark.parametrize(
+    ("limit", "after"),
+    [
+        (61, '{"aaaa":1111,"bbbb":2222,"cccc":3333,"dddd":4444,"eeee":5555}'),  # as it was: 61 characters
+        (60, '{"aaaa":".","bbbb":2222,"cccc":3333,"dddd":4444,"eeee":5555}'),  # 60
+        (51, '{"aaaa":"","bbbb":"","cccc":"","dddd":"","eeee":""}'),  # 51: all keys still fit
+        (50, '{"aaaa":1111,"bbbb":2222,"...":"3 keys omitted"}'),  # 48
+        (45, '{"aaaa":"","bbbb":".","...":"3 keys omitted"}'),  # 45
+        (44, '{"aaaa":1111,"...":"4 keys omitted"}'),  # 36
+        (35, '{"aaaa":".","...":"4 keys omitted"}'),  # 35
+        (34, '"... (truncated)... (truncated)"'),  # 32
+    ],
+)
+def test_keys_go_before_values_as_far_as_the_limit_asks(limit: int, after: str) -> None:
+    text = json.dumps({key * 4: int(str(n) * 4) for n, key in enumerate("abcde", 1)}, separators=(",", ":"))
+    assert truncate(text, limit) == after
+
+
 @pytest.mark.parametrize("depth", [50, 900, 5_000, 200_000])
 def test_json_nested_to_any_depth_stays_json(depth: int) -> None:
     for text in ("[" * depth + '"deep"' + "]" * depth, '{"a":' * depth + "1" + "}" * depth):

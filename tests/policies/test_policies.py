@@ -7,13 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import call_rows, conversation, run
 
+from ctxsim.policies import Overflow, open_policy
 from ctxsim.policies.head_tail import head_tail, marker
+from ctxsim.policies.keep_all import KeepAll
 from ctxsim.policies.mask import PREFIX
+from ctxsim.policies.recorded import compacted
 from ctxsim.policies.token_budget import MARKER
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider import RateLimit
 from ctxsim.simulator.replay.sent import Sent
-from ctxsim.transcript import Media
+from ctxsim.transcript import Compaction, Item, Media, Usage
+from ctxsim.view import Sizes, View
+
+
+def len_of(item: Item) -> int:
+    return len(item.text)
 
 
 def results(sent: Sent) -> list[str]:
@@ -227,3 +235,37 @@ def test_a_conversation_that_begins_with_a_response(label: str) -> None:
     assembly.user("There.")
     assembly.response([Part("assistant", "Right.")])
     assert len(run(assembly.transcript(), label, window=1)) == 2
+
+
+def test_what_a_policy_leaves_alone_stays_as_it_was() -> None:
+    assembly = Assembly("plain")
+    assembly.user("Do it.")
+    item = assembly.items[0]
+    view = View(Sizes(len_of)).grow([item])
+    plain = KeepAll()
+    assert plain.on_tool_result(item) is item
+    assert plain.before_call(view) is view
+    assert plain.after_call(view, Usage(1)) is view
+    assert plain.on_overflow(view, Overflow("too large", 9)) is None
+
+
+def test_a_chain_says_the_limits_of_all_its_links() -> None:
+    assert open_policy("fifo:budget=50+mask:keep=3").limits() == {"budget": 50}
+    assert open_policy("keep-all").limits() == {}
+
+
+def test_a_recorded_compaction_leaves_what_it_kept_and_the_summary_in_its_place() -> None:
+    assembly = Assembly("recorded")
+    assembly.user("Do the task.")
+    assembly.response([Part("tool_call", "{}", "t", "c1")])
+    assembly.result("one", "c1")
+    assembly.response([Part("assistant", "So far.")])
+    assembly.user("On.")
+    view = View(Sizes(len_of)).grow(assembly.items)
+    # Before place 4 the items 0 to 3 were; the answer (3) was kept.
+    after = compacted(view, Compaction(3, 4, "auto", ("All so far.",), (3,)))
+    assert [(item.kind, item.text) for item in after] == [
+        ("summary", "All so far."), ("assistant", "So far."), ("user", "On."),
+    ]  # fmt: skip
+    # It stands for the first item too, whose place is 0.
+    assert after[0].sources == (0, 1, 2)

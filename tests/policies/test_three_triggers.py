@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from samples import RESULT, conversation, run, turns
 
+from ctxsim.policies import open_policy
+
 
 class TestThreeTriggers:
+    def test_its_defaults_are_the_documents(self) -> None:
+        # 70 % of 128,000; 90,000 plus 1,000, down to 40,000; 20 messages and 5, by what the model wrote.
+        assert open_policy("three-triggers").label == (
+            "three-triggers:only=all,reducer=counting,at=0.7,preserve=0.3,window=128000,budget=90000,target=40000,"
+            "buffer=1000,messages=20,spare=5,tools_by_messages=False,estimator=output-only"
+        )
+
     def test_each_trigger_with_its_own_target(self) -> None:
         # Results of 100 tokens. percentage: over 0.7 x 1,000, keep 300; tokens: over 500 + 10, keep 200.
         sample = conversation(*[RESULT] * 12)

@@ -27,3 +27,12 @@ from ctxsim.recorded.content import content_kind
 )
 def test_content_kinds(text: str, kind: str) -> None:
     assert content_kind(text) == kind
+
+
+def test_long_lines_without_spaces_are_minified() -> None:
+    # Over 500 characters a line, line ends included, and over 1,000 in all.
+    lines = ["a=1;" * 125, "a=1;" * 124 + "a=1", "a=1;" * 124 + "a=1"]
+    assert len("\n".join(lines)) == 1_500
+    assert content_kind("\n".join(lines)) != "minified"
+    assert content_kind("\n".join(lines) + ";") == "minified"
+    assert content_kind("a=1;" * 250) != "minified" and content_kind("a=1;" * 250 + "b") == "minified"

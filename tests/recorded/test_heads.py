@@ -123,3 +123,12 @@ def test_nothing_grows_where_there_is_no_usage() -> None:
     made = conversation("a result", "another")
     assert not list(series_of(made, 0, [np.zeros(3)] * 3))
     assert slope([]) == 0.0
+
+
+def test_larger_requests_weigh_less_by_the_square() -> None:
+    # Weights 1 / 100, 1 / 400 and 1 / 1,600, so 16, 4 and 1 of 21. Means 60 / 21 characters and 280 / 21 tokens; around
+    # them products sum to 1,600 - 800 and squares to 800 - 3,600 / 21 = 13,200 / 21: 800 * 21 / 13,200 is 14 / 11.
+    found = Series(0, "m", (0, 10, 20), ((), (), ()), (10, 20, 40), (0, 0, 0))
+    assert slope([found]) == pytest.approx(14 / 11)
+    # The head is what is left of the means.
+    assert head(found, 14 / 11) == pytest.approx(280 / 21 - 14 / 11 * 60 / 21)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxsim.results.files import replacing, temporary_of
+from ctxsim.results.files import remove_leftovers, replacing, temporary_of
 
 
 def test_the_name_is_given_at_the_end(tmp_path: Path) -> None:
@@ -32,3 +32,23 @@ def test_a_failure_before_anything_is_written_is_itself(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), replacing(tmp_path / "no" / "a.json") as temporary:
         temporary.write_text("x")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("told", "stays"), [(ProcessLookupError(), False), (PermissionError(), True), (None, True)]
+)  # fmt: skip
+def test_what_a_process_left_goes_once_it_has_ended(
+    told: OSError | None, stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process of somebody else's can't be asked, which says that there is one."""
+    left = temporary_of(tmp_path / "a.json")
+    left.write_text("half")
+
+    def kill(process: int, signal: int) -> None:
+        assert signal == 0
+        if told is not None:
+            raise told
+
+    monkeypatch.setattr("os.kill", kill)
+    remove_leftovers(tmp_path / "a.json")
+    assert left.exists() is stays

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import msgspec
@@ -36,6 +37,30 @@ def test_scenarios_are_valid_and_deterministic(name: str) -> None:
     _, transcript, _ = opened(name)
     assert problems(transcript) == []
     assert msgspec.json.encode(opened(name)[1]) == msgspec.json.encode(transcript)
+
+
+TEXTS = {
+    "documented-53k": "162f7fc36d86",
+    "documented-53k-cached": "f7c8e1f6e255",
+    "fifty-turns": "895b74bf44dd",
+    "large-results": "6e18786e88de",
+    "many-calls": "cf42af8767f5",
+    "needles": "c7d96ce2b816",
+    "one-prompt": "5cf4980a57d6",
+    "rounds": "914011b0162b",
+    "sixty-calls": "75a40cbc8f73",
+    "small-results": "48381fe834cf",
+    "text-only": "d29a1bc457b9",
+    "twenty-iterations": "ac0ee017a46b",
+}
+"""By scenario, the beginning of its conversation's SHA-256. What was measured on one holds for this text alone: who
+changes a generator or a scenario on purpose measures again, and then writes the new digest here.
+"""
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_scenario_has_the_same_text_in_every_version(name: str) -> None:
+    assert hashlib.sha256(msgspec.json.encode(opened(name)[1])).hexdigest()[:12] == TEXTS[name]
 
 
 class TestDocumented53K:

@@ -49,6 +49,15 @@ def test_transcripts_without_prices_or_needs_are_left_out_of_their_figure_only(t
     assert figures.kept is not None and figures.kept.value == 1.0
 
 
+def test_a_transcript_is_priced_where_it_can_be_compared_with_keep_all(tmp_path: Path) -> None:
+    # The second costs 4, but keep-all's price isn't known there; the third costs nobody knows what.
+    unlike = {"cost_usd": 4, "cost_vs_keep_all": None}
+    unknown = {"cost_usd": None, "cost_vs_keep_all": None}
+    given = {"keep-all": [*rows(2), unlike, unknown], "a": [*rows(1), unlike, unknown]}
+    figures = Pooled(made_run(tmp_path, given)).all["a"]
+    assert (figures.transcripts, figures.priced, figures.usd) == (3, 1, 1.0)
+
+
 def test_of_one_session_there_is_no_interval(tmp_path: Path) -> None:
     given = {"keep-all": rows(2, 4, root="one"), "a": rows(1, 1, root="one")}
     run = made_run(tmp_path, given)
@@ -87,6 +96,15 @@ def test_what_loses_more_than_a_tenth_is_no_answer_but_is_named(tmp_path: Path) 
     )
     assert lines[1] == "Losing less: careful (-10 %, keeps 99 %). Cheaper: heavy (-80 %, keeps 50 %)."
     assert 3 <= len(lines) <= 5
+
+
+@pytest.mark.parametrize(("cost", "named"), [(6.9, False), (6.85, False), (6.75, True), (6.5, True)])
+def test_what_is_cheaper_by_two_per_cent_of_keep_all_is_named(cost: float, named: bool, tmp_path: Path) -> None:
+    # 70 % of the bill are taken: 69 and 68.5 % aren't noticeably less, 67.5 and 65 % are.
+    given = {"keep-all": rows(10, 10), "light": rows(7, 7, kept=0.95), "heavy": rows(cost, cost, kept=0.5)}
+    found = advised(tmp_path, given)
+    assert found.take.policy == "light"
+    assert (found.cheaper is not None) == named
 
 
 def test_of_those_hardly_dearer_the_one_that_loses_least(tmp_path: Path) -> None:

@@ -24,6 +24,44 @@ def test_intervals_resample_sessions_not_transcripts() -> None:
     assert bootstrap_mean([1.0, 0.0], ["a", "a"]) is None
 
 
+def test_an_interval_leaves_out_a_fortieth_at_each_end() -> None:
+    # The mean of a resample of [0, 0, 1] is 1 with (1/3)^3 = 3.7 %: above the 97.5th percentile's 2.5 %, so the end is
+    # 1. At 90 % (5 %) it would be 2/3. And the other way round for [1, 1, 0].
+    assert bootstrap_mean([0.0, 0.0, 1.0]) == (pytest.approx(1 / 3), 0.0, 1.0)
+    assert bootstrap_mean([1.0, 1.0, 0.0]) == (pytest.approx(2 / 3), 0.0, 1.0)
+    # Of [0, 0, 0, 1, 1] it is 1 with (2/5)^5 = 1.0 % and at least 4/5 with 8.7 %: the end is 4/5. At 99 % it is 1.
+    assert bootstrap_mean([0.0, 0.0, 0.0, 1.0, 1.0]) == (0.4, 0.0, 0.8)
+
+
+def test_of_more_than_five_thousand_sessions_the_interval_is_the_normal_one() -> None:
+    # Half zeros, half ones: the standard deviation is 0.5 * sqrt(n / (n - 1)), the error that by sqrt(n).
+    found = bootstrap_mean([0.0, 1.0] * 5_000)
+    reach = 1.959964 * 0.5 / 9_999**0.5
+    assert found == pytest.approx((0.5, 0.5 - reach, 0.5 + reach), abs=1e-8)
+
+
+def paired(differences: list[float], others: int) -> dict[str, pandas.DataFrame]:
+    """A policy that keeps more than each of the others, all alike, by these differences, one for each session."""
+    names = [f"s{n}" for n in range(len(differences))]
+    sizes = {"best": differences, **{f"other {n}": [0.0] * len(differences) for n in range(others)}}
+    return {
+        label: pandas.DataFrame({"transcript": names, "root": names, "survival": survival})
+        for label, survival in sizes.items()
+    }
+
+
+def test_ranks_leave_five_per_cent_for_one_wrong_order_among_all_pairs() -> None:
+    # Three of six sessions differ: a resample has none of them with (1/2)^6 = 1.6 %. Two policies are one pair, with
+    # 5 % / 2 = 2.5 % at each end: told apart. Three are three pairs, with 0.83 %: not told apart.
+    halves = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    assert rank_ranges(paired(halves, 1)) == {"best": (1, 1), "other 0": (2, 2)}
+    assert rank_ranges(paired(halves, 2)) == {"best": (1, 3), "other 0": (1, 3), "other 1": (1, 3)}
+    # Five policies are ten pairs: 0.25 %. (1/4)^4 = 0.39 % is more, though less than 2.5 % / 5; (1/3)^6 = 0.14 % isn't.
+    assert rank_ranges(paired([1.0, 1.0, 1.0, 0.0], 4))["best"] == (1, 5)
+    found = rank_ranges(paired([1.0, 1.0, 1.0, 1.0, 0.0, 0.0], 4))
+    assert found == {"best": (1, 1), **{f"other {n}": (2, 5) for n in range(4)}}
+
+
 def test_of_many_sessions_the_normal_interval_and_ranks_are_the_resampled_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     roots = [f"s{n // 3}" for n in range(900)]

@@ -8,7 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import RESULT, basis_of, chat, conversation
 
-from ctxsim.answers.bill.window import FITTED, JOINED, MEDIA, OUTPUT, Filled, Part, by_server, filled, pooled
+from ctxsim.answers.bill.window import (
+    FITTED,
+    JOINED,
+    MEDIA,
+    OUTPUT,
+    SYSTEM,
+    TOOLS,
+    Filled,
+    Part,
+    by_server,
+    filled,
+    pooled,
+)
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.transcript import UNLOGGED, Call, Head, Media, Transcript
@@ -66,6 +78,15 @@ def test_dollars_follow_the_cache() -> None:
     # With a cache the first request writes the head, and two read it: 3.75 + 2 x 0.3 instead of 3 x 3.
     cached = of(made)
     assert cached.parts[Part(FITTED)].usd == pytest.approx(5_000 * (3.75 + 2 * 0.3) / 1e6)
+
+
+def test_a_heads_three_parts_stand_apart() -> None:
+    # Two requests, each with a prompt of 30 tokens, a tool of 20 and 7 that no log holds.
+    made = conversation(RESULT, system=" a" * 30)
+    head = msgspec.structs.replace(made.head, tools=(" b" * 20,), hidden=7)
+    found = of(msgspec.structs.replace(made, head=head), Provider())
+    assert [found.parts[Part(name)].tokens for name in (FITTED, TOOLS, SYSTEM)] == [14, 40, 60]
+    assert [found.parts[Part(name)].once for name in (FITTED, TOOLS, SYSTEM)] == [7, 20, 30]
 
 
 def test_output_is_paid_and_fills_nothing() -> None:

@@ -15,14 +15,33 @@ from project import ROOT
 from samples import conversation, run
 
 from ctxsim.answers.calibration.calibration import calibrate, class_weights
-from ctxsim.answers.calibration.risk import divisor_at_risk
+from ctxsim.answers.calibration.risk import divisor_at_risk, unsafe, votes
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import InputError
+from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.recorded.sample import Prompt, collect
 from ctxsim.synthesis.words import prose
-from ctxsim.transcript import Transcript
+from ctxsim.transcript import Transcript, Usage
 from evidence.chars_per_token import MATRIX_TOKENIZERS, by_kind, matrix, ratio_of
+
+
+def with_usage() -> list[Transcript]:
+    """Six conversations whose requests were recorded as a head of 700 tokens and a token for each two characters."""
+    made = []
+    for number in range(6):
+        assembly = Assembly(f"t{number}")
+        assembly.user("go")
+        chars = len("go")
+        for n in range(5):
+            assembly.response([Part("tool_call", "{}", "t", f"c{n}")], Usage(700 + chars // 2, 5))
+            text = " 1" * (200 + 100 * n + 10 * number)
+            assembly.result(text, f"c{n}")
+            chars += len("t") + len("{}") + 1 + len(text)
+            # One character more, so that the sum stays even.
+            assembly.user("x")
+        made.append(assembly.transcript())
+    return made
 
 
 class TestCalibration:
@@ -79,6 +98,39 @@ class TestCalibration:
         under = sum(r.chars / divisor < r.tokens for r in requests)
         # With too few transcripts for the risk, nothing seen is under-estimated.
         assert under <= risk * (len(ratios) + 1)
+
+    def test_only_requests_near_the_window_are_a_risk(self) -> None:
+        # Of the first transcript the request of 1,000 tokens has 2 characters a token, that of 500 (half of it) 1.5,
+        # those of 499 and 0 are no risk, though they have fewer. The second has 4.
+        sizes = [(0, 2_000, 1_000), (0, 750, 500), (0, 1, 499), (0, 1, 0), (1, 400, 100)]
+        requests = [Prompt(n, chars, tokens, ()) for n, chars, tokens in sizes]
+        # One of two transcripts may be under-estimated at most with a chance of k / 3: the smallest for k = 0 and 1.
+        assert divisor_at_risk(requests, 0.05) == divisor_at_risk(requests, 0.4) == 1.4999
+        assert divisor_at_risk(requests, 0.7) == 3.9999
+        # Divided by 1.8: 2,000 / 1.8 is over 1,000, 750 / 1.8 = 417 under 500.
+        assert votes(requests, 1.8) == [(0, False), (0, True), (1, False)]
+        found = unsafe(votes(requests, 1.8))
+        assert found is not None and (found.requests, found.transcripts) == (0.25, 0.5)
+
+    def test_recorded_usage_is_told_from_its_growth(self) -> None:
+        found = calibrate(collect(with_usage(), open_tokenizer(), "kind"), "o200k_base", "kind", None, True)
+        assert found.overall.chars_per_token == pytest.approx(2.0, abs=1e-3)
+        assert found.heads is not None and (found.heads.median, found.heads.series) == (700, 6)
+        told = found.errors
+        # At four characters a token half of each growth is missing, and the head is still told from the first request.
+        assert told["one ratio, held-out MAPE"] == pytest.approx(0, abs=1e-3)
+        assert told["chars/4, held-out MAPE"] is not None and told["chars/4, held-out MAPE"] > 0.1
+        assert list(told)[:3] == [f"{name}, held-out MAPE" for name in ("chars/4", "one ratio", "character classes")]
+        assert not any("counted" in name for name in told)
+
+    def test_what_is_told_of_the_window_is_counted_first(self) -> None:
+        told = list(calibrate(collect(self.transcripts(6), open_tokenizer(), "kind"), "o", "kind", 0.2, False).errors)
+        assert told[3:] == [
+            "under-estimated near the window as counted, held-out share",
+            "transcripts with such a request as counted, held-out share",
+        ]
+        both = list(calibrate(collect(with_usage(), open_tokenizer(), "kind"), "o", "kind", 0.2, False).errors)
+        assert [name.split(", ")[0].rsplit(" ", 1)[1] for name in both[3:]] == [*["counted"] * 2, *["recorded"] * 2]
 
     def test_files_round_trip_and_drive_a_policy(self, tmp_path: Path) -> None:
         sample = collect(self.transcripts(10), open_tokenizer(), "tool")

@@ -159,6 +159,20 @@ def long_session(calls: int = 60, at: int = 30) -> Transcript:
     return made.transcript()
 
 
+def test_a_cut_lasts_up_to_the_next_one_or_the_end() -> None:
+    (cut,) = session_of(session()).cuts()
+    assert (cut.compaction.call, cut.last) == (4, 6)
+    # One that no call follows lasts no call: 4 to 3.
+    made = Assembly("ends so")
+    made.user("Do the task.")
+    for number in range(1, 4):
+        _look(made, number, {"n": number}, f"result {number}")
+    made.compacted("auto", [SUMMARY])
+    (cut,) = session_of(made.transcript()).cuts()
+    assert (cut.compaction.call, cut.last) == (4, 3)
+    assert [item.text for item in cut.after] == [SUMMARY]
+
+
 def test_controls_have_no_compaction_near_them() -> None:
     found = session_of(long_session())
     (cut,) = found.cuts()

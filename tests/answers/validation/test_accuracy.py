@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from samples import conversation
 
-from ctxsim.answers.validation.accuracy import consequence, observe, table
+from ctxsim.answers.validation.accuracy import Point, accuracy, consequence, observe, table
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.transcript import Compaction, Head, Transcript, Usage
@@ -31,6 +31,27 @@ class TestConsequences:
         # Window 1,800: call 3 has 2,008 tokens, long before chars/4 says 1,400.
         assert (low.extra_overflows, high.extra_overflows) == (1, 0)
         assert (high.late, high.early) == (0, 1) and high.false_alarm_calls > 0 and high.false_safe_calls == 0
+
+    def test_triggers_that_only_one_of_them_pulls(self) -> None:
+        # The largest request is 8,018 tokens; chars/4 says some 2,000 of it, chars/0.5 some 16,000.
+        transcripts = [conversation(*["1 " * 500] * 8, name=name) for name in ("a", "b")]
+        estimators = [open_estimator("chars/4"), open_estimator("chars/0.5")]
+        observed = observe(transcripts, open_tokenizer(), estimators)
+        never = consequence(observed, 0, "chars/4", "o200k_base", 5_000)
+        assert (never.only_truth, never.only_estimate, never.both_trigger) == (2, 0, 0)
+        always = consequence(observed, 1, "chars/0.5", "o200k_base", 10_000)
+        assert (always.only_truth, always.only_estimate, always.both_trigger) == (0, 2, 0)
+
+    def test_accuracy_by_hand(self) -> None:
+        # Errors -4/7, 1/8, 0 and 2/6. The request without tokens has none. Sums: 25 of 26 tokens.
+        points = [Point("a", "text", tokens, None, (one,)) for tokens, one in ((7, 3), (8, 9), (5, 5), (6, 8), (0, 4))]
+        found = accuracy(points, 0, "mine", "o200k_base", "text", "all")
+        assert found is not None and (found.n, found.tokenizer) == (4, "o200k_base")
+        assert found.bias == round((-4 / 7 + 1 / 8 + 2 / 6) / 4, 4) == -0.0283
+        assert found.mape == round((4 / 7 + 1 / 8 + 2 / 6) / 4, 4) == 0.2574
+        # By nearest rank of 0, 0.125, 0.3333, 0.5714: the second, and the fourth twice.
+        assert (found.p50, found.p95, found.p99, found.worst_under) == (0.125, 0.5714, 0.5714, -0.5714)
+        assert found.pooled == round(25 / 26 - 1, 4) == -0.0385
 
     def test_a_perfect_estimator_has_no_consequence(self) -> None:
         transcript = conversation(*["some words here " * 80] * 5)

@@ -36,6 +36,14 @@ def test_a_score_by_hand() -> None:
     assert (found.paid_calls, found.cost_ratio) == (4, 1.2)
 
 
+def test_what_was_not_seen_is_told_in_four_digits() -> None:
+    # From 100 on the text grows by 300 and 600: 400 and 700 are told, 530 and 709 were recorded. 130 of 530 are
+    # 24.528 %, 9 of 709 1.269 %.
+    calls = [compared("a", n, text, recorded) for n, text, recorded in ((1, 100, 100), (2, 400, 530), (3, 700, 709))]
+    found = score(calls)
+    assert (found.held_out_calls, found.held_out_median, found.held_out_p95) == (2, 0.0127, 0.2453)
+
+
 def test_recorded_logs_are_compared_call_by_call(tmp_path: Path) -> None:
     write_logs(tmp_path)
     [transcript] = read(str(tmp_path / "rollout-1.jsonl"))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 import random
+from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import call_rows, conversation, run
 
 from ctxsim.counting.estimators import Reported, estimator_label, open_estimator, registered_estimators
+from ctxsim.counting.estimators.calibrated import Calibration, Ratio
 from ctxsim.counting.estimators.classes import FEATURES, features
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import LabelError
@@ -184,3 +187,49 @@ class TestSeed004:
         repaired = run(conversation(*results), f"{summary},estimator=tool-chars", window=128_000)
         assert not any(one.edits for one in broken)
         assert any(one.edits for one in repaired)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("a;" * 100, 122),  # 100 words 0.647, 100 letters 0.106, 100 signs 0.465: 121.8
+        ("a" * 112, 49),  # one word 0.647, 12 letters 0.106, 100 letters of a long word 0.463: 48.22
+        ("1" * 100, 74),  # 0.737
+        (" " * 101, 13),  # 100 spaces behind the first 0.127: 12.7
+        ("\n" * 100, 86),  # 0.852
+        ("漢" * 100, 94),  # 0.937
+        ("é" * 100, 55),  # 0.547
+    ],
+)
+def test_classes_by_hand(text: str, tokens: int) -> None:
+    assert open_estimator("classes").text(text) == tokens
+
+
+def test_counts_of_a_vocabulary_by_hand() -> None:
+    # " a" is one token of o200k_base: 5 * 1.5 = 7.5, up.
+    assert open_estimator("tokenizer:factor=1.5").text(" a" * 5) == 8
+    # Four pieces of 10 characters, at 0, 63, 127 and 190 of 200: 5, 6, 6 and 5 tokens, as those from odd places begin
+    # with "a" and end with a space. 22 of 40 characters are 110 of 200.
+    assert open_estimator("sampled:chars=40").text(" a" * 100) == 110
+    assert open_estimator("sampled:chars=40").text(" a" * 20) == 20
+
+
+def test_messages_are_their_items_and_a_prompt_if_there_is_one() -> None:
+    # 8 characters and 4, at 4 a token, and a prompt of 12.
+    messages = [[Item("user", 0, 1, "12345678")], [Item("assistant", 1, 2, "1234")]]
+    assert open_estimator("chars/4").messages(messages) == 3
+    assert open_estimator("chars/4").messages(messages, "123456789012") == 6
+
+
+def test_a_calibrated_tools_ratio_has_the_margin_of_the_divisor(tmp_path: Path) -> None:
+    # 4 characters a token overall, and 2 for the risk's sake: half. So the tool's 3 become 1.5.
+    file = tmp_path / "mine.json"
+    overall, tool = (Ratio(ratio, None, None, 1, 1, 1, 1) for ratio in (4.0, 3.0))
+    made = Calibration(2, "o200k_base", overall, 2.0, 0.05, "tool", {"read": tool}, {}, {}, {})
+    file.write_bytes(msgspec.json.encode(made))
+    estimator = open_estimator(f"calibrated:file={file}")
+    result = Item("tool_result", 0, 1, "x" * 30, "read")
+    assert estimator.item(result) == 20
+    assert estimator.item(result.with_text("x" * 31)) == 21, "20.7, up"
+    assert estimator.item(msgspec.structs.replace(result, tool="other")) == estimator.text("x" * 30) == 15
+    assert open_estimator(f"calibrated:file={file},use=ratio").item(result) == 15

@@ -30,6 +30,18 @@ def test_what_follows_the_newest_text_of_the_user_stays() -> None:
     assert len(driven.asked) == 2, "a second request judges the first one's summary"
 
 
+def test_the_newest_three_tenths_stay_from_a_prompt_on() -> None:
+    # 1,000 characters of history; its prompts begin at 0, 600, 700 and 997, and a call has 2. The first with seven
+    # tenths before it is 3.
+    driven = Driven("gemini-cli", 10_000)
+    for prompt, answer in (("1" * 10, "a" * 590), ("2" * 10, "b" * 90), ("3" * 10, "c" * 287)):
+        driven.user(prompt)
+        driven.says(answer, used=100)
+    driven.user("4")
+    driven.calls("d", used=6_000)
+    assert driven.sent() == [SUMMARY, ACKNOWLEDGED, "3" * 10, "c" * 287, "4", "{}", "d"]
+
+
 def test_between_two_prompts_the_whole_history_is_compressed() -> None:
     driven = Driven("gemini-cli", 1_000)
     driven.user("One.")

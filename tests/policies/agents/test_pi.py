@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from by_hand import SUMMARY, Driven
 
+from ctxsim.transcript import Usage
+
 # 1,000 less 400: 600; the tail is 50 tokens, 200 characters.
 SMALL = "pi:reserve_tokens=400,keep_recent_tokens=50"
 
@@ -19,6 +21,17 @@ def test_it_looks_only_where_a_run_ends() -> None:
     driven.user("More.")
     driven.says("Done.", used=601)
     assert SUMMARY in driven.sent()
+
+
+def test_what_the_response_took_counts_too() -> None:
+    # 600 is the limit: 500 of input and 100 of output are not over it.
+    for written, compacted in ((100, False), (101, True)):
+        driven = Driven(SMALL, 1_000)
+        driven.user("The task.")
+        driven.calls("x" * 400, used=100)
+        driven.says("Done.")
+        driven.moments.after_call(Usage(500, written), driven.view[-1:])
+        assert (SUMMARY in driven.sent()) is compacted
 
 
 def test_where_a_result_crosses_the_limit_the_tail_begins_after_it() -> None:

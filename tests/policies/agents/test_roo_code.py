@@ -7,7 +7,7 @@ from by_hand import SUMMARY, Driven
 
 def test_usage_and_half_as_much_again_as_the_last_message_decide() -> None:
     # 10,000 less a tenth and less 2,000 of output (a fifth) is 7,000. 100 tokens count 150.
-    for used, compacted in ((6_849, False), (6_851, True)):
+    for used, compacted in ((6_849, False), (6_850, False), (6_851, True)):
         driven = Driven("roo-code", 10_000)
         driven.user("The task.")
         driven.calls("word " * 99 + "word", used=used)

@@ -70,6 +70,14 @@ def sent(rest: str) -> list[Sent]:
     return list(replay(conversation(*[RESULT] * 4), spec, Provider(), Counter(open_tokenizer())))
 
 
+def test_without_a_summary_messages_are_what_the_framework_gave() -> None:
+    given = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": "[[summary 9]] is no marker of ours."},
+    ]
+    assert Scribe(opened("Reducer:threshold=1")[1]).written(given) == given
+
+
 def test_a_class_is_named_with_its_own_parameters() -> None:
     _, policy = opened("Reducer:threshold=2,end=a:b")
     assert labels.of(policy.name, policy) == "fake:Reducer:threshold=2,end=a:b,label=0.5,keep=1"

@@ -11,6 +11,8 @@ import pytest
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
+from ctxsim.readers.formats import codex
+from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
 
 Json = dict[str, Any]
@@ -229,6 +231,18 @@ def test_a_compaction_keeps_the_history_and_marks_later_calls(tmp_path: Path) ->
     assert "recorded compaction before call 2 (9110 tokens)" in read_back.notes
 
 
+def test_before_a_compaction_there_was_what_was_sent_and_answered(tmp_path: Path) -> None:
+    # 9,000 and 46, as far as they are told; where nothing is told nothing is known.
+    count = tokens(9000, 9000, output=46)
+    for given, before in ((46, 9046), (None, 9000)):
+        count["payload"]["info"]["last_token_usage"]["output_tokens"] = given
+        compacted = wrapped("compacted", {"message": "All was well."})
+        read_back = one(tmp_path, meta(), message("user", "Go."), message("assistant", "One."), count, compacted)
+        assert [found.tokens_before for found in read_back.compactions] == [before]
+    read_back = one(tmp_path, meta(), message("user", "Go."), message("assistant", "One."), compacted)
+    assert [found.tokens_before for found in read_back.compactions] == [None]
+
+
 def test_an_old_compaction_goes_on_with_the_newest_user_texts_and_the_summary(tmp_path: Path) -> None:
     read_back = one(
         tmp_path,
@@ -243,6 +257,21 @@ def test_an_old_compaction_goes_on_with_the_newest_user_texts_and_the_summary(tm
     )
     assert read_back.compactions == (Compaction(2, 4, "", ("All was well.",), (1,)),)
     assert [c.window for c in read_back.calls] == [272_000, 272_000]
+
+
+@pytest.mark.parametrize(("newest", "kept"), [("x" * 80_000, (1,)), ("x" * 79_997, (0, 1)), ("x" * 80_001, ())])
+def test_user_texts_of_eighty_thousand_bytes_stay_beside_a_summary(
+    newest: str, kept: tuple[int, ...], tmp_path: Path
+) -> None:
+    read_back = one(
+        tmp_path,
+        meta(),
+        message("user", "Go."),
+        message("user", newest),
+        message("assistant", "One."),
+        wrapped("compacted", {"message": "All was well."}),
+    )
+    assert [found.kept for found in read_back.compactions] == [kept]
 
 
 def test_tools_of_every_kind(tmp_path: Path) -> None:
@@ -388,6 +417,20 @@ def test_a_sub_agent_names_its_parent(tmp_path: Path) -> None:
     assert stray.parent == "gone"
 
 
+def test_without_a_folder_a_parent_is_its_thread(tmp_path: Path) -> None:
+    def parent_of(**fields: Any) -> str | None:
+        data = "\n".join(map(json.dumps, [meta(**fields), message("assistant", "Hi.")])).encode()
+        source = Source("rollout.jsonl", data=data)
+        [transcript] = codex.read(source, Sample(source))
+        return transcript.parent
+
+    assert (parent_of(parent_thread_id="thread-1"), parent_of()) == ("thread-1", None)
+    # With one: other rollouts beside a main session are not its parents.
+    write(tmp_path, [meta()], "rollout-a.jsonl")
+    [main] = read(write(tmp_path, [meta(), message("assistant", "Hi.")], "rollout-b.jsonl"))
+    assert main.parent is None
+
+
 def test_a_torn_end_and_a_broken_line_are_noted(tmp_path: Path) -> None:
     read_back = one(
         tmp_path, meta(), message("user", "Go."), "{not json", message("assistant", "Done."), '{"timestamp": "2026'
@@ -434,3 +477,49 @@ def test_the_stream_of_codex_exec_is_refused_with_the_reason(tmp_path: Path) -> 
     ]
     with pytest.raises(InputError, match="no user texts"):
         list(read(write(tmp_path, lines)))
+
+
+HEADER = {"id": "s", "timestamp": NINE, "instructions": "Use tabs."}
+SAID = {"type": "message", "role": "user", "content": []}
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_rollout"),
+    [
+        ([meta()], True),
+        # A line of ours without its payload, and somebody else's with one.
+        ([{"type": "session_meta"}], False),
+        ([{"type": "session_meta", "payload": "s"}], False),
+        ([{"type": "something", "payload": {}}], False),
+        (["a text"], False),
+        # The first versions: a header with instructions or git, then items and states.
+        ([HEADER, SAID], True),
+        ([{"id": "s", "timestamp": NINE, "git": {}}, {"record_type": "state"}, SAID], True),
+        ([HEADER, {"type": "function_call"}], True),
+        ([{"id": "s", "timestamp": NINE}, SAID], False),
+        ([{"id": 7, "timestamp": NINE, "git": {}}, SAID], False),
+        ([{"id": "s", "timestamp": 7, "git": {}}, SAID], False),
+        ([{**HEADER, "type": "header"}, SAID], False),
+        # Nothing but states, something unknown, or nothing at all behind it.
+        ([HEADER, {"record_type": "state"}], False),
+        ([HEADER, SAID, {"role": "user"}], False),
+        ([HEADER, SAID, 7], False),
+        ([HEADER], False),
+        # The stream of `codex exec --json`: refused by `read`, with the reason.
+        ([{"type": "thread.started", "thread_id": "t"}, {"type": "turn.started"}], True),
+        ([{"type": "thread.started"}, {"type": "turn.started"}], False),
+        ([{"type": "turn.started", "thread_id": "t"}, SAID], False),
+    ],
+)
+def test_what_is_a_rollout(lines: list[Any], is_rollout: bool) -> None:
+    data = "\n".join(map(json.dumps, lines)).encode()
+    assert codex.matches(Sample(Source("rollout.jsonl", data=data))) is is_rollout
+
+
+def test_the_first_line_says_whether_lines_are_wrapped(tmp_path: Path) -> None:
+    # A file of one line, and a bare one whose later lines look wrapped.
+    assert one(tmp_path, meta()).calls == ()
+    state = wrapped("turn_context", {"model": "gpt-x"})
+    answered = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+    bare = one(tmp_path, {**HEADER, "git": {}}, answered, {**state, "record_type": "turn_context"})
+    assert kinds(bare) == [["assistant"]] and bare.calls[0].model == ""

@@ -10,6 +10,8 @@ import pytest
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
+from ctxsim.readers.formats import pi
+from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import NO_RESULT, Compaction, Media, Transcript, Usage, problems
 
 Json = dict[str, Any]
@@ -228,3 +230,124 @@ def test_a_field_of_a_wrong_type_is_an_error_with_its_place(tmp_path: Path) -> N
         one(tmp_path, OLD, entry(None, "assistant", [text("x")], usage={"input": "many"}))
     with pytest.raises(InputError, match=r"session\.jsonl:2: .*\$\.name"):
         one(tmp_path, OLD, entry(None, "assistant", [{"type": "toolCall", "name": 7}]))
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_session"),
+    [
+        ([NEW], True),
+        ([NEW, {"type": "anything"}, "text", entry(None, "user", "Go.")], True),
+        ([{**NEW, "type": "message"}], False),
+        ([{**NEW, "id": 7}], False),
+        ([{**NEW, "cwd": None}], False),
+        (["session"], False),
+        ([NEW, {"type": "message", "message": "Go."}], False),
+        ([NEW, entry(None, "user", "Go."), {"type": "message", "message": {"role": 7}}], False),
+    ],
+)
+def test_what_is_a_session(lines: list[Any], is_session: bool) -> None:
+    data = "\n".join(map(json.dumps, lines)).encode()
+    assert pi.matches(Sample(Source("session.jsonl", data=data))) is is_session
+
+
+@pytest.mark.parametrize(
+    ("kept", "places"),
+    [
+        # The header is entry 0, so all; the answer is entry 2. One that isn't there, and none, keep nothing.
+        ({"firstKeptEntryIndex": 0}, (0, 1)),
+        ({"firstKeptEntryIndex": 2}, (1,)),
+        ({"firstKeptEntryIndex": 9}, ()),
+        ({"firstKeptEntryId": "gone"}, ()),
+        ({}, ()),
+        # An id goes before a number.
+        ({"firstKeptEntryId": "2", "firstKeptEntryIndex": 0}, (1,)),
+    ],
+)
+def test_what_a_compaction_keeps(tmp_path: Path, kept: Json, places: tuple[int, ...]) -> None:
+    transcript = one(
+        tmp_path,
+        OLD,
+        entry(None, "user", "Go."),
+        {**entry(None, "assistant", [text("One.")]), "id": "2"},
+        {"type": "compaction", "summary": "All so far.", **kept},
+        entry(None, "assistant", [text("Two.")]),
+    )
+    assert transcript.compactions == (Compaction(2, 2, "", ("All so far.",), places),)
+    assert transcript.notes == ("recorded compaction before call 2",)
+
+
+def test_blocks_of_a_response(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        OLD,
+        entry(None, "user", [text("")]),
+        entry(None, "assistant", "A text."),
+        entry(None, "assistant", [text(""), {"type": "toolCall", "name": "read"}, {"type": "novel", "x": 1}]),
+    )
+    # A user's empty text is nothing; a call without arguments has {}; what nobody knows is kept as it is.
+    assert [(item.kind, item.text) for item in transcript.items] == [
+        ("assistant", "A text."),
+        ("tool_call", "{}"),
+        ("assistant", '{"type":"novel","x":1}'),
+    ]
+    assert len(transcript.calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        # Whatever of the prompt there is: read, written, or neither.
+        ({"cacheRead": 5}, Usage(5, None, 5)),
+        ({"input": 0, "cacheWrite": 5}, Usage(5, None, None, 5)),
+        ({"input": 5, "output": 2, "cost": {"total": 0.5}}, Usage(5, 2, cost_usd=0.5)),
+        ({"input": 5, "cost": 0.5}, Usage(5)),
+        ({"input": 0, "output": 2}, None),
+    ],
+)
+def test_usage_of_a_request(tmp_path: Path, usage: Json, expected: Usage | None) -> None:
+    transcript = one(tmp_path, OLD, entry(None, "user", "Go."), entry(None, "assistant", [text("Yes.")], usage=usage))
+    assert transcript.calls[0].usage == expected
+
+
+def test_what_the_gateway_sends_by_itself_is_no_response(tmp_path: Path) -> None:
+    transcript = one(
+        tmp_path,
+        NEW,
+        entry(("1", None), "user", "Go."),
+        entry(("2", "1"), "assistant", [text("Sent.")], model="gateway-injected"),
+        entry(("3", "2"), "assistant", [text("Sent.")], model="delivery-mirror"),
+        {"type": "model_change", "id": "4", "parentId": "3", "modelId": "m1"},
+        {"type": "model_change", "id": "5", "parentId": "4"},
+        entry(("6", "5"), "assistant", [text("Yes.")]),
+        entry(("7", "6"), "assistant", [text("Of another.")], model="m2"),
+        {"type": "custom_message", "id": "8", "parentId": "1", "content": "On another branch."},
+        {"type": "label", "id": "9", "parentId": "1"},
+        {"type": "compaction", "id": "10", "parentId": "7", "summary": "All."},
+    )
+    assert [item.text for item in transcript.items] == ["Go.", "Yes.", "Of another."]
+    # A change without a name changes nothing, and a compaction may be what a session ended on.
+    assert [call.model for call in transcript.calls] == ["m1", "m2"]
+    assert [one.call for one in transcript.compactions] == [3]
+    assert transcript.notes == (
+        "recorded compaction after the last call",
+        "left out: 2 x message of the gateway, not generated, 1 x label, 1 x entry of an abandoned branch",
+    )
+
+
+def test_a_cancelled_command_says_so_whatever_its_code(tmp_path: Path) -> None:
+    command = {"role": "bashExecution", "command": "make", "output": "x", "cancelled": True, "exitCode": 130}
+    transcript = one(tmp_path, OLD, {"type": "message", "message": command})
+    assert [item.text for item in transcript.items] == ["Ran `make`\n```\nx\n```\n\n(command cancelled)"]
+
+
+def test_a_response_that_was_cut_off_without_calls_loses_nothing(tmp_path: Path) -> None:
+    cut = entry(None, "assistant", [text("I wo")], stopReason="aborted")
+    transcript = one(tmp_path, OLD, entry(None, "user", "Go."), cut)
+    assert [item.text for item in transcript.items] == ["Go.", "I wo"] and transcript.notes == ()
+
+
+def test_lines_that_nobody_knows_are_counted(tmp_path: Path) -> None:
+    lines: list[Json | str] = [NEW, "[]", "7", {"type": "label"}, {"id": "x"}, entry(("1", None), "user", "Go.")]
+    transcript = one(tmp_path, *lines, entry(("2", "1"), "assistant", [text("Yes.")]))
+    assert [item.text for item in transcript.items] == ["Go.", "Yes."]
+    assert transcript.notes == ("left out: 2 x JSON that is no object, 1 x label, 1 x None",)

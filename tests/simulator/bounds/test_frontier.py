@@ -18,6 +18,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.results.columns import SummaryRow
+from ctxsim.simulator.bounds import Scheduled
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Programme
 from ctxsim.simulator.measure import measure, summary_row
 from ctxsim.simulator.provider import Provider
@@ -189,3 +190,29 @@ def test_the_frontier_does_not_depend_on_the_order_of_questions() -> None:
         answers = {level: in_order.least(level) for level in questions}
         for level in chance.sample(questions, len(questions)):
             assert shuffled.least(level) == answers[level]
+
+
+def test_a_schedule_sends_each_result_at_least_once() -> None:
+    # At 1 a token without a cache. A is in requests 2 to 4 and needed by the last; B is in two, "ok" in one.
+    a, b = "zebra_one" + " a" * 100, " b" * 50
+    transcript = chat(
+        ("user", "go"), ("tool_call", "{}"), ("tool_result", a), ("tool_call", "{}"), ("tool_result", b),
+        ("tool_call", "{}"), ("tool_result", "ok"), ("assistant", "zebra_one"),
+    )  # fmt: skip
+    basis = basis_of(transcript, Provider(prices=price_list.Prices(input=1e6, output=0.0)))
+    count, results = basis.counter.text, basis.frontiers["results"]
+    whole = sum(basis.keep_all.calls["tokens_sent"])
+    dialogue = whole - 3 * count(a) - 2 * count(b) - count("ok")
+    scheduled = Scheduled(basis.ledger)
+    assert scheduled.usd(results, 0.0) == pytest.approx(dialogue + count(a) + count(b) + count("ok"))
+    assert scheduled.usd(results, 1.0) == pytest.approx(dialogue + 3 * count(a) + count(b) + count("ok"))
+
+
+def test_the_least_dollars_of_a_dialogue_are_each_token_once_at_first_and_then_read() -> None:
+    # At 1 the first time (written it would be 1.25) and at 0.1 again: the last request is all that was ever new.
+    prices = price_list.Prices(input=1e6, output=0.0, cache_read=1e5, cache_write=1.25e6)
+    basis = basis_of(conversation(" a" * 100, " b" * 50), Provider(cache="anthropic", prices=prices))
+    first, second, third = basis.keep_all.calls["tokens_sent"]
+    dialogue = first, second - 100, third - 150
+    expected = dialogue[2] + 0.1 * (dialogue[0] + dialogue[1])
+    assert basis.frontiers["results"].cost_usd(0.0) == pytest.approx(expected)

@@ -175,3 +175,12 @@ def test_a_request_becomes_any_other() -> None:
     first = request.first(1)
     assert (first.items, first.total, first.remembered) == (items[:1], request_of(items[:1]).total, HEAD + 1)
     assert len(request.items) == 3, "a copy goes its own way"
+
+
+def test_tokens_before_a_place_are_the_heads_and_those_of_all_that_stands_before_it() -> None:
+    # " a" is a token: a head of 10, items of 1, 2, 4 and 8, and a note of 16 that stands before place 2.
+    items = [Item("user", place, place, " a" * 2**place) for place in range(4)]
+    note = Item("note", -1, 9, " a" * 16, at=2)
+    request = request_of([*items[:2], note, *items[2:]], head=Head(" a" * 10))
+    assert [request.tokens_before(order) for order in range(5)] == [10, 11, 13, 33, 41]
+    assert request_of([], head=Head(" a" * 10)).tokens_before(0) == 10

@@ -12,6 +12,7 @@ from samples import basis_of, conversation, summarized
 from ctxsim.policies import open_policy
 from ctxsim.simulator.measure import measure
 from ctxsim.simulator.provider import Provider, RateLimit
+from ctxsim.simulator.provider.prices import Split
 from ctxsim.simulator.provider.rate_limit import Bucket, smallest_quota
 
 
@@ -123,3 +124,10 @@ def test_the_smallest_quota_of_a_session_with_pauses_of_weeks() -> None:
 
         quota = smallest_quota(requests)
         assert not waits(quota + 1) and waits(quota - 1)
+
+
+def test_what_a_request_takes_from_the_bucket() -> None:
+    split = Split(read=1_000, write=200, uncached=30)
+    assert RateLimit(1).demand(split) == 1_230
+    assert RateLimit(1, counts_cache_reads=False).demand(split) == 230
+    assert RateLimit(1, counts_cache_reads=False, reserves_max_tokens=4).demand(split) == 234

@@ -16,7 +16,7 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider.models import find_model
 from ctxsim.simulator.provider.resolve import of_model, resolve
 from ctxsim.simulator.provider.rule_table import rules_of
-from ctxsim.simulator.provider.vendor import load_vendor, vendor_names, vendor_of
+from ctxsim.simulator.provider.vendor import Framing, load_vendor, vendor_names, vendor_of
 
 LONG = "word " * 2_000
 """2,000 tokens of o200k_base."""
@@ -148,3 +148,8 @@ def test_what_deepseek_reads_is_right_to_one_unit() -> None:
                 off += [abs(one.read_predicted - (one.read_recorded or 0)) // 64 for one in calls]
     assert len(off) > 240
     assert sum(units <= 1 for units in off) / len(off) > 0.8
+
+
+def test_a_vendors_tool_prompt_is_that_of_the_model() -> None:
+    framing = Framing(tools={"claude-3*": 300, "claude-*": 346, "source": "a page"})
+    assert [framing.of_tools(model) for model in ("claude-3-opus", "claude-9", "gpt-5", "source")] == [300, 346, 0, 0]

@@ -16,7 +16,17 @@ from naive_references import naive_counts
 from samples import ASK, TASK, chat, run
 from strategies import QUOTE, conversations, planted, transcripts
 
-from ctxsim.simulator.references import Counts, Need, Survival, identifiers, prepare, quotations, reissues
+from ctxsim.simulator.references import (
+    Ahead,
+    Counts,
+    Need,
+    Survival,
+    identifiers,
+    prepare,
+    quotations,
+    reissues,
+    word_hash,
+)
 from ctxsim.simulator.references.canonical import canonical, fold, resolve, values
 from ctxsim.transcript import Call, Head, Transcript
 from ctxsim.view import Made, Sizes, View
@@ -351,3 +361,25 @@ def test_real_recordings_lose_nothing_and_fast_equals_slow() -> None:
                 assert survival.call(number, [Made("before_call", edit, lasting=False) for edit in cut.edits]) == slow
                 needs += slow.refs_needed_strict + slow.refs_needed_loose
     assert chosen == 200 and needs > 100
+
+
+def test_what_calls_will_need_is_known_from_that_call_on_soonest_first() -> None:
+    # Call 3 uses zebra_two of the first result, call 4 zebra_one.
+    transcript = chat(
+        TASK, ASK, ("tool_result", "zebra_one zebra_two"), ASK, ("tool_result", "b"),
+        ("tool_call", '{"x": "zebra_two"}'), ("tool_result", "c"), ("assistant", "zebra_one"),
+    )  # fmt: skip
+    ahead, first = Ahead(prepare(transcript)), transcript.items[2]
+    wanted = [ahead.wanted(number, [first]) for number in (1, 3, 4, 5)]
+    assert wanted == [["zebra_two", "zebra_one"], ["zebra_two", "zebra_one"], ["zebra_one"], []]
+    # Of what is left of it, what is left; of others nothing.
+    assert ahead.wanted(1, [first.with_text("only zebra_one")]) == ["zebra_one"]
+    assert ahead.wanted(1, [transcript.items[4]]) == []
+
+
+def test_identifiers_of_results_are_known_by_their_hashes() -> None:
+    results = [("tool_result", "zebra_one a 4711"), ("tool_result", "zebra_two")]
+    transcript = chat(TASK, ASK, results[0], ASK, results[1], ("assistant", "x"))
+    found = memoryview(prepare(transcript).words).cast("I")
+    assert {word_hash(word) in found for word in ("zebra_one", "zebra_two", "4711")} == {True}
+    assert word_hash("zebra_three") not in found and list(found) == sorted(found)

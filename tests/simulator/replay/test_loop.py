@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from samples import call_rows, conversation, run_class
+from samples import ASK, TASK, call_rows, chat, conversation, run, run_class
 
-from ctxsim.policies import Policy, Stop
+from ctxsim.counting.estimators import open_estimator
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.policies import Policy, Spec, Stop
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.simulator.provider import RateLimit
+from ctxsim.simulator.provider import Provider, RateLimit
+from ctxsim.simulator.provider.summaries import EMPTY
+from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Usage
 from ctxsim.view import View
 
@@ -41,6 +46,44 @@ def test_a_thrown_away_overflow_edit_is_no_cause() -> None:
     assert not any("thrown away" in one.cache_break for one in sent)
     assert {one.cache_break for one in sent} == {"", "lifetime"}
     assert not any(one.edits for one in sent)
+
+
+def test_an_overflow_edit_that_was_not_taken_is_no_compaction() -> None:
+    @dataclass
+    class Useless(Policy):
+        def on_overflow(self, view: View, error: object) -> View:  # type: ignore[override]
+            return view.insert("longer", 0, "thrown away")
+
+    @dataclass
+    class Cuts(Policy):
+        def on_overflow(self, view: View, error: object) -> View:  # type: ignore[override]
+            long = next(item.place for item in view if item.kind == "tool_result" and item.text != "cut")
+            return view.rewrite({long: "cut"}, "too large")
+
+    transcript = conversation(*[WORDY * 4] * 3)
+    # Two results are over 3,000 tokens: calls 3 and 4 are refused, and nothing helps.
+    sent = run_class(Useless, transcript, window=3_000)
+    assert [one.status for one in sent] == ["ok", "ok", "overflow", "overflow"]
+    assert [one.compactions for one in sent] == [0, 0, 0, 0]
+    # Behind it one that helps: at each of them one compaction counts, not two, and one request more was sent.
+    links = (("useless", Useless), ("cuts", Cuts))
+    spec = Spec("useless+cuts", tuple((cls, name, {}) for name, cls in links), open_estimator())
+    sent = list(replay(transcript, spec, Provider(window=3_000), Counter(open_tokenizer())))
+    assert [one.status for one in sent] == ["ok"] * 4
+    assert [one.compactions for one in sent] == [0, 0, 1, 1]
+    assert [[edit.reason for _, edit in one.edits] for one in sent] == [[], [], ["too large"], ["too large"]]
+    assert [one.attempts for one in sent] == [1, 1, 2, 2]
+
+
+def test_a_summary_knows_what_comes_only_where_it_is_said_to() -> None:
+    # One result of 1,600 tokens and more: at call 3 task, call and it become a summary, and call 4 uses zebra_one.
+    transcript = chat(
+        TASK, ASK, ("tool_result", "zebra_one " + WORDY * 4), ASK, ("tool_result", "b"), ASK, ("tool_result", "c"),
+        ("assistant", "zebra_one"),
+    )  # fmt: skip
+    for mode, text in (("clairvoyant", "zebra_one"), ("empty", EMPTY)):
+        sent = run(transcript, "summary:at=0.5,keep_last=2,max_tokens=9", window=3_000, summaries=mode)
+        assert [item.text for item in sent[-1].view if item.kind == "summary"] == [text]
 
 
 def test_who_gives_up_sends_nothing() -> None:

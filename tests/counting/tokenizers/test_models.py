@@ -1,0 +1,24 @@
+"""Which vocabulary counts for a model, and whether it is its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxsim.counting.tokenizers.models import tokenizer_of
+
+
+@pytest.mark.parametrize(
+    ("model", "vocabulary", "own"),
+    [
+        ("gpt-4o-mini", "o200k_base", True),
+        ("gpt-4-turbo", "cl100k_base", True),
+        ("openrouter/qwen/Qwen3-Coder", "qwen3", True),
+        # Vendors that publish none: counted by another's.
+        ("claude-sonnet-4-5", "o200k_base", False),
+        ("us.anthropic.claude-sonnet-4-5@20250929", "o200k_base", False),
+        ("gemini-2.5-pro", "gemma3", False),
+        ("nobody-knows-1", "o200k_base", False),
+    ],
+)
+def test_a_models_vocabulary(model: str, vocabulary: str, own: bool) -> None:
+    assert tokenizer_of(model) == (vocabulary, own)

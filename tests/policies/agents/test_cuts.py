@@ -1,0 +1,34 @@
+"""How agents cut a text: ends, whole lines, and what is said of the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxsim.policies.agents.shared.cuts import ends_of, whole_lines
+
+THREE = "aaaa\nbbbb\ncccc"  # 14 bytes, each line 5 with its end
+
+
+@pytest.mark.parametrize(
+    ("lines", "size", "end", "kept"),
+    [
+        (3, 14, False, THREE),
+        (2, 99, False, "aaaa\nbbbb\n\n...1 lines truncated..."),
+        (2, 99, True, "...1 lines truncated...\n\nbbbb\ncccc"),
+        # Two lines are 9 bytes without the last one's end; with 8 only one is left.
+        (9, 9, False, "aaaa\nbbbb\n\n...1 lines truncated..."),
+        (9, 8, False, "aaaa\n\n...2 lines truncated..."),
+        (9, 9, True, "...1 lines truncated...\n\nbbbb\ncccc"),
+        # No whole line fits: the first one is cut, or the last one at its end.
+        (9, 3, False, "aaa\n\n...11 bytes truncated..."),
+        (9, 3, True, "...11 bytes truncated...\n\nccc"),
+    ],
+)
+def test_whole_lines(lines: int, size: int, end: bool, kept: str) -> None:
+    assert whole_lines(THREE, lines, size, end) == kept
+
+
+def test_ends_say_how_much_is_between() -> None:
+    assert ends_of("0123456789", 3, 2, "<{left}>") == "012<5>89"
+    assert ends_of("0123456789", 3, 0, "<{left}>") == "012<7>"
+    assert ends_of("0123456789", 6, 4, "<{left}>") == "0123456789"

@@ -1,0 +1,86 @@
+"""Bodies of requests and responses of each API, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ctxsim.readers.assembly import Part
+from ctxsim.readers.assembly.chat_response import ChatUsage, Details, ThinkingBlock, with_thinking
+from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, looks_like_request
+from ctxsim.transcript import Usage
+
+SAID = {"role": "user", "parts": [{"text": "Go."}]}
+
+
+@pytest.mark.parametrize(
+    ("contents", "texts"), [([SAID, SAID], ["Go.", "Go."]), (SAID, ["Go."]), (None, []), ([], [])]
+)  # fmt: skip
+def test_contents_of_gemini_are_one_message_or_many(contents: Any, texts: list[str]) -> None:
+    made = caught("gemini", {"contents": contents}, "here")
+    assert [part.text for said in made.said for part in said.parts] == texts
+
+
+def test_a_request_of_anthropic_has_its_head_beside_the_messages() -> None:
+    messages = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [{"type": "text", "text": "Yes."}]},
+    ]
+    made = caught("messages", {"system": "Be brief.", "tools": [{"name": "t"}], "messages": messages}, "here")
+    assert (made.system, made.tools, made.calls) == (["Be brief."], ['{"name":"t"}'], 1)
+    assert [[part.text for part in said.parts] for said in made.said] == [["Go."], ["Yes."]]
+
+
+@pytest.mark.parametrize(
+    ("response", "api", "usage"),
+    [
+        ({"choices": [{"message": {"content": "Yes."}}], "usage": {"prompt_tokens": 9, "completion_tokens": 2}},
+         "chat", Usage(9, 2)),
+        # What Anthropic read and wrote stands beside its input: 5 + 3 + 1.
+        ({"content": [{"type": "text", "text": "Yes."}], "usage": {
+            "input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 1}},
+         "messages", Usage(9, 2, 3, 1)),
+        # Thoughts stand beside what was said: 2 + 4.
+        ({"candidates": [{"content": {"parts": [{"text": "Yes."}]}}], "usageMetadata": {
+            "promptTokenCount": 9, "candidatesTokenCount": 2, "cachedContentTokenCount": 3, "thoughtsTokenCount": 4}},
+         "gemini", Usage(9, 6, 3, None, 4)),
+        ({"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]}],
+          "usage": {"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 3}}},
+         "responses", Usage(9, 2, 3)),
+    ],
+)  # fmt: skip
+def test_an_answer_of_each_api(response: dict[str, Any], api: Api, usage: Usage) -> None:
+    assert api_of(response) == api
+    found = answer(api, response, "here")
+    assert [(part.kind, part.text) for part in found.parts] == [("assistant", "Yes.")]
+    assert found.usage == usage
+
+
+def test_what_a_request_looks_like() -> None:
+    assert looks_like_request({"messages": []}) and looks_like_request({"contents": []})
+    assert looks_like_request({"input": "Go.", "model": "m"})
+    assert not looks_like_request({"input": "Go."}) and not looks_like_request({"messages": "Go.", "model": "m"})
+
+
+def test_thinking_stands_first_and_never_twice() -> None:
+    said, thought = Part("assistant", "Yes."), Part("reasoning", "Hm.")
+    blocks = [ThinkingBlock("Hm."), ThinkingBlock(data="gAA")]
+    assert with_thinking([said], blocks) == [Part("reasoning", "Hm."), Part("reasoning", "gAA"), said]
+    assert with_thinking([thought, said], blocks) == [thought, said]
+    assert with_thinking([said], None) == [said]
+
+
+@pytest.mark.parametrize(
+    ("fields", "read"),
+    [
+        ({"cache_read_input_tokens": 5, "prompt_tokens_details": Details(4)}, 5),
+        ({"prompt_tokens_details": Details(4), "prompt_cache_hit_tokens": 3}, 4),
+        ({"prompt_cache_hit_tokens": 3}, 3),
+        ({}, None),
+    ],
+)
+def test_what_was_read_has_three_names(fields: dict[str, Any], read: int | None) -> None:
+    usage = ChatUsage(prompt_tokens=9, completion_tokens=2, **fields).whole()
+    assert usage == Usage(9, 2, read)
+    assert ChatUsage(completion_tokens=2).whole() is None

@@ -1,0 +1,58 @@
+"""Lines that name their parents: the branch that a session ended on, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxsim.readers.assembly.session_tree import Envelope, ancestors, beside, branch, compaction_notes, conversations
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("/logs/one.jsonl", "/logs/two.jsonl"),
+        ("/logs/one.jsonl.gz", "/logs/two.jsonl.gz"),
+        ("/logs/one.v2.zst", "/logs/two.zst"),
+        # Other endings say nothing of how a session is stored.
+        ("/logs/one.txt", "/logs/two.jsonl"),
+        ("one", "two.jsonl"),
+    ],
+)
+def test_another_session_lies_beside_with_the_same_suffixes(name: str, expected: str) -> None:
+    assert beside(name, "two") == expected
+
+
+def line(uuid: str, parent: str | None, type: str = "user", **more: object) -> Envelope:
+    return Envelope(type=type, uuid=uuid, parent_uuid=parent, **more)  # type: ignore[arg-type]
+
+
+def test_a_branch_is_the_chain_of_parents_from_the_last_chat_line() -> None:
+    lines = [line("a", None), line("b", "a"), line("c", "b"), line("d", "a"), line("e", "d"), line("f", "b", "system")]
+    assert branch(lines) == {0, 3, 4}
+    # A parent that isn't there means the line before; a null one begins a conversation.
+    assert branch([line("a", None), line("b", "gone"), line("c", "b")]) == {0, 1, 2}
+    assert branch([line("a", None), line("b", None), line("c", "b")]) == {1, 2}
+    # But at a compaction it means the line before too.
+    assert branch([line("a", None), line("b", None, subtype="compact_boundary"), line("c", "b")]) == {0, 1, 2}
+    assert branch([]) == set()
+
+
+def test_a_loop_ends() -> None:
+    assert ancestors(2, {2: 1, 1: 2}.get) == {1, 2}
+
+
+def test_sub_agents_are_told_by_their_id_their_parent_or_their_first_line() -> None:
+    lines = [
+        line("a", None), line("b", None, is_sidechain=True), line("c", "b", "assistant", is_sidechain=True),
+        line("d", None, is_sidechain=True, agent_id="x"), line("e", None, "system", is_sidechain=True),
+    ]  # fmt: skip
+    main, agents = conversations(lines)
+    assert [one.uuid for one in main] == ["a"]
+    # The last one says nothing.
+    assert {name: [one.uuid for one in found] for name, found in agents.items()} == {"b": ["b", "c"], "x": ["d"]}
+
+
+def test_a_compaction_is_told_by_the_call_after_it() -> None:
+    assert compaction_notes([(2, "cut", "9 tokens"), (3, "cut", ""), (4, "cut", "")], 3) == [
+        "cut before call 2 (9 tokens)", "cut before call 3", "cut after the last call",
+    ]  # fmt: skip

@@ -1,0 +1,59 @@
+"""What a span says of a request, in each convention, by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ctxsim.readers.assembly.spans.messages import Exchange, exchange, usage
+from ctxsim.readers.assembly.spans.span import Span
+from ctxsim.transcript import Usage
+
+TOOL = {"name": "read"}
+PROMPT = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Go.", "gen_ai.completion.0.content": "Yes."}
+
+
+def told(**attributes: Any) -> Exchange:
+    found = exchange(Span("t", "s", "", "chat", 0.0, attributes, []), "here")
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        {"gen_ai.tool.definitions": json.dumps([TOOL])},
+        {"llm.tools.0.tool.json_schema": json.dumps(TOOL)},
+        {"llm.request.functions.0.name": "read"},
+        # Several conventions at once: the first one that says something.
+        {"gen_ai.tool.definitions": json.dumps([TOOL]), "llm.request.functions.0.name": "other"},
+        {"llm.tools.0.tool.json_schema": json.dumps(TOOL), "llm.request.functions.0.name": "other"},
+    ],
+)
+def test_tools_in_three_conventions(tools: dict[str, Any]) -> None:
+    found = told(**PROMPT, **tools)
+    assert found.request.tools == ['{"name":"read"}']
+    assert [part.text for said in found.request.said for part in said.parts] == ["Go."]
+    assert [(part.kind, part.text) for part in found.reply] == [("assistant", "Yes.")]
+
+
+def test_a_request_without_tools_or_answer() -> None:
+    assert told(**PROMPT).request.tools == []
+    assert exchange(Span("t", "s", "", "chat", 0.0, {"gen_ai.prompt.0.content": "Go."}, []), "here") is None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        # 3 of 9 were read.
+        ({"input_tokens": 9, "output_tokens": 2, "cache_read.input_tokens": 3}, Usage(9, 2, 3)),
+        # 5 can't hold the 4 that were read and the 3 that were written: these stand beside it. With 7 they fit.
+        ({"input_tokens": 5, "cache_read.input_tokens": 4, "cache_creation.input_tokens": 3}, Usage(12, None, 4, 3)),
+        ({"input_tokens": 7, "cache_read.input_tokens": 4, "cache_creation.input_tokens": 3}, Usage(7, None, 4, 3)),
+        ({"output_tokens": 2}, None),
+    ],
+)
+def test_usage_is_of_the_whole_prompt(numbers: dict[str, int], expected: Usage | None) -> None:
+    assert usage({f"gen_ai.usage.{name}": number for name, number in numbers.items()}) == expected

@@ -1,0 +1,109 @@
+"""Which prices give the recorded cost: listed, without a discount, or fitted; and what writes have to do with it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.recorded.price_fit import cost_by, prices_that_held
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.prices import Prices
+from ctxsim.transcript import Transcript, Usage
+
+PAID_WRITES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75, zero_s=1_700_000_000.0)
+FREE_WRITES = Prices(input=3.0, output=15.0, cache_read=0.3)
+
+# 10,000 in: 6,000 read, 3,000 written, 1,000 neither; 100 out. In millionths of a dollar:
+#   writes paid: 6,000 * 0.3 + 3,000 * 3.75 + 1,000 * 3 + 100 * 15 = 1,800 + 11,250 + 3,000 + 1,500 = 17,550
+#   writes as input: 1,800 + 4,000 * 3 + 1,500 = 15,300
+#   nothing discounted: 10,000 * 3 + 1,500 = 31,500
+TOKENS = Usage(10_000, 100, 6_000, 3_000)
+
+
+def paid(*usages: Usage) -> Transcript:
+    """A conversation with these usages."""
+    assembly = Assembly("paid")
+    assembly.user("go")
+    for usage in usages:
+        assembly.response([Part("assistant", "ok")], usage)
+        assembly.user("on")
+    return assembly.transcript()
+
+
+def costing(usd: float, usage: Usage = TOKENS) -> Usage:
+    return msgspec.structs.replace(usage, cost_usd=usd)
+
+
+@pytest.mark.parametrize(("writes", "usd"), [(True, 0.01755), (False, 0.0153)])
+def test_writes_cost_their_price_or_what_input_does(writes: bool, usd: float) -> None:
+    assert cost_by(PAID_WRITES, TOKENS, writes) == pytest.approx(usd)
+
+
+def test_what_isnt_told_is_nothing() -> None:
+    # 10,000 in at 3 and 100 out at 15; then 10,000 in alone.
+    assert cost_by(PAID_WRITES, Usage(10_000, 100), True) == pytest.approx(0.0315, abs=1e-9)
+    assert cost_by(PAID_WRITES, Usage(10_000), True) == pytest.approx(0.03, abs=1e-9)
+    # More read and written than was sent: nothing is left for the price of input. 6,000 * 0.3 + 3,000 * 3.75.
+    assert cost_by(PAID_WRITES, Usage(8_000, 0, 6_000, 3_000), True) == pytest.approx(0.01305, abs=1e-9)
+
+
+@pytest.mark.parametrize(("prices", "usd"), [(PAID_WRITES, 0.01755), (FREE_WRITES, 0.0153)])
+def test_prices_that_give_the_recorded_cost_stay(prices: Prices, usd: float) -> None:
+    provider = Provider(prices=prices)
+    # Writes are paid where the list has a price for them, and only there.
+    assert prices_that_held(paid(costing(usd)), provider) is provider
+    # Within 2 % nothing better is looked for; 2 % of 17,550 is 351.
+    assert prices_that_held(paid(costing(usd * 1.019)), provider) is provider
+    assert prices_that_held(paid(costing(usd * 0.981)), provider) is provider
+    # Beyond, one call is too few to fit anything: it stays too, as nothing else fits.
+    assert prices_that_held(paid(costing(usd * 1.03)), provider) is provider
+
+
+def test_a_proxy_that_gives_no_discount_is_found_out() -> None:
+    found = prices_that_held(paid(costing(0.0315)), Provider(prices=PAID_WRITES)).prices
+    assert found is not None
+    assert (found.input, found.output, found.cache_read, found.cache_write) == (3.0, 15.0, None, None)
+    assert found.source == "listed, cached tokens at the full price: gives the recorded cost"
+
+
+SIX = [(1_000, 10, 0), (2_000, 50, 900), (4_000, 20, 1_800), (5_000, 90, 3_000), (9_000, 30, 4_500), (12_000, 70, 100)]
+"""Input, output and what was read."""
+
+
+def six(writes: int) -> list[Usage]:
+    """Six calls at 2 a million of input, 0.5 of what is read, 8 of output; what is written costs what input does."""
+    return [
+        costing(
+            ((total - read) * 2 + read * 0.5 + output * 8) / 1e6, Usage(total, output, read, min(writes, total - read))
+        )
+        for total, output, read in SIX
+    ]
+
+
+@pytest.mark.parametrize("writes", [0, 800])
+def test_rates_are_fitted_to_six_calls_whatever_was_written(writes: int) -> None:
+    found = prices_that_held(paid(*six(writes)), Provider(prices=PAID_WRITES)).prices
+    assert found is not None
+    assert (found.input, found.cache_read, found.output, found.cache_write) == (2.0, 0.5, 8.0, 2.0)
+    assert found.source == "fitted to 6 recorded costs: gives the recorded cost"
+    # When the clock began is no price: it stays.
+    assert found.zero_s == 1_700_000_000.0
+    five = Provider(prices=PAID_WRITES)
+    assert prices_that_held(paid(*six(writes)[:5]), five) is five
+
+
+def test_recorded_costs_with_paid_writes_are_no_reason_to_fit_others() -> None:
+    # Six calls like the one above, twice to seven times as large: all of them cost what the list says. Were writes
+    # billed as input, each would be 13 % too cheap, and rates that fit better would be found.
+    calls = [Usage(10_000 * n, 100 * n, 6_000 * n, 3_000 * n, cost_usd=0.01755 * n) for n in range(2, 8)]
+    provider = Provider(prices=PAID_WRITES)
+    assert prices_that_held(paid(*calls), provider) is provider
+
+
+def test_calls_without_a_cost_or_without_what_was_read_say_nothing() -> None:
+    provider = Provider(prices=PAID_WRITES)
+    silent = [Usage(10_000, 100, 6_000), Usage(10_000, 100, cost_usd=0.5), Usage(10_000, 100, 6_000, cost_usd=0.0)]
+    assert prices_that_held(paid(*silent), provider) is provider
+    # Beside one that says something they don't count.
+    assert prices_that_held(paid(*silent, costing(0.0315)), provider) is not provider

@@ -1,0 +1,36 @@
+"""What a transcript asks of a provider where nobody edits anything, by hand."""
+
+from __future__ import annotations
+
+import pytest
+from samples import conversation
+
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.ledger import Ledger
+from ctxsim.simulator.provider import Provider, RateLimit
+
+
+@pytest.mark.parametrize(
+    ("provider", "demands"),
+    [
+        # A head of 2,000, a task of 4; then a call of 2 and a result of 100; then one of 50. Every 10 seconds.
+        (Provider(pace_s=10), [2_004, 2_106, 2_158]),
+        # What is read and written of a cache is asked for all the same,
+        (Provider(pace_s=10, cache="anthropic", breakpoints="automatic"), [2_004, 2_106, 2_158]),
+        # unless the limit leaves out what is read: 2,004 of the second request, 2,106 of the third.
+        (
+            Provider(
+                pace_s=10, cache="anthropic", breakpoints="automatic",
+                rate_limit=RateLimit(1_000_000, counts_cache_reads=False),
+            ),
+            [2_004, 102, 52],
+        ),
+        # Output that is reserved is asked for too.
+        (Provider(pace_s=10, rate_limit=RateLimit(1_000_000, reserves_max_tokens=500)), [2_504, 2_606, 2_658]),
+    ],
+)  # fmt: skip
+def test_what_a_rate_limit_is_asked_for(provider: Provider, demands: list[int]) -> None:
+    transcript = conversation(" a" * 100, " a" * 50, system=" a" * 2_000)
+    found = Ledger(transcript, provider, Counter(open_tokenizer())).demands
+    assert found == [(10.0 * number, tokens) for number, tokens in enumerate(demands)]
