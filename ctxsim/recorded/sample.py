@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePath
 
 import msgspec
 import numpy as np
@@ -41,19 +42,26 @@ class Prompt(msgspec.Struct, frozen=True):
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """Texts (each once), requests as counted, and the calls that have recorded usage to compare with."""
+    """Texts (each once), requests as counted, and the calls that have recorded usage to compare with.
+
+    `projects` has by transcript the number of its project: what is held out of a fit is a whole project.
+    """
 
     texts: list[Text]
     prompts: list[Prompt]
     series: list[Series]
     transcripts: int
+    projects: tuple[int, ...] = ()
 
 
 def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer, by: str) -> Sample:
     """Return the sample of some transcripts; `by` groups texts by content `kind`, by `tool`, or by `model`."""
     sample = Sample([], [], [], 0)
     number = -1
+    projects: dict[str, int] = {}
+    of: list[int] = []
     for number, transcript in enumerate(transcripts):
+        of.append(projects.setdefault(transcript.project or str(PurePath(transcript.name).parent), len(projects)))
         counter = Counter(tokenizer)
         counter.learn_transcript(transcript)
         sample.texts.extend(_texts(transcript, number, counter, by))
@@ -64,7 +72,7 @@ def collect(transcripts: Iterable[Transcript], tokenizer: Tokenizer, by: str) ->
                 chars, tokens, *rest = sums[call.start]
                 sample.prompts.append(Prompt(number, int(chars), float(tokens), tuple(map(int, rest))))
             sample.series.extend(series_of(segment, number, [sums[call.start] for call in segment.calls]))
-    return msgspec.structs.replace(sample, transcripts=number + 1)
+    return msgspec.structs.replace(sample, transcripts=number + 1, projects=tuple(of))
 
 
 def texts_of(transcript: Transcript) -> Iterator[tuple[Item, str]]:

@@ -67,7 +67,7 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def cross_validate(sample: Sample, risk: float | None, against_usage: bool) -> Held | None:
-    """Return held-out errors, folds by transcript; None with fewer than 5 transcripts.
+    """Return held-out errors, folds by project where there are five, else by transcript; None with fewer than 5.
 
     Against usage a request is told from the first one of its series, as an agent would.
     """
@@ -94,15 +94,22 @@ def cross_validate(sample: Sample, risk: float | None, against_usage: bool) -> H
     return Held(chars4, ratio, classes, unsafe(counted), unsafe(recorded))
 
 
+def by_project(sample: Sample) -> bool:
+    """Return whether there are projects enough to hold some out."""
+    return len(set(sample.projects)) >= FOLDS
+
+
 def _parted(sample: Sample, fold: int) -> tuple[Sample, Sample]:
-    """Training and held-out transcripts."""
+    """Training and held-out transcripts: nothing of a project stands on both sides."""
+    unit = sample.projects if by_project(sample) else range(sample.transcripts)
 
     def part(held: bool) -> Sample:
         return Sample(
-            [one for one in sample.texts if (one.transcript % FOLDS == fold) is held],
-            [one for one in sample.prompts if (one.transcript % FOLDS == fold) is held],
-            [one for one in sample.series if (one.transcript % FOLDS == fold) is held],
+            [one for one in sample.texts if (unit[one.transcript] % FOLDS == fold) is held],
+            [one for one in sample.prompts if (unit[one.transcript] % FOLDS == fold) is held],
+            [one for one in sample.series if (unit[one.transcript] % FOLDS == fold) is held],
             sample.transcripts,
+            sample.projects,
         )
 
     return part(False), part(True)
@@ -142,7 +149,8 @@ def _divisor(sample: Sample, risk: float | None, against_usage: bool) -> float:
     per_char, _ = _fitted(sample, against_usage)
     if risk is None:
         return chars_per_token(per_char)
-    return divisor_at_risk(recorded_prompts(sample.series, per_char) if against_usage else sample.prompts, risk)
+    prompts = recorded_prompts(sample.series, per_char) if against_usage else sample.prompts
+    return divisor_at_risk(prompts, risk, sample.projects if by_project(sample) else ())
 
 
 def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, against_usage: bool) -> Calibration:
@@ -181,6 +189,7 @@ def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, again
             "recorded requests": sum(len(series.chars) for series in whole),
             "resamples": RESAMPLES,
             "folds": FOLDS,
+            "projects": len(set(sample.projects)) if by_project(sample) else 0,
         },
         heads=heads(whole, 1 / overall.chars_per_token, left_out) if against_usage else None,
         holds_for="requests as recorded, with the head fitted to each series of calls"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -15,14 +16,15 @@ NEAR_WINDOW = 0.5
 """Requests of at least this share of a transcript's largest are what a risk is about: small ones can't overflow."""
 
 
-def divisor_at_risk(prompts: Sequence[Prompt], risk: float) -> float:
+def divisor_at_risk(prompts: Sequence[Prompt], risk: float, projects: Sequence[int] = ()) -> float:
     """Return the divisor whose chance to under-estimate any request near the window of a new transcript is at most
-    `risk`.
+    `risk`: of a new project's where `projects` has each transcript's, by number.
 
-    Split-conformal: of n transcripts' smallest ratios take the k-th smallest with k = floor(risk * (n + 1)); if a new
-    transcript is like these, the chance that its own is smaller is at most k / (n + 1). With k = 0 there are too few
-    transcripts for so small a risk, and the smallest ratio seen is all that can be said. Raises CtxsimError without
-    any request.
+    Split-conformal, by groups (R. Dunn, L. Wasserman, A. Ramdas: Distribution-free prediction sets for two-layer
+    hierarchical models, 2023): every project weighs one, shared among its transcripts. Of n projects the smallest
+    ratios that together weigh no more than risk * (n + 1) - 1 may lie below the divisor. Where that is less than
+    nothing there are too few for so small a risk, and the smallest ratio seen is all that can be said. Raises
+    CtxsimError without any request.
     """
     smallest: dict[int, float] = {}
     for prompt in _near_window(prompts):
@@ -31,9 +33,16 @@ def divisor_at_risk(prompts: Sequence[Prompt], risk: float) -> float:
         smallest[prompt.transcript] = min(smallest.get(prompt.transcript, math.inf), ratio)
     if not smallest:
         raise CtxsimError("no request to take a risk with: the transcripts have no calls")
-    rank = max(1, math.floor(risk * (len(smallest) + 1)))
+    of = {transcript: projects[transcript] if projects else transcript for transcript in smallest}
+    sizes = Counter(of.values())
+    left = risk * (len(sizes) + 1) - 1
+    chosen, below = 0.0, 0.0
+    for ratio, transcript in sorted((ratio, transcript) for transcript, ratio in smallest.items()):
+        if chosen and below > left + 1e-9:
+            break
+        chosen, below = ratio, below + 1 / sizes[of[transcript]]
     # Rounded down, and past rounding errors: equality must not count as an under-estimate.
-    return math.floor(sorted(smallest.values())[rank - 1] * 1e4 - 1e-6) / 1e4
+    return math.floor(chosen * 1e4 - 1e-6) / 1e4
 
 
 def _near_window(prompts: Sequence[Prompt]) -> Iterator[Prompt]:

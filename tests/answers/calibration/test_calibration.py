@@ -160,6 +160,17 @@ class TestCalibration:
         assert (errors["under-estimated near the window as counted, held-out share"] or 0) <= 0.05
 
 
+def test_projects_weigh_alike_in_a_risk() -> None:
+    # Project 0 has four transcripts with ratios 1, 2, 3, 4, project 1 one with 5, project 2 one with 6. With n = 3 and
+    # a risk of .4, projects may lie below that weigh .4 x 4 - 1 = .6: two quarters of the first, so the divisor is 3.
+    requests = [Prompt(n, 100 * ratio, 100.0, ()) for n, ratio in enumerate((1, 2, 3, 4, 5, 6))]
+    projects = (0, 0, 0, 0, 1, 2)
+    assert divisor_at_risk(requests, 0.4, projects) == 2.9999
+    assert divisor_at_risk(requests, 0.05, projects) == 0.9999, "too few projects: the smallest"
+    assert divisor_at_risk(requests, 0.4) == 1.9999, "by transcripts: .4 x 7 - 1 = 1.8 of six may lie below"
+
+
+
 @pytest.mark.slow
 @pytest.mark.corpus
 @pytest.mark.skipif(not corpus.BESIDE.is_dir(), reason="the table is about the recordings beside the project")
