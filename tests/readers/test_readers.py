@@ -162,6 +162,7 @@ def test_repeated_ids_pair_in_order(tmp_path: Path) -> None:
         (b"\x00\x01\x02binary", "no transcript format"),
         (b"hello", "no transcript format"),
         (b"{}", "JSON object with keys"),
+        (b"hello there", "not JSON"),
         (b"[]", "no transcript format"),
         (b"[1, 2]", "no transcript format"),
         (b"null", "no transcript format"),

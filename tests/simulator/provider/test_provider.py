@@ -5,6 +5,7 @@ from __future__ import annotations
 from samples import conversation, run
 
 from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.wire import request_body
 
 
@@ -45,3 +46,8 @@ def test_openai_frames_each_parallel_result() -> None:
     # 3 for the request, 4 for each wire message (user, assistant, three results), 5 for each call, 1 for the tool's
     # name, with which each result goes out.
     assert framed.tokens_sent - plain.tokens_sent == 3 + 4 * 5 + 5 * 3 + 1 * 3
+
+
+def test_a_factor_of_the_tokenizer_is_told_where_there_is_one() -> None:
+    assert "tokenizer 1.3 x o200k_base," in Provider(tokens_factor=1.3).describe()
+    assert "tokenizer o200k_base," in Provider().describe()
