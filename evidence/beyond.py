@@ -22,9 +22,9 @@ import psutil
 from ctxsim.results.folder import WORK
 from ctxsim.synthesis import Scenario, synthesize
 from ctxsim.synthesis.scenario import Synthesis
-from evidence.__main__ import say
 from evidence.corpora import write
 from evidence.many import Progress, digest, family, watched
+from evidence.speed import say
 
 OWN = {
     "mine.py": """

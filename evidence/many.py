@@ -29,9 +29,9 @@ import psutil
 from ctxsim.results import TABLES, read_run
 from ctxsim.results.folder import WORK
 from ctxsim.transcript import Transcript, problems
-from evidence.__main__ import say
 from evidence.corpora import recordings, write
 from evidence.large_runs import POLICIES
+from evidence.speed import say
 
 CALLS = 60
 CHARS = 250_000

@@ -18,7 +18,7 @@ from ctxsim.answers.advice.pooled import is_nothing
 from ctxsim.answers.advice.sampled import reach
 from ctxsim.results import read_run
 from ctxsim.runs.draw import draw, inclusion
-from evidence.__main__ import say
+from evidence.speed import say
 
 Draw = Callable[[int], tuple[np.ndarray, np.ndarray]]
 

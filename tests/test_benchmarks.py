@@ -8,9 +8,9 @@ from pathlib import Path
 from samples import conversation
 
 from ctxsim.counting.tokenizers import open_tokenizer
-from evidence.__main__ import COMMITTED, WORSE, too_slow
 from evidence.corpora import told
 from evidence.practice import bare_loop
+from evidence.speed import COMMITTED, WORSE, too_slow
 
 
 def test_half_as_much_again_is_too_slow_and_what_is_gone_is_told() -> None:

@@ -170,7 +170,6 @@ def test_projects_weigh_alike_in_a_risk() -> None:
     assert divisor_at_risk(requests, 0.4) == 1.9999, "by transcripts: .4 x 7 - 1 = 1.8 of six may lie below"
 
 
-
 @pytest.mark.slow
 @pytest.mark.corpus
 @pytest.mark.skipif(not corpus.BESIDE.is_dir(), reason="the table is about the recordings beside the project")

@@ -1,6 +1,6 @@
 """How fast, how large, how it grows: ratios of CPU seconds, the least of rounds that take turns, in one run.
 
-    python -m evidence [FOLDER] [--quick] [--check] [--rounds 5]
+    python -m evidence.speed [FOLDER] [--quick] [--check] [--rounds 5]
 
 FOLDER: recorded transcripts; without one, generated ones. `--quick` leaves out the longest conversations, the gigabyte and what
 needs free cores. `--check` exits 1 where a ratio is 1.5 times the committed one of the same corpus (`evidence/ratios.toml`).
