@@ -206,6 +206,8 @@ class Checked(msgspec.Struct, frozen=True):
     target: str
     violations: tuple[str, ...]
     findings: tuple[str, ...] = ()
+    append_only: str = ""
+    """Of a policy, whether what it sends is only ever added to: today's models bind thinking to that."""
 
     @property
     def ok(self) -> bool:
@@ -240,7 +242,7 @@ def _check_policy(label: str, *scenarios: str) -> Checked:
     from ctxsim.runs.check import check as checked
 
     found = checked(label, scenarios=scenarios)
-    return Checked(open_policy(label).label, tuple(found.violations), tuple(found.findings))
+    return Checked(open_policy(label).label, tuple(found.violations), tuple(found.findings), found.append_only)
 
 
 def _check_estimator(label: str, *scenarios: str) -> Checked:
@@ -259,7 +261,8 @@ ESTIMATED = ("documented-53k", "small-results", "text-only")
 def _check_reader(file: str, *paths: str) -> Checked:
     from ctxsim.readers.contract import examined
 
-    return Checked(file, *map(tuple, examined(file, paths)))
+    violations, findings = map(tuple, examined(file, paths))
+    return Checked(file, violations, findings)
 
 
 def _check_agent(name: str) -> Checked:

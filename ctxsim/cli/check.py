@@ -58,6 +58,8 @@ def command(
             click.echo(safe(line), err=True)
         said = f"{len(one.violations)} violations" if one.violations else "keeps the contract"
         click.echo(f"{safe(one.target)}: {said}")
+        if one.append_only:
+            click.echo(f"  {one.append_only}")
     if not all(one.ok for one in found):
         sys.exit(1)
 

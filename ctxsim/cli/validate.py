@@ -46,7 +46,8 @@ def command(
             tell_written(written)
         reading.finish()
     done = validate(reading)
-    show("validate", [unseen_sheet(done.unseen), score_sheet(done.scores)], form)
+    told = [unseen_sheet(done.unseen)] if done.unseen else []
+    show("validate", [*told, score_sheet(done.scores)], form)
     for call in sorted(done.calls, key=lambda one: -abs(one.error))[: WORST if form == "table" else 0]:
         click.echo(
             f"  {call.error:+.1%}  {safe(call.transcript)} call {call.call}: modelled {call.modelled:,}, "

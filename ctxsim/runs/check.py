@@ -37,6 +37,8 @@ class Checked(msgspec.Struct, frozen=True):
     violations: list[str]
     findings: list[str]
     done: str
+    append_only: str = ""
+    """Whether what is sent is only ever added to."""
 
 
 def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -> Checked:
@@ -55,7 +57,7 @@ def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -
     broken = [*first.violations, *second.violations]
     if not broken and first.done != second.done:
         broken.append(f"{label}: another PYTHONHASHSEED gave another result; does it go by the order of a set?")
-    return Checked(list(dict.fromkeys(broken)), first.findings, first.done)
+    return Checked(list(dict.fromkeys(broken)), first.findings, first.done, first.append_only)
 
 
 def _started(label: str, answer: Path, scenarios: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -114,8 +116,7 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
     findings = (
         [f"{split} of {calls} requests split a tool call from its result: a provider refuses them"] if split else []
     )
-    findings.append(_append_only(spec.server_side, edited, calls))
-    return Checked(broken, findings, digest.hexdigest())
+    return Checked(broken, findings, digest.hexdigest(), _append_only(spec.server_side, edited, calls))
 
 
 def _append_only(server_side: bool, edited: int, calls: int) -> str:

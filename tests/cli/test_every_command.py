@@ -41,7 +41,7 @@ ANSWERS = {
     "window logs --out w.png": r"^What fills 36 requests of 6 transcripts\n[\s\S]*results of shell [\s\S]*: w\.png",
     "compactions logs --out c": r"^0 recorded compactions in 6 transcripts",
     "compactions score note.md --against logs/chat-1.json": r"^logs/chat-1\.json: [\s\S]*holds 1 of \d+ identifiers",
-    "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: predicted without",
+    "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: of later calls",
     "validate logs --estimates --estimator chars --estimator words": r"words +o200k_base +requests +36 [\s\S]*"
     r"written: results/acc",
     "calibrate logs --out own.json": r"all +2\.\d\d [\s\S]*formula: .* / 2\.\d\d\)\nholds for: texts [\s\S]* own\.json",

@@ -46,10 +46,9 @@ def test_sub_agents_are_told_by_their_id_their_parent_or_their_first_line() -> N
         line("a", None), line("b", None, is_sidechain=True), line("c", "b", "assistant", is_sidechain=True),
         line("d", None, is_sidechain=True, agent_id="x"), line("e", None, "system", is_sidechain=True),
     ]  # fmt: skip
-    main, agents = conversations(lines)
-    assert [one.uuid for one in main] == ["a"]
+    found = [(name, parent, [one.uuid for one in own]) for name, parent, own in conversations("s", lines, str)]
     # The last one says nothing.
-    assert {name: [one.uuid for one in found] for name, found in agents.items()} == {"b": ["b", "c"], "x": ["d"]}
+    assert found == [("s", None, ["a"]), ("s#b", "s", ["b", "c"]), ("s#x", "s", ["d"])]
 
 
 def test_a_compaction_is_told_by_the_call_after_it() -> None:

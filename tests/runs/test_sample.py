@@ -67,10 +67,9 @@ def sampled(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sampled")
     done = ctxsim(*arguments(logs, "one", "--sample", "8", "--seed", "3", "--model", "gpt-5"), cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "8 of 24 transcripts, sampled" in done.stdout and "sampling error of this folder" in done.stdout
-    assert "Amounts are estimates of this folder, ranges their sampling error: no forecast." in " ".join(
-        done.stdout.split()
-    )
+    said = " ".join(done.stdout.split())
+    assert "8 of 24 transcripts, sampled" in said and "sampling error of this folder" in said
+    assert "Amounts are estimates of this folder, ranges their sampling error: no forecast." in said
     return folder
 
 

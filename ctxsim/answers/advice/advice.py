@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from ctxsim.answers.advice.pooled import Figures, Pooled, figures_of
+from ctxsim.answers.advice.thinking import of_thinking
 from ctxsim.errors import unknown
 from ctxsim.results import Run
 
@@ -64,10 +65,6 @@ class Advice(msgspec.Struct, frozen=True):
     caveats: tuple[str, ...]
 
 
-BINDING = "Opus 5.5, Sonnet 5.5, Haiku 5.5 and Fable 5.1"
-"""Models that bind thinking to what stands before it."""
-
-
 @lru_cache(maxsize=1)
 def advise(run: Run, goal: str = "dollars") -> Advice | None:
     """Return which policy to take for a goal; None if only bounds ran. Raises UnknownName for no goal."""
@@ -95,24 +92,8 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
         agreement=agreement,
         others=others,
         off_recorded=off_recorded(run),
-        caveats=(*run.caveats, *_thinking(run, take)),
+        caveats=(*run.caveats, *of_thinking(run, take)),
     )
-
-
-def _thinking(run: Run, take: str) -> list[str]:
-    """What editing history costs on models that bind thinking to it; nothing where none is bound."""
-    rows = run.of(take)
-    refused, dropped = (rows[name].fillna(0) for name in ("invalid_thinking", "tokens_thinking_dropped"))
-    if refused.sum():
-        return [
-            f"Refused for thinking behind an edit: {int(refused.sum()):,} of {int(rows.calls.sum()):,} calls. With "
-            "--thinking drop they are accepted, and that thinking is lost."
-        ]
-    if dropped.sum():
-        return [f"Thinking behind edits is dropped: {int(dropped.sum()):,} tokens are lost."]
-    if rows.compactions.sum() and any(values.get("vendor") == "anthropic" for values in run.info.providers):
-        return [f"It edits history, which {BINDING} refuse where thinking stands behind it: see --thinking."]
-    return []
 
 
 def candidates(found: Pooled) -> list[str]:

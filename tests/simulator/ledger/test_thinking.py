@@ -10,6 +10,8 @@ import pytest
 
 from ctxsim.policies import open_policy
 from ctxsim.policies.policy import Policy
+from ctxsim.simulator.measure import Basis, measure
+from ctxsim.simulator.measure.summary import summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.replay import Sent, replay
@@ -87,6 +89,17 @@ def test_what_is_written_after_an_edit_is_valid_behind_it() -> None:
     assert dropped[3] > 0 and dropped[:3] == [0, 0, 0] and dropped[4] == 0
     kinds = [item.place for item in found[4].view if item.kind == "reasoning"]
     assert kinds == [1, 4, 10], "of calls 1, 2 and 4; that of call 3 is gone for good"
+
+
+def test_refused_calls_and_dropped_tokens_are_added_up() -> None:
+    # `mask:keep=1` clears the result of call 1 before call 3, and one more before each later call: in three calls
+    # thinking stands behind what was cleared. Its text is that of calls 2, 3 and 4 by then, each dropped once.
+    for thinking, refused in (("refuse", 3), ("drop", 0)):
+        basis = Basis(thought(), provider(thinking), provider(thinking).counter())
+        found = summary_row(basis, measure(basis, open_policy("mask:keep=1")), "root", 0, None)
+        assert found.invalid_thinking == refused
+        texts = [thought().items[place].text for place in (4, 7, 10)] if thinking == "drop" else []
+        assert found.tokens_thinking_dropped == sum(map(basis.counter.text, texts))
 
 
 def test_thinking_left_out_between_others_counts_as_a_change() -> None:

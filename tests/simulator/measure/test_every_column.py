@@ -20,6 +20,7 @@ from samples import basis_of, spec_of
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.policies import Policy, Spec, Stop, open_policy
 from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.recorded.usage import Size
 from ctxsim.results.columns import SummaryRow
 from ctxsim.simulator.measure import measure, summary_row
 from ctxsim.simulator.measure.frontier import frontier_rows
@@ -300,8 +301,31 @@ def test_frontiers_by_hand() -> None:
     assert scheduled is not None and scheduled >= rows["results", 1.0].cost_usd
 
 
+def test_what_the_cache_missed_is_added_up() -> None:
+    # Call 3 should have read what calls 1 and 2 wrote: by keep-all's rows, so much; nothing was there.
+    made = four_calls()
+    read = measure(basis_of(made, CACHED), open_policy("keep-all")).rows[2].tokens_cache_read
+    calls = tuple(msgspec.structs.replace(call, held=0 if n == 2 else None) for n, call in enumerate(made.calls))
+    basis = basis_of(msgspec.structs.replace(made, calls=calls), CACHED)
+    found = summary_row(basis, measure(basis, open_policy("keep-all")), "its root", 3, None)
+    assert found.tokens_missed == read > 0
+
+
+def test_how_far_later_calls_are_off_is_told() -> None:
+    # Of 1, 2, 3, 4 %: the second of four is the median, the fourth the 95th percentile.
+    found = Size("fitted", later_errors=(0.04, 0.01, 0.03, 0.02)).unseen()
+    assert found == {"calls_unseen": 4, "unseen_median": 0.02, "unseen_p95": 0.04}
+    assert set(Size("prior").unseen().values()) == {None}
+
+
+ELSEWHERE = {
+    "tokens_missed", "calls_unseen", "unseen_median", "unseen_p95",  # above
+    "invalid_thinking", "tokens_thinking_dropped",  # tests/simulator/ledger/test_thinking.py
+}  # fmt: skip
+
+
 def test_every_column_is_worked_by_hand_and_isnt_zero_everywhere() -> None:
-    assert set(ALL) == set(SummaryRow.__struct_fields__)
+    assert set(ALL) | ELSEWHERE == set(SummaryRow.__struct_fields__)
     said = {name for _, _, expected in CASES for name, value in expected.items() if value not in (None, 0)}
     # A summary that keeps nothing keeps nothing: 0, where other policies have none.
-    assert said == set(SummaryRow.__struct_fields__) - {"survival_low"}
+    assert said | ELSEWHERE == set(SummaryRow.__struct_fields__) - {"survival_low"}
