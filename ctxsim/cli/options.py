@@ -113,6 +113,9 @@ across = click.option("--across-compactions", "across", is_flag=True, help="Repl
 RULES = (model, models_file, window, cache, cache_ttl, thinking, provider)
 """Which provider's rules hold."""
 
+PROVIDER = ("model", "window", "cache", "long_cache", "thinking", "rules")
+"""Their names, but for that of the file of models."""
+
 RUN_OPTIONS = (
     click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Run this scenario; may be repeated."),
     estimator, *RULES, head, across, out,

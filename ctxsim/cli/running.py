@@ -15,7 +15,7 @@ import click
 from ctxsim.api.inputs import is_path
 from ctxsim.api.runs import Run, Watch, run_name
 from ctxsim.cli.loudness import note, stage
-from ctxsim.cli.options import fields
+from ctxsim.cli.options import PROVIDER, fields
 from ctxsim.cli.output import (
     tell_fits,
     tell_keys,
@@ -62,7 +62,7 @@ class Runs:
 
     def _made(self, what: str | tuple[str, ...], told: bool) -> Run:
         said = dict(self._said)
-        rules = fields({name: said.pop(name) for name in ("model", "window", "cache", "rules")})
+        rules = fields({name: said.pop(name) for name in PROVIDER})
         models, estimator = said["models"], said["estimator"]
         name = _short(what) if isinstance(what, str) else run_name(what[0])
         if isinstance(what, tuple) and name in self._names:
