@@ -1,6 +1,6 @@
 """How many modules of the package a replay loads: of a scenario, and of a recording, under keep-all.
 
-    python -m evidence.loaded
+python -m evidence.loaded
 """
 
 from __future__ import annotations
