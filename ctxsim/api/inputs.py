@@ -15,6 +15,7 @@ from ctxsim.errors import CtxsimError
 from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
 from ctxsim.readers.accepted import accepted
 from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
+from ctxsim.safety.trust import asking, refuse
 from ctxsim.simulator.provider.models import Entry, read_overrides
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
@@ -85,7 +86,12 @@ def inputs_of(
     name = fspath(what)
     if is_path(what):
         return msgspec.structs.replace(said, paths=(name,))
-    return msgspec.structs.replace(said, scenario=load_scenario(name))
+    made = load_scenario(name)
+    if name.endswith(".toml"):
+        # A file of anybody's: its policies run where the command line names none.
+        file = Path(name)
+        refuse(file, file.read_bytes(), asking(made.policies, (), file.parent, file.parent))
+    return msgspec.structs.replace(said, scenario=made)
 
 
 def is_path(what: str | PathLike[str]) -> bool:

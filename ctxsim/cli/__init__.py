@@ -65,13 +65,17 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="ctxsim")
 @click.option("-q", "--quiet", is_flag=True, expose_value=False, help="Any command: the result alone, and errors.")
 @click.option("-v", "--verbose", is_flag=True, expose_value=False, help="Any command: what each file gave, and times.")
+@click.option("--trust", "trusting", is_flag=True, help="Any command: trust the project's and scenarios' files.")
 @click.pass_context
-def cli(context: click.Context) -> None:
+def cli(context: click.Context, trusting: bool) -> None:
     """What would this context policy have done to my agent's conversations?
 
     Replays recorded or synthetic transcripts through context policies, offline, with a mock LLM that enforces what a
     real one enforces. Start with: ctxsim bench
     """
+    from ctxsim.safety.trust import trust_everything
+
+    trust_everything(trusting)
     if context.invoked_subcommand in WITH_DEFAULTS:
         from ctxsim.cli.settings import defaults
 

@@ -9,6 +9,7 @@ import msgspec
 
 from ctxsim.answers.advice.advice import GOALS
 from ctxsim.errors import InputError
+from ctxsim.safety.trust import asking, refuse
 
 FILE, PROJECT = "ctxsim.toml", "pyproject.toml"
 
@@ -46,7 +47,8 @@ ABOUT: dict[str, str] = {
 def found(folder: Path | None = None) -> Settings:
     """Return the settings of the nearest file in a folder or above it, up to the project's own; without one, none.
 
-    Raises InputError for a file that can't be read, or that says what no setting is.
+    Raises InputError for a file that can't be read, that says what no setting is, or that asks for more than data and
+    isn't trusted.
     """
     start = (folder or Path.cwd()).absolute()
     for place in (start, *start.parents):
@@ -92,9 +94,17 @@ def _read(file: Path, table: dict[str, Any]) -> Settings:
         value = getattr(said, name)
         if value is not None and value < 1:
             raise InputError(file, f"{name} = {value} is less than 1")
+    given = [*said.paths, *([said.models] if said.models else [])]
+    labels = [*said.policies, *said.grids, *([said.estimator] if said.estimator else [])]
+    refuse(file, file.read_bytes(), asking(labels, given, file.parent, _project(file.parent)))
     models = None if said.models is None else _beside(file, said.models)
     paths = tuple(_beside(file, path) for path in said.paths)
     return msgspec.structs.replace(said, paths=paths, models=models, file=str(file))
+
+
+def _project(folder: Path) -> Path:
+    """The project that a folder is in: up to the one that holds a repository, else the folder itself."""
+    return next((place for place in (folder, *folder.parents) if (place / ENDS).exists()), folder)
 
 
 def _beside(file: Path, path: str) -> str:

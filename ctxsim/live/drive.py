@@ -71,7 +71,7 @@ def drive(
 
 def _run(plan: Path, limit_s: float) -> None:
     """Run a plan in a process of its own, which takes all that it started along when it ends."""
-    command = [sys.executable, "-m", "ctxsim.live.run_plan", str(plan)]
+    command = [sys.executable, "-P", "-m", "ctxsim.live.run_plan", str(plan)]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
             _, said = process.communicate(timeout=limit_s)

@@ -63,7 +63,7 @@ def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -
 def _started(label: str, answer: Path, scenarios: Sequence[str]) -> subprocess.Popen[bytes]:
     """A process that checks. What it prints is the policy's; what it found is in a file of its hash seed's name."""
     return subprocess.Popen(
-        [sys.executable, "-m", "ctxsim.runs.check", label, os.fspath(answer), *scenarios],
+        [sys.executable, "-P", "-m", "ctxsim.runs.check", label, os.fspath(answer), *scenarios],
         env={**os.environ, "PYTHONHASHSEED": answer.stem, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip

@@ -58,6 +58,7 @@ ANSWERS = {
     "drive --help": r"Let real agents live through a conversation, offline",
     "list policies": r"keep-all   \(bound\)\n[\s\S]*token-budget:budget=40000,retain=500\n",
     "list estimators": r"calibrated:file=<str>[\s\S]*chars:ratio=4,rounding=ceil,unit=points\n",
+    "trust note.md": r"note\.md: trusted as it is now \([0-9a-f]{12}\), kept in ",
     "list agents": r"codex: @openai/codex@[\d.]+ \(npm\)",
     "list settings": r"autoCompactWindow = auto\n[\s\S]*context\.autoCompactThreshold = 0\.85\n",
     "list formats": r"Codex",
@@ -123,8 +124,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done
 
 
 @pytest.mark.parametrize("line", ANSWERS)
-def test_a_command_answers(line: str, runs: tuple[Path, dict[str, Done]]) -> None:
+def test_a_command_answers(line: str, runs: tuple[Path, dict[str, Done]], monkeypatch: pytest.MonkeyPatch) -> None:
     folder, printed = runs
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
     done = printed.get(line) or ctxsim(*line.split(), cwd=folder)
     assert done.returncode == 0, done.stderr
     assert re.search(ANSWERS[line], done.stdout, re.MULTILINE), done.stdout
@@ -142,7 +144,7 @@ ROWS = (
 )  # fmt: skip
 """Every command that prints rows."""
 
-NO_ROWS = {"transcripts", "replay", "serve", "drive", "compactions"}
+NO_ROWS = {"trust", "transcripts", "replay", "serve", "drive", "compactions"}
 """Those that print one conversation or their own report; and the group, whose commands are above."""
 
 

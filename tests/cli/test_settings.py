@@ -68,6 +68,7 @@ def test_sweep_tries_the_projects_grids(project: Path) -> None:
 
 
 def test_pyproject_says_the_same_and_the_nearest_file_counts(project: Path) -> None:
+    (project / ".git").mkdir()
     (project / "src" / "pyproject.toml").write_text("[tool.ctxsim]\nwindow = 1234\npaths = ['../logs']\n")
     answer = json.loads(ctxsim("list", "config", "--format", "json", cwd=project / "src").stdout)
     said = {row["setting"]: row["value"] for row in answer["tables"][0]["rows"]}

@@ -59,6 +59,8 @@ def git_sources(path: str) -> Iterator[Source]:
         inside = not folder or file == folder or file.startswith(f"{folder}/")
         if inside and file.endswith(SUFFIXES) and head.split()[1:2] == [b"blob"]:
             _, _, blob, length = head.decode().split()
+            if not length.isdecimal():
+                raise InputError(path, f"{file} is not among the repository's objects: a partial clone? fetch it first")
             entries.append((file, blob, int(length)))
     if not entries:
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
@@ -94,9 +96,24 @@ def _parts(path: str) -> tuple[Path, str, str]:
     raise InputError(path, "is no repository on this machine: git:REPOSITORY[@REF][:FOLDER]")
 
 
+_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.bareRepository=explicit")
+"""Over what a repository's own configuration says: it may be anybody's, and git runs what is named there."""
+
+
+def _git(repository: Path) -> list[str]:
+    """The command for a repository: one without a work tree is meant only where the path itself names it."""
+    bare = not (repository / ".git").exists() and (repository / "HEAD").is_file() and (repository / "objects").is_dir()
+    return ["git", *_SAFE, *([f"--git-dir={repository}"] if bare else ["-C", str(repository)])]
+
+
+def _environment() -> dict[str, str]:
+    """No protocol at all: a missing object is never fetched, by whatever helper the repository names."""
+    return {**os.environ, "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+
+
 def _run(repository: Path, path: str, *arguments: str) -> bytes:
     try:
-        done = subprocess.run(["git", "-C", str(repository), *arguments], capture_output=True, check=False)
+        done = subprocess.run([*_git(repository), *arguments], capture_output=True, check=False, env=_environment())
     except OSError as error:
         raise InputError(path, f"needs git, which can't be run: {error.strerror or error}") from error
     if done.returncode:
@@ -110,8 +127,9 @@ class _Objects:
 
     def __init__(self, repository: Path) -> None:
         self.process = subprocess.Popen(
-            ["git", "-C", str(repository), "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+            [*_git(repository), "cat-file", "--batch"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(),
+        )  # fmt: skip
 
     def content(self, blob: str, name: str) -> bytes:
         """Return an object's bytes. Raises InputError if it is missing, as in a shallow or partial clone."""

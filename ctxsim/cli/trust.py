@@ -1,0 +1,21 @@
+"""`ctxsim trust`: what a file says is looked at once, and believed as long as it stays as it is."""
+
+from pathlib import Path
+
+import click
+
+from ctxsim.cli.terminal import safe
+from ctxsim.safety.trust import store, trust
+
+
+@click.command("trust")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+def command(files: tuple[Path, ...]) -> None:
+    """Trust FILES as they are now: ctxsim.toml, pyproject.toml, scenarios. Once changed they are asked for again.
+
+    A trusted file may name policies, estimators and readers in Python files, other programs, repositories, addresses,
+    and folders outside its project. Look at it first.
+    """
+    for file in files:
+        digest = trust(file)
+        click.echo(f"{safe(str(file))}: trusted as it is now ({digest[:12]}), kept in {safe(str(store()))}")

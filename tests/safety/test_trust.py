@@ -1,0 +1,106 @@
+"""A clone's file runs nothing and leaves its folder for nothing until somebody trusts it, as it is."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from command_line import ctxsim
+
+from ctxsim.errors import InputError
+from ctxsim.readers import sources
+from ctxsim.safety.trust import asking, refuse, trust
+
+MARK = "import pathlib; pathlib.Path({!r}).write_text('ran')\n"
+CHAT = '{"messages": [{"role": "user", "content": "Any mail?"}, {"role": "assistant", "content": "Two."}]}\n'
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder from somebody else; whoever opens it trusts nothing yet."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    folder = tmp_path / "clone"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "log.jsonl").write_text(CHAT)
+    (folder / "mine.py").write_text(MARK.format(str(tmp_path / "ran")))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'policies = ["mine.py:Any"]', 'policies = ["mask+mine.py:Any"]', 'policies = ["pipe:touch x"]',
+        'policies = ["messages:mine.py:cut"]', 'grids = ["mine.py:Any"]', 'estimator = "mine.py:Any"',
+        'paths = ["@found"]', 'paths = ["git:."]', 'paths = ["reader:mine.py:log.jsonl"]', 'paths = ["../other"]',
+        'paths = ["~/logs"]', 'paths = ["s3://bucket/logs"]', 'models = "/etc/models.toml"',
+    ],
+)  # fmt: skip
+def test_a_projects_file_is_data(said: str, clone: Path) -> None:
+    (clone / "ctxsim.toml").write_text(f"{said}\n")
+    done = ctxsim("bench", "log.jsonl", cwd=clone)
+    assert done.returncode == 1 and "ctxsim trust" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert not (clone.parent / "ran").exists()
+
+
+def test_trust_is_bound_to_the_content(clone: Path) -> None:
+    file = clone / "ctxsim.toml"
+    file.write_text('policies = ["mine.py:Any"]\n')
+    assert ctxsim("trust", "ctxsim.toml", cwd=clone).returncode == 0
+    # It is looked at now, and holds no policy.
+    assert "ctxsim trust" not in ctxsim("bench", "log.jsonl", cwd=clone).stderr and (clone.parent / "ran").exists()
+    file.write_text('policies = ["mine.py:Other"]\n')
+    assert "ctxsim trust" in ctxsim("bench", "log.jsonl", cwd=clone).stderr
+    assert "ctxsim trust" not in ctxsim("--trust", "bench", "log.jsonl", cwd=clone).stderr
+
+
+def test_a_scenarios_labels_are_asked_for_too(clone: Path) -> None:
+    made = 'title = "Theirs"\ndescription = ""\npolicies = ["mine.py:Any"]\n[provider]\n'
+    made += '[synthesis]\ngenerator = "turns"\nseed = 1\n'
+    (clone / "theirs.toml").write_text(made)
+    done = ctxsim("bench", "--scenario", "theirs.toml", cwd=clone)
+    assert done.returncode == 1 and "ctxsim trust" in done.stderr and not (clone.parent / "ran").exists()
+
+
+def test_labels_and_paths_of_the_project_need_no_trust(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    labels = ["mask:keep=3", "token-budget:budget=20000..80000@4", "head-tail+summary", "codex", "chars:ratio=3.5"]
+    assert asking(labels, ["../logs", "own", "-"], tmp_path / "src", tmp_path) == []
+    assert asking([], ["../../logs"], tmp_path / "src", tmp_path) == ["../../logs"]
+
+
+def test_a_file_that_cant_be_trusted_is_one_line(clone: Path) -> None:
+    with pytest.raises(InputError, match="can't be read"):
+        trust(clone / "none.toml")
+    with pytest.raises(InputError, match="and 1 more would run code"):
+        refuse(clone / "ctxsim.toml", b"", ["a.py:A", "b.py:B"])
+
+
+@pytest.mark.parametrize("way", ["uploadpack", "ssh", "ext", "fsmonitor"])
+def test_a_repository_runs_nothing(way: str, tmp_path: Path) -> None:
+    """Its configuration names programs, and an object is missing that git would fetch."""
+    home, ran = tmp_path / "repo", tmp_path / "ran"
+    run = ["git", "-C", str(home), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    home.mkdir()
+    subprocess.run([*run, "init", "-q"], check=True)
+    (home / "log.jsonl").write_text(CHAT)
+    subprocess.run([*run, "add", "."], check=True)
+    subprocess.run([*run, "commit", "-qm", "a"], check=True)
+    for blob in (home / ".git" / "objects").glob("??/*"):
+        kind = subprocess.run([*run, "cat-file", "-t", blob.parent.name + blob.name], capture_output=True, text=True)
+        if kind.stdout.strip() == "blob":
+            blob.unlink()
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    url = {"ssh": "ssh://host/repo", "ext": f"ext::{program}"}.get(way, str(home))
+    for name, value in (
+        ("core.repositoryformatversion", "1"), ("extensions.partialClone", "origin"), ("remote.origin.url", url),
+        ("remote.origin.promisor", "true"), ("remote.origin.uploadpack", str(program)),
+        ("core.sshCommand", str(program)), ("protocol.ext.allow", "always"),
+        ("core.fsmonitor", str(program) if way == "fsmonitor" else "false"),
+    ):  # fmt: skip
+        subprocess.run([*run, "config", name, value], check=True)
+    with pytest.raises(InputError):
+        [list(source.lines()) for source in sources(f"git:{home}")]
+    assert not ran.exists()
