@@ -15,6 +15,7 @@ from ctxsim.cli import terminal
 from ctxsim.cli.loudness import detail, loudness, note
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import one_line
+from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 
 if TYPE_CHECKING:
     from ctxsim.results import Run, RunInfo
@@ -90,6 +91,10 @@ def tell_recorded(run: Run, across: bool = False) -> None:
     if len(paid) and paid.cost_recorded_usd.sum():
         billed, stated = paid.cost_full_recorded_usd.sum(), paid.cost_recorded_usd.sum()
         dollars = f"; {billed:,.2f} USD where logs state {stated:,.2f} ({billed / stated - 1:+.1%})"
+    notes = (line for source in run.info.inputs for line in source.notes)
+    cleared = sum(f": {UNLOGGED_CLEARING} before call" in line for line in notes)
+    if cleared:
+        note(f"Cleared, not logged: recorded tokens fall {cleared:,} x, and no line says why; a segment begins there.")
     unseen = rows[rows.calls_unseen.notna()]
     if len(unseen):
         median, p95 = (float(unseen[name].median()) for name in ("unseen_median", "unseen_p95"))

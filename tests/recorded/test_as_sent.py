@@ -8,6 +8,7 @@ from pathlib import Path
 import corpus
 import msgspec
 import pytest
+from command_line import ctxsim
 from hypothesis import given
 from samples import conversation
 from strategies import transcripts
@@ -17,6 +18,7 @@ from ctxsim.policies import open_policy
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.accepted import accepted, of_project
 from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.recorded.as_sent import AsSent, as_sent
 from ctxsim.simulator.provider.resolve import long_cache, no_cache
 from ctxsim.simulator.provider.windows import recorded_window
@@ -300,6 +302,17 @@ def test_a_small_fall_keeps_the_history() -> None:
     first, second = as_sent(with_usage(texts, usages))
     assert first.size.head - second.size.head == pytest.approx(10_000, abs=100)
     assert [item.text for item in second.transcript.items[:3]] == [item.text for item in texts.items[:3]]
+
+
+def test_what_was_cleared_and_not_logged_is_said_first(tmp_path: Path) -> None:
+    texts = conversation(*[WORDS] * 7)
+    counted = [sent.tokens_sent for sent in keep_all(AsSent(texts, as_sent_provider()))]
+    usages = [Usage(46_000 + text if call < 5 else 36_000 + text) for call, text in enumerate(counted, 1)]
+    (tmp_path / "log.jsonl").write_bytes(b"".join(lines(with_usage(texts, usages))))
+    done = ctxsim("bench", "log.jsonl", "--policy", "mask", "--out", "r", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Cleared, not logged: recorded tokens fall 1 x, and no line says why" in done.stdout
+    assert "Fitted to the recording: keep-all sends" in done.stdout
 
 
 @given(transcripts())
