@@ -14,7 +14,7 @@ from ctxsim.policies import open_policy
 from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
 from ctxsim.recorded.later import later_errors
-from ctxsim.recorded.price_fit import prices_that_held
+from ctxsim.recorded.price_fit import cache_that_held, prices_that_held
 from ctxsim.recorded.usage import Request, Size, fit_size, head_is_whole, recorded_calls, requests
 from ctxsim.simulator.measure import Basis
 from ctxsim.simulator.provider import Provider
@@ -70,6 +70,7 @@ def as_sent(
     recorded = resolve({key: given[key] for key in given.keys() - other}, None, transcript, entries, accepted)
     if not given.keys() & {"model", "prices"}:
         provider = prices_that_held(transcript, provider, entries)
+        provider = provider if "cache" in given else cache_that_held(transcript, provider)
     counter = recorded.counter()
     found, unlogged = with_unlogged_clearings(transcript, recorded, counter)
     for one in [across(found)] if whole else segments(found, unlogged):

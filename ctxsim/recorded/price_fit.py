@@ -56,6 +56,27 @@ def prices_that_held(transcript: Transcript, provider: Provider, entries: tuple[
     return provider
 
 
+def cache_that_held(transcript: Transcript, provider: Provider) -> Provider:
+    """Return the provider without a cache where the recorded cost is that of input at its full price, and no read is
+    recorded.
+    """
+    usages = [call.usage for call in transcript.calls if call.usage is not None]
+    paid = [usage for usage in usages if usage.cost_usd]
+    if provider.cache == "none" or provider.prices is None or not paid:
+        return provider
+    if any(usage.cache_read_tokens for usage in usages):
+        return provider
+    total = sum(usage.cost_usd or 0.0 for usage in paid)
+    plain = (Split(0, 0, usage.input_tokens) for usage in paid)
+    billed = (
+        cost_of(provider.prices, split, usage.output_tokens or 0) for split, usage in zip(plain, paid, strict=True)
+    )
+    if abs(sum(cost.total for cost in billed) - total) > CLOSE * total:
+        return provider
+    origin = f"{provider.origin}; the recorded cost shows no cache"
+    return msgspec.structs.replace(provider, cache="none", origin=origin)
+
+
 @lru_cache(maxsize=256)
 def _listed(model: str, entries: tuple[Entry, ...]) -> tuple[Prices, ...]:
     """All prices of a model: sessions of one agent have the same few, and the list is long."""

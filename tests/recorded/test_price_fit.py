@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.recorded.price_fit import cost_by, prices_that_held
+from ctxsim.recorded.price_fit import cache_that_held, cost_by, prices_that_held
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.transcript import Transcript, Usage
@@ -107,3 +107,15 @@ def test_calls_without_a_cost_or_without_what_was_read_say_nothing() -> None:
     assert prices_that_held(paid(*silent), provider) is provider
     # Beside one that says something they don't count.
     assert prices_that_held(paid(*silent, costing(0.0315)), provider) is not provider
+
+
+def test_a_cost_without_discounts_shows_that_nothing_was_cached() -> None:
+    known = Provider(cache="anthropic", prices=PAID_WRITES)
+    # 10,000 x 3 + 100 x 15 = 31,500 millionths: the full price of all input.
+    plain = Usage(10_000, 100, cost_usd=0.0315)
+    held = cache_that_held(paid(plain, plain), known)
+    assert held.cache == "none" and "recorded cost shows no cache" in held.origin
+    # A tenth less can't be told from a cache that is read now and then; a read that is recorded is one.
+    assert cache_that_held(paid(costing(0.028, plain)), known) is known
+    assert cache_that_held(paid(plain, costing(0.0315)), known) is known
+    assert cache_that_held(paid(Usage(10_000, 100)), known) is known, "no cost says nothing"
