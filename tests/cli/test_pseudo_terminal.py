@@ -94,6 +94,7 @@ LINES = [
     ["bench", "good", "--policy", "keep-all", "--format", "markdown", "--out", "other"],
     ["bench", f"--no{EVIL}such"],
     ["sweep", "good", "--policy", "mask:keep=1|2", "--out", "swept"],
+    ["trust", f"no{EVIL}such"],
     ["transcripts", "check", "good", "bad.jsonl"],
     ["transcripts", "stats", "good", "bad.jsonl"],
     ["transcripts", "convert", "good"],
