@@ -15,6 +15,7 @@ import msgspec
 from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.as_sent import with_unlogged_clearings
+from ctxsim.recorded.attached import attached_again
 from ctxsim.recorded.later import factor_of, later_calls
 from ctxsim.recorded.usage import Request, head_is_whole, requests
 from ctxsim.simulator.measure.totals import nearest_rank
@@ -40,6 +41,8 @@ class Stretch(msgspec.Struct, frozen=True):
     summarised: bool
     whole: bool
     requests: tuple[Request, ...]
+    again: int = 0
+    """Tokens of files that its agent attaches again behind it, as far as the log tells."""
 
 
 class Predicted(msgspec.Struct, frozen=True):
@@ -80,6 +83,9 @@ def stretches(transcript: Transcript) -> Iterator[Stretch]:
                 summarised=bool(segment.carried) and segment.items[0].text in summaries,
                 whole=head_is_whole(segment) and public,
                 requests=tuple(found),
+                again=attached_again(segment.items, counter, prior.tokens if prior else 1.0)
+                if transcript.format.startswith("claude-code")
+                else 0,
             )
 
 
@@ -91,7 +97,8 @@ def of_later_calls(found: Stretch) -> Iterator[Predicted]:
 
 def past_compactions(found: Sequence[Stretch]) -> Iterator[Predicted]:
     """Yield the calls behind each compaction whose summary the log holds: the head is that of the session's first
-    request, and what the agent attaches again the median of the other sessions of that format.
+    request, the agent attaches the files again that it touched last, and what else joins is the median of the other
+    sessions of that format.
     """
     behind = {(one.transcript, one.number): one for one in found if one.number and one.summarised and not one.whole}
     first = {one.transcript: one for one in found if one.number == 0}
@@ -100,7 +107,7 @@ def past_compactions(found: Sequence[Stretch]) -> Iterator[Predicted]:
     for (name, number), one in behind.items():
         if name in first and (last := before.get((name, number - 1))):
             factor = factor_of(last.requests, one.prior)
-            known.append((one, factor, _head(first[name].requests[0], factor)))
+            known.append((one, factor, _head(first[name].requests[0], factor) + last.again))
     again = [one.requests[0].recorded - _size(one.requests[0], head, factor) for one, factor, head in known]
     for one, factor, head in known:
         others = [
