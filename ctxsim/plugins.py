@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -22,6 +23,12 @@ T = TypeVar("T")
 
 Form = Callable[[str], tuple[str, type[T], dict[str, str]]]
 """Opens what follows a prefix in a label: the name with its prefix, a class, and the raw parameters."""
+
+
+def config_folder() -> Path:
+    """Return the user's own configuration folder of ctxsim, which needn't be there."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "ctxsim")
+
 
 FOLDERS = ("ctxsim.policies.agents", "ctxsim.policies.frameworks")
 """Packages with one folder for each agent or framework: `policy.py`, `estimator.py`, and what else is known of it."""

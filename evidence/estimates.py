@@ -24,6 +24,7 @@ from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
 from ctxsim.transcript import Transcript
+from evidence.pages import put
 
 PAGE = Path(__file__).parents[1] / "docs" / "estimates.md"
 USES = ("ratio", "tool", "classes")
@@ -82,8 +83,7 @@ def main(folders: tuple[str, ...], write: bool) -> None:
     if not write:
         click.echo(made)
         return
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    put(made, PAGE, BEGIN, END)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Call, Head, Item, Transcript
+from evidence.pages import put
 
 PAGE = Path(__file__).parents[1] / "docs" / "thinking.md"
 MODELS = ("claude-opus-5-5", "claude-fable-5-1")
@@ -100,8 +101,7 @@ def main(write: bool) -> None:
     if not write:
         click.echo(made)
         return
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    put(made, PAGE, BEGIN, END)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ A file comes with a clone, from anybody. Trust is bound to its content: whoever 
 """
 
 import hashlib
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from ctxsim.errors import InputError
+from ctxsim.plugins import config_folder
 
 STORE = "trusted"
 """The file in the user's configuration folder: a digest of content and a name on each line."""
@@ -29,7 +29,7 @@ def trust_everything(everything: bool) -> None:
 
 def store() -> Path:
     """Return where the user keeps what he trusts."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "ctxsim", STORE)
+    return config_folder() / STORE
 
 
 def asking(labels: Iterable[str], paths: Iterable[str], folder: Path, project: Path) -> list[str]:

@@ -101,13 +101,12 @@ def past_compactions(found: Sequence[Stretch]) -> Iterator[Predicted]:
     sessions of that format.
     """
     behind = {(one.transcript, one.number): one for one in found if one.number and one.summarised and not one.whole}
-    first = {one.transcript: one for one in found if one.number == 0}
-    before = {(one.transcript, one.number): one for one in found}
+    every = {(one.transcript, one.number): one for one in found}
     known = []
     for (name, number), one in behind.items():
-        if name in first and (last := before.get((name, number - 1))):
+        if (first := every.get((name, 0))) and (last := every.get((name, number - 1))):
             factor = factor_of(last.requests, one.prior)
-            known.append((one, factor, _head(first[name].requests[0], factor) + last.again))
+            known.append((one, factor, _head(first.requests[0], factor) + last.again))
     again = [one.requests[0].recorded - _size(one.requests[0], head, factor) for one, factor, head in known]
     for one, factor, head in known:
         others = [

@@ -130,7 +130,6 @@ class Ledger:
                 kernel.request.edit(drops_of(kernel.request, known.dropped))
                 kernel.request.remember()
             kernel.thinking.answered(leg, kernel.request, known.size)
-        for leg, known in zip(self.legs, before, strict=False):
             if known.revived:
                 kernel.cache.revive(known.clock[1])
             elif leg.call.held == 0:

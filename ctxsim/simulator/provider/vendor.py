@@ -5,7 +5,6 @@ One TOML file per vendor in `vendors/`, or the user's own; each section names it
 
 from __future__ import annotations
 
-import os
 import tomllib
 from datetime import date
 from fnmatch import fnmatchcase
@@ -17,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from ctxsim.errors import InputError, unknown
-from ctxsim.plugins import user_file
+from ctxsim.plugins import config_folder, user_file
 
 Resend = Literal["never", "current_turn", "all"]
 
@@ -180,7 +179,7 @@ class Vendor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def own_folder() -> Path:
     """Return the folder of the user's own vendors: `vendors` in ctxsim's configuration folder."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "ctxsim", "vendors")
+    return config_folder() / "vendors"
 
 
 def _own_names() -> list[str]:

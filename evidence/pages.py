@@ -1,0 +1,11 @@
+"""A table in a page of the docs, between two marks: what a command measured replaces what stood there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def put(made: str, page: Path, begin: str, end: str) -> None:
+    """Replace what stands between two marks of a page."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    page.write_text(f"{before}{begin}\n\n{made}\n\n{end}{rest.partition(end)[2]}", encoding="utf-8")
