@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ctxsim.api.forecasts import Forecasts as Forecasts
+    from ctxsim.api.forecasts import forecast as forecast
     from ctxsim.api.live import Endpoint as Endpoint
     from ctxsim.api.live import drive as drive
     from ctxsim.api.live import serve as serve
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 PUBLIC = {
+    "ctxsim.api.forecasts": ("Forecasts", "forecast"),
     "ctxsim.api.replays": ("Replay", "Transcripts", "read", "replay", "scenario"),
     "ctxsim.api.runs": ("Comparison", "Run", "bench", "compare", "read_run", "sweep"),
     "ctxsim.api.settings": ("settings",),

@@ -9,8 +9,9 @@ import pandas
 from command_line import ctxsim
 from project import ROOT
 
-from ctxsim.answers.advice.advice import advise, verdict
+from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.pooled import figures_of
+from ctxsim.answers.advice.verdict import verdict
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.sheet import as_markdown
 from ctxsim.results import read_run

@@ -57,10 +57,12 @@ def as_sent(
     head: HeadMode = "fitted",
     whole: bool = False,
     accepted: Accepted | None = None,
+    like: Size | None = None,
 ) -> Iterator[AsSent]:
     """Yield a recorded transcript's segments, or with `whole` its history as if it had never been compacted.
 
-    `accepted`: what all sessions beside it show of windows (`ctxsim.readers.accepted`). Prices are those that reproduce
+    `accepted`: what all sessions beside it show of windows (`ctxsim.readers.accepted`). `like`: how large other
+    sessions are, for one without usage, instead of the priors. Prices are those that reproduce
     the recorded cost, where calls have one and the list has several. Raises UnknownName and InputError as `resolve`
     does.
     """
@@ -74,7 +76,7 @@ def as_sent(
     counter = recorded.counter()
     found, unlogged = with_unlogged_clearings(transcript, recorded, counter)
     for one in [across(found)] if whole else segments(found, unlogged):
-        size = _size(one, recorded, head, counter)
+        size = _size(one, recorded, head, counter, like)
         if other:
             size = _elsewhere(size, provider)
         scaled = msgspec.structs.replace(
@@ -142,7 +144,9 @@ def _counted(request: Request) -> int:
     return request.text + request.framing
 
 
-def _size(transcript: Transcript, provider: Provider, head: HeadMode, counter: Counter) -> Size:
+def _size(
+    transcript: Transcript, provider: Provider, head: HeadMode, counter: Counter, like: Size | None = None
+) -> Size:
     if head == "none":
         return Size("counted")
     own, public = tokenizer_of(transcript.model or provider.model)
@@ -150,8 +154,10 @@ def _size(transcript: Transcript, provider: Provider, head: HeadMode, counter: C
     found = requests(transcript, provider, counter)
     if head_is_whole(transcript) and public and found and _median_miss(found) <= GOOD_COUNT:
         size = Size("counted", calls=len(found))
-    elif (fitted := fit_size(found, factor.tokens if factor else 1.0)) is not None:
+    elif (fitted := fit_size(found, like.factor if like else factor.tokens if factor else 1.0)) is not None:
         size = fitted
+    elif like is not None:
+        size = Size("prior", like.head, like.factor)
     else:
         prior = None if transcript.head.recorded else head_prior(transcript.format, transcript.model)
         tokens = prior.tokens if prior else 0

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.answers.advice.advice import usd
 from ctxsim.answers.advice.intervals import rank_ranges
 from ctxsim.answers.advice.pooled import Figures, Pooled, Share
+from ctxsim.answers.advice.verdict import usd
 from ctxsim.errors import unknown
 from ctxsim.report.losses import share
 from ctxsim.report.sheet import Cell, Column, Sheet, cell

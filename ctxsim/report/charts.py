@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas
 
-from ctxsim.answers.advice.advice import usd
+from ctxsim.answers.advice.verdict import usd
 from ctxsim.report.figure import entitle, legend_below, new_figure, panels, save
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.picture import Picture

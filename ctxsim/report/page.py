@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.answers.advice.advice import Advice, usd, verdict
+from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.pooled import Share
+from ctxsim.answers.advice.verdict import usd, verdict
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.charts import bill
 from ctxsim.report.compactions import HEADER, LEGEND, agent_lines, compaction_cells
@@ -88,8 +89,9 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = ()) -> di
         "verdict": verdict(one.advice, run.info.shown),
         "card": _card(one.advice),
         "chosen": number.get(one.chosen) if one.chosen else None,
-        "basis": f"{basis(run)}. Figures are of all transcripts together, with 95 % intervals by bootstrap over "
-        "sessions. Click a heading to sort, a policy to look at it.",
+        "basis": f"{basis(run)}. Figures are of all transcripts together"
+        f"{f', ranges of {one.pooled.ranges}' if one.pooled.ranges else ''}. Click a heading to sort, a policy to look at "
+        "it.",
         "made": f"References by {', '.join(run.info.detectors)}. {providers}",
         "policies": [
             {

@@ -121,7 +121,7 @@ def fronts_figure(one: Picture, flat: Sequence[Grid]) -> Figure:
 
 
 def _cross(axes: Any, amount: Share, kept: Share, color: str) -> None:
-    """A setting's 95 % intervals, if it has any."""
+    """A setting's intervals, if it has any."""
     x, y = 100 * amount.value, 100 * kept.value
     reach = [None if low is None or high is None else [[at - 100 * low], [100 * high - at]]
              for at, low, high in ((x, amount.low, amount.high), (y, kept.low, kept.high))]  # fmt: skip
@@ -153,7 +153,7 @@ def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> 
     if any(one.pooled.refusals(label) for label in labels):
         notes.append("red edge: some calls refused" if mark == "ring" else "×: some calls refused")
     if one.pooled.sessions > 1:
-        notes.append("bars: 95 %" if mark == "ring" else "below each figure its 95 % interval")
+        notes.append("bars: ranges" if mark == "ring" else "below each figure its range")
     if all_of_them > len(drawn):
         notes.append(f"the first {len(drawn)} of {all_of_them} policies")
     return "; ".join(notes)

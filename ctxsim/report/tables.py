@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ctxsim.answers.advice.advice import Advice, as_values, verdict
+from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.pooled import Pooled, figures_of
+from ctxsim.answers.advice.verdict import as_values, verdict
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
@@ -61,7 +62,7 @@ def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:
     scope = "All figures are of all transcripts together"
     if pooled.by_dollars and pooled.priced < many:
         scope += f", USD of the {pooled.priced:,} with known prices"
-    intervals = "; ranges: 95 % by bootstrap over sessions" if pooled.sessions > 1 else ""
+    intervals = f"; ranges: {pooled.ranges}" if pooled.ranges else ""
     if pooled.sample is not None:
         title = f"{run.info.title} ({many:,} of {pooled.sample.transcripts:,} transcripts, sampled)"
         scope = "USD, tokens, kept and refused calls, and what is beside keep-all, are estimates of this folder"
@@ -108,7 +109,7 @@ def print_verdict(run: Run, advice: Advice | None, write: Callable[[Any], None])
 
     caveats = advice.caveats if advice else ()
     for n, line in enumerate(verdict(advice, run.info.shown)):
-        weak = line.startswith("Weak") or "Unsure" in line or line in caveats
+        weak = line.startswith("Weak") or line in caveats
         write(Text(line, style="bold" if not n else "yellow" if weak else ""))
 
 

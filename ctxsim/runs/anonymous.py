@@ -37,7 +37,12 @@ def without_text(rows: Rows, model: str) -> Rows:
         events=mapped(tables.events, text=_nothing, reason=_nothing),
         needs=mapped(tables.needs, atom=_nothing, tool=numbered), losses=mapped(tables.losses, tool=numbered),
     )  # fmt: skip
-    quiet = _replace(rows, provider=_provider(rows.provider, model), words=b"", tables=tables)
+    known = model if model in _listed() else None
+    summaries = [
+        one | {"project": one["project"] and _hashed(one["project"]), "model": known, "version": None}
+        for one in rows.summaries
+    ]
+    quiet = _replace(rows, provider=_provider(rows.provider, model), words=b"", tables=tables, summaries=summaries)
     return _called(quiet, _hashed(rows.transcript), rows.parent and _hashed(rows.parent))
 
 

@@ -26,7 +26,7 @@ def test_two_policies_of_one_run(undisturbed: Path) -> None:
     two = ("token-budget:budget=300,retain=20", "mask:keep=1,batch=1")
     done = ctxsim("compare", str(undisturbed), "--policy", *two, cwd=undisturbed)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(("Take ", "Don't compact"))
+    assert done.stdout.startswith(("Take ", "Change nothing"))
     assert "tokens_sum" in done.stdout and "24 transcripts" in done.stdout
     unknown = ctxsim("compare", str(undisturbed), "--policy", two[0], "mask:keep=2", cwd=undisturbed)
     assert unknown.returncode == 1 and unknown.stderr.count("\n") == 1

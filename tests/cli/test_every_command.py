@@ -26,12 +26,13 @@ from ctxsim.report.sheet import FORMS
 
 ANSWERS = {
     # what is typed: what the answer has in it
-    "bench logs --policy mask:keep=1 --out a": r"^Don't compact[\s\S]*mask:keep=1,batch=1 .*\d%.*\n[\s\S]*Results: a/",
+    "bench logs --policy mask:keep=1 --out a": r"^Change nothing[\s\S]*mask:keep=1,batch=1 .*\d%.*\n[\s\S]*Results: a/",
     "bench logs --policy mask --format csv --out b": r"^policy,policy_bound,usd,[\s\S]*^keep-all,True,",
     "bench logs --policy papers --out c --columns all": r"policy +comp\. +rank [\s\S]*policy +write +uncached ",
     "sweep logs --policy mask:keep=1|3 --out s": r"mask:keep=3[\s\S]*Results: s/",
     "replay logs/rollout-1.jsonl --policy mask:keep=1 --losses": r"6 calls under mask:keep=1[\s\S]*lost: 'ticket-1093'",
     "replay logs --number 2 --policy keep-all --request 2": r'"tool_use_id": "c0"',
+    "forecast logs --next 2": r"^Next 2 sessions: .* \(a range by priors\)\.\n[\s\S]*as it is",
     "compare a b": r"\d+ figures of 6 transcripts; \d+ are the same",
     "report a --only losses": r"Kept identifiers by age[\s\S]*mask:keep=1",
     "report a --only losses --by tool": r"by tool[\s\S]*Bash[\s\S]*search",

@@ -105,6 +105,7 @@ LINES = [
     ["compare", "run", "other"],
     ["validate", "good"],
     ["compactions", "good"],
+    ["forecast", "good", "--next", "1"],
     ["window", "good", "--out", "w.png"],
     ["serve", "--scenario", EVIL],
     ["drive", EVIL],

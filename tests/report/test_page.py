@@ -11,8 +11,9 @@ import pytest
 from pages import in_browser, opened, parts, words_of
 from samples import ASK, TASK, chat
 
-from ctxsim.answers.advice.advice import advise, verdict
+from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.pooled import Pooled
+from ctxsim.answers.advice.verdict import verdict
 from ctxsim.errors import InputError
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.report.cells import policy_sheet

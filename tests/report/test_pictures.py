@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from project import ROOT
 
-from ctxsim.answers.advice.advice import usd
+from ctxsim.answers.advice.verdict import usd
 from ctxsim.report import accuracy_plots, calibration_plots, charts, figure, plots
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture

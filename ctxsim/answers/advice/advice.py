@@ -6,12 +6,14 @@ dearer the one that loses least. keep-all is a candidate: where nothing saves, t
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from statistics import NormalDist
+from typing import Literal, get_args
 
 import msgspec
 import numpy as np
 
-from ctxsim.answers.advice.pooled import Figures, Pooled, figures_of
+from ctxsim.answers.advice.pooled import Array, Figures, Pooled, figures_of
+from ctxsim.answers.advice.rule import HARDLY, Seen, choice, choices, sound
 from ctxsim.answers.advice.thinking import of_thinking
 from ctxsim.errors import unknown
 from ctxsim.results import Run
@@ -26,29 +28,25 @@ AMOUNT = {"dollars": "usd", "kept": "usd", "tokens": "tokens", "window": "peak"}
 MAY_LOSE = {"dollars": 0.10, "kept": 0.01, "tokens": 0.10, "window": 0.10}
 """How much less than the candidate that keeps most one may keep, by goal: share of what later calls used."""
 
-HARDLY = 0.02
-"""Share of keep-all's amount that is hardly anything: not worth a loss, and no reason to compact."""
-
 FAR = 0.05
 """Share by which keep-all may be off what was recorded before advice is called weak."""
 
-STABLE = 0.8
-"""An answer that fewer sessions than this share agree with, when each is left out, comes with a warning."""
+SETTLED = 0.6
+"""An answer that fewer of the ways than this share give, in which the sessions could have come, is none of its own."""
 
-MOST_LEFT_OUT = 200
-"""Sessions that are left out one at a time; of more than these a sample."""
-
-ALIKE_NAMED = 3
+NAMED = 0.1
+"""An answer that more of the ways than this share give is named where none is settled."""
 
 
 class Advice(msgspec.Struct, frozen=True):
     """Which policy to take, beside what, and how far to trust it.
 
     `goal` is what was asked for, `amount` what was compared: usd, tokens or peak. `nothing` is keep-all's figures.
-    `alike` can't be told apart from `take`, in amount and in what is kept, on these sessions. `agreement`: share of
-    sessions without which the answer is the same, None for one session; `others`: what it would be instead, and without
-    how many. `off_recorded`: how far keep-all is from what was recorded, None where nothing was. `caveats`: what the
-    run's figures leave out.
+    `wins` is the share of the ways in which these sessions could have come that give each answer, most first, `take`
+    among them; empty where nothing can tell. Below SETTLED the answer is open: `open` are the other ones that may be
+    it, and `more` the sessions that may separate them. `alike` can't be told apart from `take`, in amount and in
+    what is kept. `ahead`: the next sessions that intervals are of, None where they are of none. `off_recorded`: how
+    far keep-all is from what was recorded, None where nothing was. `caveats`: what the run's figures leave out.
     """
 
     goal: str
@@ -58,9 +56,12 @@ class Advice(msgspec.Struct, frozen=True):
     cheaper: Figures | None
     nothing: Figures | None
     alike: tuple[str, ...]
-    saving_sure: bool | None
-    agreement: float | None
-    others: dict[str, int]
+    wins: dict[str, float]
+    open: tuple[Figures, ...]
+    more: int | None
+    ahead: int | None
+    sampled: bool
+    generated: bool
     off_recorded: float | None
     caveats: tuple[str, ...]
 
@@ -75,11 +76,17 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
     if not [label for label in labels if label != found.nothing]:
         return None
     amount = AMOUNT[goal] if AMOUNT[goal] != "usd" or found.by_dollars else "tokens"
-    take = choose(found, labels, amount, MAY_LOSE[goal])
-    passing = _passing(found, labels, None)
+    seen = _seen(found, labels, amount)
+    take = labels[choice(seen, MAY_LOSE[goal])]
+    wins = _wins(found, labels, seen, amount, MAY_LOSE[goal])
+    answers = {label for label, good in zip(labels, sound(seen, MAY_LOSE[goal]), strict=True) if good}
+    answers |= {take} if found.nothing is None else {take, found.nothing}
+    take = next((label for label, share in wins.items() if share >= SETTLED and label in answers), take)
+    least = min(found.refusals(label) for label in labels)
+    passing = [label for label in labels if found.refusals(label) == least]
     front = _front(found, passing, amount)
-    agreement, others = _without_each(found, labels, amount, MAY_LOSE[goal], take)
-    sure = found.interval(take, amount) if take != found.nothing else None
+    settled = not wins or wins.get(take, 0.0) >= SETTLED
+    others = [label for label, share in wins.items() if share >= NAMED and label in answers and label != take]
     return Advice(
         goal=goal,
         amount=amount,
@@ -88,12 +95,54 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
         cheaper=_cheaper(found, front, amount, take),
         nothing=found.all[found.nothing] if found.nothing else None,
         alike=_alike(found, [label for label in passing if label not in (take, found.nothing)], amount, take),
-        saving_sure=None if sure is None else sure[1] < 1,
-        agreement=agreement,
-        others=others,
+        wins=wins,
+        open=() if settled else tuple(found.all[label] for label in others),
+        more=None if settled else _more(found.sessions, wins),
+        ahead=found.sessions if found.has_next else None,
+        sampled=found.sample is not None,
+        generated=run.info.scenario is not None,
         off_recorded=off_recorded(run),
         caveats=(*run.caveats, *of_thinking(run, take)),
     )
+
+
+def _seen(found: Pooled, labels: Sequence[str], amount: str) -> Seen:
+    """What is known of the candidates; what nobody can tell counts as nothing saved and all kept."""
+
+    def shares(of: str) -> Array:
+        return np.array([1.0 if (value := found.value(label, of)) is None else value for label in labels])
+
+    def ahead(of: str) -> Array:
+        drawn = found.draws if found.has_next or found.sample is not None else None
+        columns = [np.nan_to_num(drawn(label, of), nan=1.0) for label in labels] if drawn else [shares(of)[:, None].T]
+        return np.column_stack(columns) if drawn else columns[0]
+
+    nothing = labels.index(found.nothing) if found.nothing in labels else None
+    refused = np.array([found.refusals(label) for label in labels])
+    return Seen(1 - shares(amount), shares("kept"), refused, 1 - ahead(amount), ahead("kept"), nothing)
+
+
+def _wins(found: Pooled, labels: Sequence[str], seen: Seen, amount: str, may_lose: float) -> dict[str, float]:
+    """In which share of the ways the sessions could have come each policy is the answer, most first."""
+    if not found.has_next:
+        return {}
+
+    def columns(of: str) -> Array:
+        return np.nan_to_num(np.column_stack([found.ways(label, of) for label in labels]), nan=1.0)
+
+    taken = np.bincount(choices(seen, 1 - columns(amount), columns("kept"), may_lose), minlength=len(labels))
+    shares = {label: float(count / taken.sum()) for label, count in zip(labels, taken, strict=True) if count}
+    return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
+
+
+def _more(sessions: int, wins: Mapping[str, float]) -> int:
+    """How many more sessions may let the first of two answers win in four of five ways: what tells them apart grows
+    with the root of the sessions.
+    """
+    first, second = [*sorted(wins.values(), reverse=True), 0.0][:2]
+    ahead = NormalDist().inv_cdf(first / (first + second))
+    needed = sessions * (NormalDist().inv_cdf(0.8) / max(ahead, 0.05)) ** 2
+    return max(1, round(needed - sessions))
 
 
 def candidates(found: Pooled) -> list[str]:
@@ -102,38 +151,15 @@ def candidates(found: Pooled) -> list[str]:
     return [label for label in found.labels if label == found.nothing or label not in out]
 
 
-def choose(found: Pooled, labels: Sequence[str], amount: str, may_lose: float, without: int | None = None) -> str:
-    """Return the policy to take, of all sessions or of all but one."""
-    passing = _passing(found, labels, without)
-    kept = {label: _share(found, label, "kept", without) for label in passing}
-    near = [label for label in passing if kept[label] >= max(kept.values()) - may_lose - 1e-9]
-    front = _front(found, near, amount, without)
-    cost = {label: _share(found, label, amount, without) for label in front}
-    least = min(cost.values())
-    # keep-all first: what saves hardly anything isn't worth doing.
-    if found.nothing in near and least > 1 - HARDLY:
-        return found.nothing
-    hardly_dearer = [label for label in front if cost[label] <= least + HARDLY]
-    return max(hardly_dearer, key=lambda label: (kept[label], -cost[label]))
-
-
-def _passing(found: Pooled, labels: Sequence[str], without: int | None) -> list[str]:
-    """Those with the fewest refused calls."""
-    refusals = {label: found.refusals(label, without) for label in labels}
-    return [label for label in labels if refusals[label] == min(refusals.values())]
-
-
-def _share(found: Pooled, label: str, of: str, without: int | None = None) -> float:
+def _share(found: Pooled, label: str, of: str) -> float:
     """What a policy keeps, or its amount beside keep-all's; all, where nothing old was needed or nothing is known."""
-    value = found.value(label, of, without)
+    value = found.value(label, of)
     return 1.0 if value is None else value
 
 
-def _front(found: Pooled, labels: Sequence[str], amount: str, without: int | None = None) -> list[str]:
+def _front(found: Pooled, labels: Sequence[str], amount: str) -> list[str]:
     """Those that no other one beats: no worse in amount and in what is kept, and better in one; of equals the first."""
-    points = {
-        label: (_share(found, label, amount, without), -_share(found, label, "kept", without)) for label in labels
-    }
+    points = {label: (_share(found, label, amount), -_share(found, label, "kept")) for label in labels}
     order = sorted(labels, key=lambda label: points[label])
     front: list[str] = []
     for label in order:
@@ -161,7 +187,7 @@ def _cheaper(found: Pooled, front: Sequence[str], amount: str, take: str) -> Fig
 
 def _alike(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tuple[str, ...]:
     """Those whose paired differences to the chosen one have 0 in their intervals, in amount and in what is kept."""
-    if found.sessions < 2 or take == found.nothing:
+    if not found.has_next or take == found.nothing:
         return ()
 
     def level(label: str, share: str) -> bool:
@@ -169,23 +195,6 @@ def _alike(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tupl
         return interval is None or interval[0] <= 0 <= interval[1]
 
     return tuple(label for label in labels if level(label, amount) and level(label, "kept"))
-
-
-def _without_each(
-    found: Pooled, labels: Sequence[str], amount: str, may_lose: float, take: str
-) -> tuple[float | None, dict[str, int]]:
-    """On how many sessions the answer depends, when each is left out."""
-    if found.sessions < 2:
-        return None, {}
-    sessions = np.arange(found.sessions)
-    if len(sessions) > MOST_LEFT_OUT:
-        sessions = np.sort(np.random.default_rng(0).choice(sessions, MOST_LEFT_OUT, replace=False))
-    others: dict[str, int] = {}
-    for session in sessions:
-        instead = choose(found, labels, amount, may_lose, int(session))
-        if instead != take:
-            others[instead] = others.get(instead, 0) + 1
-    return 1 - sum(others.values()) / len(sessions), others
 
 
 def off_recorded(run: Run) -> float | None:
@@ -201,136 +210,3 @@ def off_recorded(run: Run) -> float | None:
         if len(paid) and paid.cost_recorded_usd.sum():
             off.append(float(paid.cost_full_recorded_usd.sum() / paid.cost_recorded_usd.sum() - 1))
     return max(off, key=abs, default=None)
-
-
-def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> list[str]:
-    """Return the answer as three to five lines, and what it leaves out. `shown` has labels in a shorter form."""
-    if advice is None:
-        return ["Nothing to advise: no policy ran beside the bounds."]
-    names = shown or {}
-    lines = [_first(advice, names), _beside(advice, names), _ends(advice), _ground(advice, names)]
-    if advice.off_recorded is not None and abs(advice.off_recorded) > FAR:
-        lines.append(f"Weak: keep-all is {100 * advice.off_recorded:+.0f} % off what was recorded, so figures are too.")
-    return [line for line in (*lines, *advice.caveats) if line]
-
-
-def _first(advice: Advice, names: Mapping[str, str]) -> str:
-    take = advice.take
-    nothing = advice.nothing is not None and take.policy == advice.nothing.policy
-    name = "doing nothing" if nothing else names.get(take.policy, take.policy)
-    amounts = _size(advice, take) if nothing else _amounts(advice, take)
-    figures = f"{name}: {amounts}, {_keeps(take)}, {_refusals(take)}."
-    # Refusals are the first rule: whoever is advised has the fewest.
-    if take.failing * 2 > take.transcripts:
-        return f"Nothing tried gets through. Closest comes {figures}"
-    if nothing:
-        least = _percent(1 - MAY_LOSE[advice.goal])
-        kept = "" if take.kept is None else f" and keeps {least} % of what later calls used"
-        what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
-        return f"Don't compact: nothing that is refused as little{kept} saves more than {_percent(HARDLY)} % {what}."
-    return f"Take {figures}"
-
-
-def _beside(advice: Advice, names: Mapping[str, str]) -> str:
-    parts = []
-    for word, figures in (("Losing less", advice.losing_less), ("Cheaper", advice.cheaper)):
-        if figures is not None:
-            share = figures.share(advice.amount)
-            kept = figures.kept and f", keeps {_percent(figures.kept.value)} %"
-            parts.append(
-                f"{word}: {names.get(figures.policy, figures.policy)} "
-                f"({_change(share.value if share else 1.0)}{kept or ''})."
-            )
-    return " ".join(parts)
-
-
-def _ends(advice: Advice) -> str:
-    parts = []
-    if (nothing := advice.nothing) is not None:
-        parts.append(f"Doing nothing: {_size(advice, nothing)}, {_refusals(nothing)}.")
-    take = advice.take
-    if advice.amount == "usd" and take.usd_least is not None and take.usd:
-        parts.append(f"Nobody could do better than {usd(take.usd_least)} USD and keep as much.")
-    return " ".join(parts)
-
-
-def _ground(advice: Advice, names: Mapping[str, str]) -> str:
-    take = advice.take
-    some = f", {take.priced:,} with known prices" if advice.amount == "usd" and take.priced < take.transcripts else ""
-    many = f"{take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}"
-    known = f"prices are known for {take.priced:,} of them" if take.priced else "no price is known"
-    unpriced = f"; {known}, so tokens count" if AMOUNT[advice.goal] == "usd" != advice.amount else ""
-    parts = [f"Of {many}{some}{unpriced}."]
-    if advice.agreement is None:
-        parts.append("One session: nothing says that this holds for another.")
-    elif advice.agreement < STABLE:
-        other = max(advice.others, key=lambda label: advice.others[label])
-        parts.append(
-            f"Unsure: without one of the sessions the answer is the same in {_percent(advice.agreement)} % of cases, "
-            f"else mostly {names.get(other, other)}."
-        )
-    if advice.saving_sure is False:
-        parts.append("The saving may be chance: its interval has 0 in it.")
-    if advice.alike:
-        named = ", ".join(names.get(label, label) for label in advice.alike[:ALIKE_NAMED])
-        more = f" and {len(advice.alike) - ALIKE_NAMED} more" if len(advice.alike) > ALIKE_NAMED else ""
-        parts.append(f"Not to be told apart from it: {named}{more} (intervals overlap).")
-    return " ".join(parts)
-
-
-def usd(value: float) -> str:
-    """Return dollars in as few digits as say something: 0.0041, 0.478, 54.89, 412."""
-    digits = 4 if value < 0.01 else 3 if value < 10 else 2 if value < 100 else 0
-    return f"{value:,.{digits}f}"
-
-
-def _size(advice: Advice, figures: Figures) -> str:
-    if advice.amount == "usd" and figures.usd is not None:
-        return f"{usd(figures.usd)} USD"
-    if advice.amount == "peak":
-        mean = " of a transcript on average" if figures.transcripts > 1 else ""
-        return f"{figures.peak_mean:,} tokens in the largest request{mean}"
-    return f"{figures.tokens:,} tokens"
-
-
-def _amounts(advice: Advice, take: Figures) -> str:
-    """`412 USD instead of 655 (-37 %, 31..42)`."""
-    share = take.share(advice.amount)
-    change = ""
-    if share is not None:
-        change = f" ({_change(share.value)}"
-        if share.low is not None and share.high is not None:
-            change += f", {_percent(1 - share.high)}..{_percent(1 - share.low)}"
-        change += ")"
-    instead = "" if advice.nothing is None else f" instead of {_size(advice, advice.nothing).partition(' ')[0]}"
-    return f"{_size(advice, take)}{instead}{change}"
-
-
-def _percent(value: float) -> str:
-    return f"{round(100 * value) + 0}"
-
-
-def _change(share: float) -> str:
-    return f"{100 * (share - 1):+.0f} %"
-
-
-def _keeps(figures: Figures) -> str:
-    if figures.kept is None:
-        return "nothing old was needed, so nothing says what it loses"
-    bracket = ""
-    if figures.kept_low is not None and figures.kept_high is not None:
-        bracket = f" ({_percent(figures.kept_low)}..{_percent(figures.kept_high)}, by what summaries keep)"
-    return f"keeps {_percent(figures.kept.value)} %{bracket} of what later calls used"
-
-
-def _refusals(figures: Figures) -> str:
-    if not figures.refused:
-        return "no call refused"
-    return f"{figures.refused:,} of {figures.calls:,} calls refused"
-
-
-def as_values(advice: Advice | None, shown: Mapping[str, str] | None = None) -> dict[str, Any] | None:
-    """Return the advice for programs: its fields, and its lines as `says`."""
-    if advice is None:
-        return None
-    return {"says": verdict(advice, shown), **msgspec.to_builtins(advice)}

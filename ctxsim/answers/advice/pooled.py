@@ -3,7 +3,9 @@
 Of a sampled run they are estimates of the whole folder, with sampling errors of that folder for intervals.
 
 Amounts are pooled: the sum over all transcripts, as a share of keep-all's sum. `kept` is survival, the mean over the
-transcripts that have aged needs. Intervals are by bootstrap over root sessions, the same draws for every policy.
+transcripts that have aged needs. Intervals are of the next sessions, as many as there are, from the same draws for
+every policy (ctxsim/answers/forecast/draws.py); of fewer than 8 sessions they are ranges by priors over projects. A
+generated conversation has no next sessions, and one session no interval.
 """
 
 from functools import cached_property, lru_cache
@@ -15,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxsim.answers.advice import sampled
-from ctxsim.answers.advice.intervals import MANY_SESSIONS, RESAMPLES, ratio_error, refused, resampled
+from ctxsim.answers.advice.intervals import refused
+from ctxsim.answers.forecast.draws import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread
 from ctxsim.results import Run
 from ctxsim.results.info import Sample
 
@@ -30,6 +33,9 @@ MEASURES = (
 NOTHING = "keep-all"
 """The policy that never edits: what others are beside."""
 
+DRAWN_AT_ONCE, FEWEST_DRAWS = 20_000_000, 200
+"""Numbers in memory while drawing sessions, and how many draws are made all the same."""
+
 _AT = {name: number for number, name in enumerate(MEASURES)}
 
 SHARES = {"usd": "usd_all", "tokens": "tokens_all", "peak": "peak_all", "kept": "having"}
@@ -42,7 +48,7 @@ def is_nothing(label: str) -> bool:
 
 
 class Share(msgspec.Struct, frozen=True):
-    """A share with its 95 % interval; no interval for fewer than two sessions: one says nothing about others."""
+    """A share with its interval: of the next sessions, 90 %, or of a sampled folder, 95 %."""
 
     value: float
     low: float | None = None
@@ -101,6 +107,12 @@ class Pooled:
         self.stands_for = float(self._weight.sum())
         """How many transcripts those that ran stand for: as many as there are, or an estimate of the folder's."""
         self.sessions = int(self._session.max()) + 1
+        began = first.groupby(unit, sort=True).started.min()
+        project = first.groupby(unit, sort=True).project.first().fillna("")
+        self._started = [None if np.isnan(one) else float(one) for one in began.to_numpy(dtype=float)]
+        self._project = project.tolist()
+        self.has_next = run.info.scenario is None and self.sample is None and self.sessions > 1
+        """Whether there are sessions enough, and real ones, to tell the next from."""
         priced = first.cost_usd.notna() & first.cost_vs_keep_all.notna()
         self.priced = int(priced.sum())
         self._priced = priced.to_numpy()
@@ -158,53 +170,89 @@ class Pooled:
         weights = [self._weight * np.asarray(columns[name], dtype=float) for name in MEASURES]
         return np.stack([np.bincount(self._session, one, minlength=self.sessions) for one in weights], axis=1)
 
+    @property
+    def ranges(self) -> str:
+        """What the intervals are of, in words; '' where there are none."""
+        if not self.has_next:
+            return ""
+        few = self.sessions < LEAST
+        return "priors over projects, too few sessions" if few else f"the next {self.sessions:,} sessions, 90 %"
+
     def total(self, label: str, measure: str) -> float:
         """Return a policy's sum over all transcripts."""
         return float(self.sums[label][:, _AT[measure]].sum())
 
-    def value(self, label: str, share: str, without: int | None = None) -> float | None:
-        """Return one of SHARES, of all sessions or without one; None where it isn't known."""
+    def value(self, label: str, share: str) -> float | None:
+        """Return one of SHARES, of all sessions; None where it isn't known."""
         totals = self.sums[label].sum(axis=0)
-        if without is not None:
-            totals = totals - self.sums[label][without]
         of = totals[_AT[SHARES[share]]]
         if of > 0:
             return float(totals[_AT[share]] / of)
         # Transcripts of no tokens at all save nothing.
         return 1.0 if share in ("tokens", "peak") else None
 
-    def refusals(self, label: str, without: int | None = None) -> float:
+    def refusals(self, label: str) -> float:
         """Return the share of calls that were refused."""
-        sums = self.sums[label] if without is None else np.delete(self.sums[label], without, axis=0)
-        calls = sums[:, _AT["calls"]].sum()
-        return float(sums[:, _AT["refused"]].sum() / calls) if calls else 0.0
+        calls = self.total(label, "calls")
+        return self.total(label, "refused") / calls if calls else 0.0
+
+    @cached_property
+    def _blocks(self) -> npt.NDArray[np.int64]:
+        return blocks_of(self._started, self._project)
+
+    @property
+    def _draws(self) -> int:
+        return max(FEWEST_DRAWS, min(DRAWS, DRAWN_AT_ONCE // self.sessions))
 
     @cached_property
     def _drawn(self) -> Array:
-        """How often each session is drawn in each resample."""
-        return np.concatenate([one.astype(float) for one in resampled(self.sessions, RESAMPLES)])
+        """How often each session comes among the next ones, in each draw."""
+        rng = np.random.default_rng(0)
+        return next_sessions(self._blocks, recency(self._started), self.sessions, rng, self._draws)
 
-    def _shares(self, label: str, share: str) -> Array:
-        """A share in every resample; those that drew nothing to divide by are left out by being no number."""
-        drawn = self._drawn @ self.sums[label][:, [_AT[share], _AT[SHARES[share]]]]
+    @cached_property
+    def _ways(self) -> Array:
+        """How often each session comes, in each way in which they could have come; recent ones don't count more."""
+        alike = np.ones(self.sessions)
+        return next_sessions(self._blocks, alike, self.sessions, np.random.default_rng(2), self._draws)
+
+    @cached_property
+    def _unseen(self) -> dict[str, Array]:
+        """By what share a draw's saving or loss is off what the sessions seen show, the same for every policy."""
+        rng, many = np.random.default_rng(1), len(self._drawn)
+        saved, lost = (np.asarray(np.exp(rng.normal(0, spread(self.sessions), many))) for _ in range(2))
+        return {share: lost if share == "kept" else saved for share in SHARES}
+
+    def draws(self, label: str, share: str) -> Array:
+        """Return a share in every draw of the next sessions, of a sample in every draw of its folder; no number where
+        nothing was drawn to divide by.
+        """
+        if self._taken is not None:
+            low, high = self._of_this_folder(label, share, None) or (0.0, 0.0)
+            middle, deviation = (low + high) / 2, (high - low) / 2 / NormalDist().inv_cdf(0.975)
+            return np.random.default_rng(0).normal(middle, deviation, DRAWS)
+        return 1 - (1 - self._shares(self._drawn, label, share)) * self._unseen[share]
+
+    def ways(self, label: str, share: str) -> Array:
+        """Return a share in every way in which the sessions could have come."""
+        return self._shares(self._ways, label, share)
+
+    def _shares(self, come: Array, label: str, share: str) -> Array:
+        parts = come @ self.sums[label][:, [_AT[share], _AT[SHARES[share]]]]
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: Array = drawn[:, 0] / drawn[:, 1]
+            found: Array = parts[:, 0] / parts[:, 1]
         return found
 
     def interval(self, label: str, share: str, other: str | None = None) -> tuple[float, float] | None:
-        """Return the 95 % interval of a share, or of its difference to another policy's; None for one session."""
-        if self.sessions < 2 or self.value(label, share) is None:
+        """Return the interval of a share, or of its difference to another policy's; None without next sessions."""
+        if self.value(label, share) is None:
             return None
         if self._taken is not None:
             return self._of_this_folder(label, share, other)
-        if self.sessions > MANY_SESSIONS:
-            return self._normal(label, share, other)
-        found = self._shares(label, share)
-        if other is not None:
-            found = found - self._shares(other, share)
-        found = found[np.isfinite(found)]
-        low, high = np.percentile(found, [2.5, 97.5]) if len(found) else (np.nan, np.nan)
-        return (float(low), float(high)) if len(found) else None
+        if not self.has_next:
+            return None
+        found = self.draws(label, share)
+        return interval(found if other is None else found - self.draws(other, share))
 
     def _of_this_folder(self, label: str, share: str, other: str | None) -> tuple[float, float] | None:
         """Of a sample: how far the whole folder's share may be from the estimate."""
@@ -218,16 +266,6 @@ class Pooled:
         taken[self._session] = self._taken
         reach = sampled.reach(parts - middle * of, float(of.sum()), taken)
         return None if reach is None else (middle - reach, middle + reach)
-
-    def _normal(self, label: str, share: str, other: str | None) -> tuple[float, float]:
-        """Of many sessions the interval is normal, and nothing is resampled."""
-        of = self.sums[label][:, _AT[SHARES[share]]]
-        sums = self.sums[label][:, [_AT[share]]]
-        if other is not None:
-            sums = sums - self.sums[other][:, [_AT[share]]]
-        middle = float(sums.sum() / of.sum())
-        reach = NormalDist().inv_cdf(0.975) * float(ratio_error(sums, of)[0])
-        return middle - reach, middle + reach
 
     def share(self, label: str, share: str) -> Share | None:
         """Return one of SHARES with its interval; None where it isn't known."""

@@ -1,0 +1,104 @@
+"""The rule of advice, on figures and on draws of them: docs/advice.md says it in words.
+
+Everything is in arrays: a row for each way in which the sessions may come, a column for each policy.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+HARDLY = 0.02
+"""Share of keep-all's amount that is hardly anything: not worth a loss, and no reason to compact."""
+
+CHANCE = 0.05
+"""A saving of which more draws than this share are none may be chance: the lower end of the 90 % interval."""
+
+
+RISK = 0.2
+"""Share of the draws up to which a policy may lose more than it may."""
+
+
+class Seen(NamedTuple):
+    """What is known of the candidates: shares of keep-all's amount saved, shares kept, shares of calls refused; by
+    policy, and in `saved_next` and `kept_next` by draw and policy. `nothing` is keep-all's column, None without it.
+    """
+
+    saved: Array
+    kept: Array
+    refused: Array
+    saved_next: Array
+    kept_next: Array
+    nothing: int | None
+
+
+def choice(seen: Seen, may_lose: float) -> int:
+    """Return the column of the policy to take.
+
+    Only those with the fewest refused calls pass. Of these one is sound that saves HARDLY or more, of which no more
+    than CHANCE of the draws save nothing, and that in all but RISK of them keeps at most `may_lose` less than the one
+    that keeps most. The cheapest sound one sets the price; of those up to HARDLY dearer the one that keeps most is
+    taken. Without a sound one it is keep-all. Where keep-all is refused more than others nothing has to be saved.
+    """
+    return int(_cheapest(seen, seen.saved[None], seen.kept[None], sound(seen, may_lose)[None])[0])
+
+
+def sound(seen: Seen, may_lose: float) -> npt.NDArray[np.bool_]:
+    """Return which policies may be the answer: those that `choice` chooses among."""
+    return np.asarray(_worth(seen, seen.saved, _low(seen)) & _bearable(seen, may_lose))
+
+
+def choices(seen: Seen, saved: Array, kept: Array, may_lose: float) -> npt.NDArray[np.int64]:
+    """Return the choice in each draw of the sessions seen, whose figures are `saved` and `kept`, a row each: the whole
+    rule again, with intervals as far from a draw's figures as they are from those of all sessions.
+    """
+    passing = _passing(seen)
+    most = np.where(passing, kept, -np.inf).max(axis=1, keepdims=True)
+    # As far off a draw's loss as it is off that of all sessions.
+    below = seen.kept[passing].max() - seen.kept
+    off = np.quantile(_loss(seen), 1 - RISK, axis=0) - below
+    bearable = (most - kept + off <= may_lose + 1e-9) & passing
+    return _cheapest(seen, saved, kept, _worth(seen, saved, saved - (seen.saved - _low(seen))) & bearable)
+
+
+def _passing(seen: Seen) -> npt.NDArray[np.bool_]:
+    return np.asarray(seen.refused <= seen.refused.min())
+
+
+def _loss(seen: Seen) -> Array:
+    """How much less each keeps than the one that keeps most, in each draw."""
+    found: Array = seen.kept_next[:, _passing(seen)].max(axis=1, keepdims=True) - seen.kept_next
+    return found
+
+
+def _low(seen: Seen) -> Array:
+    return np.asarray(np.quantile(seen.saved_next, CHANCE, axis=0))
+
+
+def _worth(seen: Seen, saved: Array, low: Array) -> npt.NDArray[np.bool_]:
+    if seen.nothing is None or not _passing(seen)[seen.nothing]:
+        return np.asarray(np.full(saved.shape, True))
+    # A hundredth of a hundredth apart is a rounding error.
+    return np.asarray((saved >= HARDLY - 1e-9) & (low > 1e-9))
+
+
+def _bearable(seen: Seen, may_lose: float) -> npt.NDArray[np.bool_]:
+    return np.asarray(_passing(seen) & (np.quantile(_loss(seen), 1 - RISK, axis=0) <= may_lose + 1e-9))
+
+
+def _cheapest(seen: Seen, saved: Array, kept: Array, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Of the sound ones in each row the cheapest, or the one that keeps most of those that are hardly dearer."""
+    most = np.where(among, saved, -np.inf).max(axis=1, keepdims=True)
+    near = among & (saved >= most - HARDLY - 1e-9)
+    # Of equals the cheaper one, and then the first.
+    order = np.where(near, kept + 1e-6 * saved, -np.inf)
+    found = np.argmax(order, axis=1)
+    passing = _passing(seen)
+    instead = seen.nothing
+    if instead is None or not passing[instead]:
+        instead = int(np.argmax(np.where(passing, seen.kept, -np.inf)))
+    return np.where(among.any(axis=1), found, instead)

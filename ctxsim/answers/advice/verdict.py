@@ -1,0 +1,168 @@
+"""The answer in lines, as commands print it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ctxsim.answers.advice.advice import AMOUNT, FAR, MAY_LOSE, Advice
+from ctxsim.answers.advice.pooled import Figures
+from ctxsim.answers.advice.rule import HARDLY
+from ctxsim.answers.forecast.draws import LEAST
+
+ALIKE_NAMED = 3
+
+
+def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> list[str]:
+    """Return the answer as three to five lines, and what it leaves out. `shown` has labels in a shorter form."""
+    if advice is None:
+        return ["Nothing to advise: no policy ran beside the bounds."]
+    names = shown or {}
+    lines = [_first(advice, names), _beside(advice, names), _ends(advice), _ground(advice, names)]
+    if advice.off_recorded is not None and abs(advice.off_recorded) > FAR:
+        lines.append(f"Weak: keep-all is {100 * advice.off_recorded:+.0f} % off what was recorded, so figures are too.")
+    return [line for line in (*lines, *advice.caveats) if line]
+
+
+def _first(advice: Advice, names: Mapping[str, str]) -> str:
+    take = advice.take
+    nothing = _is_nothing(advice, take)
+    name = "doing nothing" if nothing else names.get(take.policy, take.policy)
+    amounts = _size(advice, take) if nothing else _amounts(advice, take)
+    figures = f"{name}: {amounts}, {_keeps(take)}, {_refusals(take)}."
+    # Refusals are the first rule: whoever is advised has the fewest.
+    if take.failing * 2 > take.transcripts:
+        return f"Nothing tried gets through. Closest comes {figures}"
+    if advice.open:
+        others = ", ".join(_brief(advice, one, names) for one in advice.open)
+        return f"Open between {_brief(advice, take, names)} and {others}."
+    if nothing:
+        least = _percent(1 - MAY_LOSE[advice.goal])
+        kept = "" if take.kept is None else f" and keeps {least} % of what later calls used"
+        what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
+        surely = "surely " if advice.ahead else ""
+        return f"Change nothing: no policy that is refused as little{kept} {surely}saves {_percent(HARDLY)} % {what}."
+    return f"Take {figures}"
+
+
+def _is_nothing(advice: Advice, figures: Figures) -> bool:
+    return advice.nothing is not None and figures.policy == advice.nothing.policy
+
+
+def _brief(advice: Advice, figures: Figures, names: Mapping[str, str]) -> str:
+    """`mask:keep=10 (-12 %, keeps 94 %)`, or `changing nothing`."""
+    if _is_nothing(advice, figures):
+        return "changing nothing"
+    share = figures.share(advice.amount)
+    kept = f", keeps {_percent(figures.kept.value)} %" if figures.kept else ""
+    return f"{names.get(figures.policy, figures.policy)} ({_change(share.value if share else 1.0)}{kept})"
+
+
+def _beside(advice: Advice, names: Mapping[str, str]) -> str:
+    ends = (("Losing less", advice.losing_less), ("Cheaper", advice.cheaper))
+    return " ".join(f"{word}: {_brief(advice, figures, names)}." for word, figures in ends if figures is not None)
+
+
+def _ends(advice: Advice) -> str:
+    parts = []
+    if (nothing := advice.nothing) is not None:
+        parts.append(f"Doing nothing: {_size(advice, nothing)}, {_refusals(nothing)}.")
+    take = advice.take
+    if advice.amount == "usd" and take.usd_least is not None and take.usd:
+        parts.append(f"Nobody could do better than {usd(take.usd_least)} USD and keep as much.")
+    return " ".join(parts)
+
+
+def _ground(advice: Advice, names: Mapping[str, str]) -> str:
+    take = advice.take
+    some = f", {take.priced:,} with known prices" if advice.amount == "usd" and take.priced < take.transcripts else ""
+    many = f"{take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}"
+    known = f"prices are known for {take.priced:,} of them" if take.priced else "no price is known"
+    unpriced = f"; {known}, so tokens count" if AMOUNT[advice.goal] == "usd" != advice.amount else ""
+    parts = [f"Of {many}{some}{unpriced}."]
+    if advice.generated:
+        parts.append("A generated conversation: compare policies by it, don't forecast from it.")
+    elif advice.sampled:
+        parts.append("Ranges are of this folder.")
+    elif advice.ahead is None:
+        parts.append("From one session; it may not hold for others.")
+    else:
+        parts += _how_sure(advice, advice.ahead)
+    if advice.alike:
+        named = ", ".join(names.get(label, label) for label in advice.alike[:ALIKE_NAMED])
+        more = f" and {len(advice.alike) - ALIKE_NAMED} more" if len(advice.alike) > ALIKE_NAMED else ""
+        parts.append(f"Not to be told apart from it: {named}{more} (intervals overlap).")
+    return " ".join(parts)
+
+
+def _how_sure(advice: Advice, ahead: int) -> list[str]:
+    """How often the answer wins, and what ranges are of."""
+    share = advice.wins.get(advice.take.policy, 0.0)
+    often = f"It is the answer in {_percent(share)} % of the ways in which these sessions could have come."
+    if advice.open and advice.more is not None:
+        more = f"about {advice.more:,}" if advice.more <= 10 * ahead else f"more than {10 * ahead:,}"
+        shares = [f"{_percent(advice.wins.get(one.policy, 0.0))} %" for one in (advice.take, *advice.open)]
+        often = f"They are the answer in {', '.join(shares)} of the ways in which these sessions could have come; "
+        often += f"{more} more sessions may tell them apart."
+    ranges = f"Ranges: the next {ahead:,} sessions, 90 %."
+    if ahead < LEAST:
+        ranges = f"Ranges are priors over projects: {ahead} sessions are too few for intervals."
+    return [often, ranges]
+
+
+def usd(value: float) -> str:
+    """Return dollars in as few digits as say something: 0.0041, 0.478, 54.89, 412."""
+    digits = 4 if value < 0.01 else 3 if value < 10 else 2 if value < 100 else 0
+    return f"{value:,.{digits}f}"
+
+
+def _size(advice: Advice, figures: Figures) -> str:
+    if advice.amount == "usd" and figures.usd is not None:
+        return f"{usd(figures.usd)} USD"
+    if advice.amount == "peak":
+        mean = " of a transcript on average" if figures.transcripts > 1 else ""
+        return f"{figures.peak_mean:,} tokens in the largest request{mean}"
+    return f"{figures.tokens:,} tokens"
+
+
+def _amounts(advice: Advice, take: Figures) -> str:
+    """`412 USD instead of 655 (-37 %, 31..42)`."""
+    share = take.share(advice.amount)
+    change = ""
+    if share is not None:
+        change = f" ({_change(share.value)}"
+        if share.low is not None and share.high is not None:
+            change += f", {_percent(1 - share.high)}..{_percent(1 - share.low)}"
+        change += ")"
+    instead = "" if advice.nothing is None else f" instead of {_size(advice, advice.nothing).partition(' ')[0]}"
+    return f"{_size(advice, take)}{instead}{change}"
+
+
+def _percent(value: float) -> str:
+    return f"{round(100 * value) + 0}"
+
+
+def _change(share: float) -> str:
+    return f"{100 * (share - 1):+.0f} %"
+
+
+def _keeps(figures: Figures) -> str:
+    if figures.kept is None:
+        return "nothing old was needed, so nothing says what it loses"
+    bracket = ""
+    if figures.kept_low is not None and figures.kept_high is not None:
+        bracket = f" ({_percent(figures.kept_low)}..{_percent(figures.kept_high)}, by what summaries keep)"
+    return f"keeps {_percent(figures.kept.value)} %{bracket} of what later calls used"
+
+
+def _refusals(figures: Figures) -> str:
+    if not figures.refused:
+        return "no call refused"
+    return f"{figures.refused:,} of {figures.calls:,} calls refused"
+
+
+def as_values(advice: Advice | None, shown: Mapping[str, str] | None = None) -> dict[str, Any] | None:
+    """Return the advice for programs: its fields, and its lines as `says`."""
+    if advice is None:
+        return None
+    return {"says": verdict(advice, shown), **msgspec.to_builtins(advice)}

@@ -1,0 +1,78 @@
+"""Drift: from which session on a habit or a model is another one, so that only later sessions say what comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ctxsim.answers.forecast.draws import LEAST
+from ctxsim.answers.forecast.sessions import Sessions
+
+Array = npt.NDArray[np.float64]
+
+CHANCE = 0.01
+"""How seldom sessions without any order may seem to change so much."""
+
+SHUFFLES = 999
+
+
+class Change(msgspec.Struct, frozen=True):
+    """From session number `at` on, from 0, `what` is another one: size, or the model that is named."""
+
+    at: int
+    what: str
+    share: float
+    """How seldom sessions in a random order change so much."""
+
+
+def change_point(values: Sequence[float] | Array) -> tuple[int, float] | None:
+    """Return from where on values are higher or lower than before, and how seldom that is by chance; None if it may be.
+
+    The statistic is the largest difference of means on both sides of a place, over its standard error; its level comes
+    from SHUFFLES of the values (a permutation test: F. Pesarin, L. Salmaso, Permutation Tests for Complex Data, 2010).
+    There are LEAST values or more on either side.
+    """
+    data = np.asarray(values, dtype=float)
+    if len(data) < 2 * LEAST or not np.ptp(data):
+        return None
+    rng = np.random.default_rng(0)
+    shuffled = np.stack([data, *(rng.permutation(data) for _ in range(SHUFFLES))])
+    found = _differences(shuffled)
+    largest = np.abs(found).max(axis=1)
+    by_chance = float((largest >= largest[0] - 1e-12).mean())
+    return (LEAST + int(np.abs(found[0]).argmax()), by_chance) if by_chance <= CHANCE else None
+
+
+def _differences(rows: Array) -> Array:
+    """Each row's difference of means at every place, over its standard error if all were alike."""
+    many = rows.shape[1]
+    before = np.arange(LEAST, many - LEAST + 1)
+    sums = rows.cumsum(axis=1)
+    total = sums[:, -1:]
+    first = sums[:, before - 1]
+    difference = (total - first) / (many - before) - first / before
+    return np.asarray(difference / np.sqrt(1 / before + 1 / (many - before)))
+
+
+def last_change(sessions: Sessions) -> Change | None:
+    """Return the last change of the sessions' size or model; None where there is none, or no time to order them by."""
+    if any(one is None for one in sessions.started):
+        return None
+    found: Change | None = None
+    start = 0
+    while True:
+        later = sessions.part(start)
+        series = {"size": np.log1p(later.amounts["tokens"])}
+        series |= {model: np.array([one == model for one in later.models], dtype=float) for model in set(later.models)}
+        points = {what: point for what, values in sorted(series.items()) if (point := change_point(values))}
+        if not points:
+            return found
+        what, (at, by_chance) = min(points.items(), key=lambda pair: (pair[1][1], pair[1][0]))
+        if what != "size":
+            # The one that is used from there on.
+            what = max(set(later.models[at:]), key=later.models[at:].count)
+        found = Change(start + at, what, by_chance)
+        start += at

@@ -1,0 +1,119 @@
+"""What the next sessions will come to: dollars, tokens, calls, compactions, refused calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ctxsim.answers.forecast.draws import LEAST, blocks_of, interval, next_sessions, recency, smoothed
+from ctxsim.answers.forecast.drift import Change, last_change
+from ctxsim.answers.forecast.horizon import Next, come
+from ctxsim.answers.forecast.sessions import Sessions
+from ctxsim.errors import CtxsimError
+
+if TYPE_CHECKING:
+    import pandas
+
+Array = npt.NDArray[np.float64]
+
+LEVELS = (0.5, 0.8, 0.9)
+
+FARTHEST = 0.5
+"""Of the sessions seen, the share up to which as many to come have an interval."""
+
+OF_SESSIONS, OF_PERIODS = 1.0, 0.35
+"""Standard deviations, in logarithms, of a project's sessions and of its periods: medians over projects, for ranges
+where too few sessions were seen. `python -m evidence.forecast` prints them.
+"""
+
+
+class Amount(msgspec.Struct, frozen=True):
+    """A forecast amount: the middle of the draws, and by level, in per cent, between which values it lies."""
+
+    middle: float
+    ranges: dict[str, tuple[float, float]]
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """What the next sessions come to, under one policy.
+
+    `basis`: `sessions` where ranges are intervals, `priors` where too few sessions were seen for that, and ranges are
+    by how sessions of other projects differ. `seen` are the sessions that count, of `known`; fewer where `change` says
+    that only the later ones do. `come` is how many sessions come, where the horizon is days.
+    """
+
+    policy: str
+    ahead: Next
+    basis: Literal["sessions", "priors"]
+    seen: int
+    known: int
+    change: Change | None
+    since: float | None
+    come: Amount
+    amounts: dict[str, Amount]
+    recorded: dict[str, float]
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for each amount and level: amount, level, low, middle, high."""
+        import pandas
+
+        return pandas.DataFrame(
+            {"amount": name, "level": int(level), "low": low, "middle": one.middle, "high": high}
+            for name, one in {"sessions": self.come, **self.amounts}.items()
+            for level, (low, high) in one.ranges.items()
+        )
+
+
+def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
+    """Return the forecast of the next sessions. Raises CtxsimError without any session, or where days have no times."""
+    if not len(sessions):
+        raise CtxsimError("nothing to forecast from: no session has a call")
+    rng = np.random.default_rng(0)
+    change = last_change(sessions)
+    later = sessions.part(change.at) if change else sessions
+    many = come(sessions, ahead, rng)
+    basis: Literal["sessions", "priors"] = "sessions" if _enough(later, many) else "priors"
+    draws = drawn_totals(later, many, rng) if basis == "sessions" else by_priors(later, many, rng)
+    return Forecast(
+        policy=policy,
+        ahead=ahead,
+        basis=basis,
+        seen=len(later),
+        known=len(sessions),
+        change=change,
+        since=sessions.started[change.at] if change else None,
+        come=_amount(many.astype(float)),
+        amounts={name: _amount(values) for name, values in draws.items()},
+        recorded={name: float(values.sum()) for name, values in sessions.amounts.items()},
+    )
+
+
+def _enough(sessions: Sessions, many: npt.NDArray[np.int64]) -> bool:
+    return len(sessions) >= LEAST and float(np.median(many)) <= FARTHEST * len(sessions)
+
+
+def drawn_totals(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> dict[str, Array]:
+    """Return the draws of each amount's total over the next sessions, so `many` in each draw."""
+    blocks = blocks_of(sessions.started, sessions.projects)
+    drawn = next_sessions(blocks, recency(sessions.started), np.maximum(many, 1), rng, len(many)) * (many > 0)[:, None]
+    # Compactions and refusals are counts: nothing lies between them.
+    return {
+        name: smoothed(values, drawn, rng) if name in ("usd", "tokens", "calls") else drawn @ values
+        for name, values in sessions.amounts.items()
+    }
+
+
+def by_priors(sessions: Sessions, many: npt.NDArray[np.int64], rng: np.random.Generator) -> dict[str, Array]:
+    """Return the same by how far sessions and periods of other projects differ, around the mean of those seen."""
+    some = np.maximum(many, 1)
+    deviation = np.sqrt(OF_SESSIONS**2 * (1 / len(sessions) + 1 / some) + OF_PERIODS**2)
+    off = np.exp(rng.normal(0.0, 1.0, len(many)) * deviation)
+    return {name: values.mean() * many * off for name, values in sessions.amounts.items()}
+
+
+def _amount(draws: Array) -> Amount:
+    ranges = {f"{100 * level:.0f}": interval(draws, level) or (0.0, 0.0) for level in LEVELS}
+    return Amount(float(np.median(draws)), ranges)

@@ -1,0 +1,190 @@
+"""Sessions whose texts are known, told without their own usage: how large they are, what they cost, whether they are
+compacted. What came is held against it.
+
+Heads and factors are those of earlier sessions, of the same project and model where there are any. The interval is
+split conformal: of the earlier sessions' errors, in logarithms, as many lie outside as the level says (V. Vovk,
+A. Gammerman, G. Shafer, Algorithmic Learning in a Random World, 2005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil, exp, floor, log
+from statistics import median
+from typing import NamedTuple
+
+import msgspec
+
+from ctxsim.answers.forecast.draws import LEAST, LEVEL
+from ctxsim.policies import open_policy
+from ctxsim.readers.accepted import Accepted, of_project
+from ctxsim.recorded.as_sent import as_sent
+from ctxsim.recorded.usage import Size, recorded_calls
+from ctxsim.simulator.replay import replay
+from ctxsim.transcript import Transcript
+
+RECENT = 7
+"""Earlier sessions whose heads and factors are gone by."""
+
+FEW = 3
+"""Earlier sessions of a project and model from which others don't count."""
+
+STEP, MOST = 0.05, 0.99
+"""How far a miss moves the level that ranges are asked for, and the highest."""
+
+COMPACTS = "claude-code"
+"""The agent whose compactions are forecast: the one with recorded compactions enough to be held against them."""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """One session as it was told, and as it came. Dollars are None without prices, compactions where the agent's rule
+    isn't told.
+    """
+
+    session: str
+    started: float
+    tokens: float
+    tokens_came: float
+    usd: float | None
+    usd_came: float | None
+    compacts: bool | None
+    compacted: bool
+
+
+class _Known(NamedTuple):
+    project: str
+    model: str
+    sub_agent: bool
+    size: Size
+
+
+def told(transcripts: Sequence[Transcript], first_call: bool = False) -> Iterator[Told]:
+    """Yield each session that has usage and times, the oldest first, by those before it; the first has none.
+
+    With `first_call` the usage of a session's first call is known too, and with it the head.
+    """
+    timed = [(one.calls[0].time_s, one) for one in transcripts if one.calls and one.calls[0].time_s is not None]
+    before: list[_Known] = []
+    largest: Accepted = {}
+    for started, transcript in sorted(timed, key=lambda pair: pair[0]):
+        came = list(as_sent(transcript))
+        if not any(one.size.calls for one in came):
+            continue
+        if before:
+            like = _like(before, transcript)
+            bare = _without_usage(transcript, 1 if first_call else 0)
+            tokens, usd = _sums(as_sent(bare, accepted=largest, like=like))
+            tokens_came, usd_came = _sums(came)
+            compacts = _compacts(bare, like, largest) if transcript.format.startswith(COMPACTS) else None
+            yield Told(
+                transcript.name, started, tokens, tokens_came, usd, usd_came, compacts,
+                bool(transcript.compactions),
+            )  # fmt: skip
+        key, sizes = of_project(transcript.project, transcript.model), [n for _, n, _ in recorded_calls(transcript)]
+        most, many = largest.get(key, (0, 0))
+        largest[key] = max(most, *sizes), many + 1
+        before.append(_Known(transcript.project, transcript.model, transcript.parent is not None, came[0].size))
+
+
+def _like(before: Sequence[_Known], transcript: Transcript) -> Size:
+    """The size by the nearest earlier sessions."""
+    sub_agent = transcript.parent is not None
+    near = [one for one in before if one.sub_agent == sub_agent] or list(before)
+    same = [one for one in near if one.model == transcript.model] or near
+    closest = [one for one in same if one.project == transcript.project]
+    closest = closest if len(closest) >= FEW else same
+    head = round(median(one.size.head for one in closest[-RECENT:]))
+    return Size("prior", head, median(one.size.factor for one in closest[-RECENT:]))
+
+
+def _without_usage(transcript: Transcript, known: int) -> Transcript:
+    later = tuple(msgspec.structs.replace(call, usage=None, held=None) for call in transcript.calls[known:])
+    return msgspec.structs.replace(transcript, calls=(*transcript.calls[:known], *later))
+
+
+def _sums(found: Iterator[object] | Sequence[object]) -> tuple[float, float | None]:
+    """Input tokens and dollars of keep-all."""
+    tokens, usd, priced = 0, 0.0, True
+    for one in found:
+        for sent in replay(one.transcript, open_policy("keep-all"), one.provider, one.counter):  # type: ignore[attr-defined]
+            tokens += sent.tokens_sent
+            priced = priced and sent.cost_usd is not None
+            usd += sent.cost_usd or 0.0
+    return float(tokens), usd if priced else None
+
+
+def _compacts(transcript: Transcript, like: Size, largest: Accepted) -> bool:
+    """Whether the agent's policy, as shipped in the session's version, would have compacted it."""
+    return any(
+        sent.tally.summaries
+        for one in as_sent(transcript, whole=True, accepted=largest, like=like)
+        for sent in replay(one.transcript, open_policy(COMPACTS), one.provider, one.counter)
+    )
+
+
+def error_range(errors: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
+    """Return between which factors what comes lies of what is told, given earlier sessions' came / told; None with
+    fewer than LEAST of them.
+    """
+    if len(errors) < LEAST:
+        return None
+    ordered = sorted(map(log, errors))
+    many, tail = len(ordered), (1 - level) / 2
+    low = max(0, floor((many + 1) * tail + 1e-9) - 1)
+    high = min(many - 1, ceil((many + 1) * (1 - tail) - 1e-9) - 1)
+    return exp(ordered[low]), exp(ordered[high])
+
+
+class Held(msgspec.Struct, frozen=True):
+    """How often the ranges of sessions whose texts are known held, and how wide they were: upper end by lower."""
+
+    amount: str
+    forecasts: int
+    held: float
+    width: float
+
+
+def held(found: Sequence[Told], level: float = LEVEL) -> list[Held]:
+    """Return that of tokens and of dollars, each session judged by those before it.
+
+    The level asked for moves with the misses so far: up after a miss, down a little after a hit (I. Gibbs, E. Candes,
+    Adaptive Conformal Inference Under Distribution Shift, 2021).
+    """
+    rows = []
+    for amount in ("tokens", "usd"):
+        pairs = [(getattr(one, amount), getattr(one, f"{amount}_came")) for one in found]
+        ratios = [came / said for said, came in pairs if said and came]
+        asked, inside, widths = level, 0, []
+        for number, ratio in enumerate(ratios):
+            known = error_range(ratios[:number], min(MOST, asked))
+            if known is None:
+                continue
+            hit = known[0] <= ratio <= known[1]
+            inside += hit
+            widths.append(known[1] / known[0])
+            asked += STEP * (level - hit)
+        if widths:
+            rows.append(Held(amount, len(widths), inside / len(widths), median(widths)))
+    return rows
+
+
+class Compactions(msgspec.Struct, frozen=True):
+    """Sessions with a compaction, told and came."""
+
+    sessions: int
+    came: int
+    told: int
+    both: int
+
+
+def compactions(found: Sequence[Told]) -> Compactions | None:
+    """Return how often compactions were told right; None where no agent's rule is told."""
+    rows = [one for one in found if one.compacts is not None]
+    if not rows:
+        return None
+    return Compactions(
+        len(rows),
+        sum(one.compacted for one in rows),
+        sum(bool(one.compacts) for one in rows),
+        sum(bool(one.compacts) and one.compacted for one in rows),
+    )

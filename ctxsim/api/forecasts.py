@@ -1,0 +1,126 @@
+"""`forecast`: what the next sessions will come to, as agents are set and under a change; how such forecasts held."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Unpack
+
+import msgspec
+
+from ctxsim import readers
+from ctxsim.answers.forecast import known
+from ctxsim.answers.forecast.backtest import HORIZONS, Tried, backtest
+from ctxsim.answers.forecast.forecast import Forecast
+from ctxsim.answers.forecast.forecast import forecast as forecast_of
+from ctxsim.answers.forecast.horizon import parse_next
+from ctxsim.answers.forecast.sessions import Sessions, sessions_of
+from ctxsim.api.inputs import AnyPolicy
+from ctxsim.api.runs import Run, Watch, bench
+from ctxsim.simulator.provider.rules import ProviderFields
+from ctxsim.transcript import Transcript
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas
+
+SOME = 40
+"""Forecasts that are tried for a line about how they held."""
+
+AS_IT_IS = "keep-all"
+"""What a recording is replayed under to be as it was: its agent's own compactions stay."""
+
+
+class Forecasts:
+    """The next sessions as agents are set today, and under each change that was asked for."""
+
+    def __init__(self, paths: Sequence[str], next_: str, runs: dict[str, tuple[Run, str]]) -> None:
+        self.paths = paths
+        self.ahead = parse_next(next_)
+        self._runs = runs
+        self.sessions: dict[str, Sessions] = {name: sessions_of(run, label) for name, (run, label) in runs.items()}
+        self.all: dict[str, Forecast] = {
+            name: forecast_of(sessions, name, self.ahead) for name, sessions in self.sessions.items()
+        }
+
+    @property
+    def today(self) -> Forecast:
+        """The forecast as agents are set."""
+        return next(iter(self.all.values()))
+
+    @property
+    def run(self) -> Run:
+        """The run of the recordings as they are."""
+        return next(iter(self._runs.values()))[0]
+
+    @property
+    def recorded(self) -> Sessions:
+        """The sessions so far."""
+        return next(iter(self.sessions.values()))
+
+    @cached_property
+    def tried(self) -> list[Tried]:
+        """Every forecast of the next 5, 10 and 20 sessions that could have been made, held against what came."""
+        return list(backtest(self.recorded, HORIZONS))
+
+    @cached_property
+    def tried_alike(self) -> list[Tried]:
+        """Some forecasts as far ahead as this one that could have been made."""
+        return list(backtest(self.recorded, (max(1, round(self.today.come.middle)),), SOME))
+
+    @cached_property
+    def told(self) -> list[known.Told]:
+        """Every session as its texts tell it, by the sessions before, held against what came."""
+        return list(known.told(self._transcripts))
+
+    @cached_property
+    def told_from_first_call(self) -> list[known.Told]:
+        """The same where the usage of each session's first call is known too."""
+        return list(known.told(self._transcripts, first_call=True))
+
+    @property
+    def _transcripts(self) -> list[Transcript]:
+        return [one for path in self.paths for one in readers.read(path)]
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for each policy, amount and level: policy, amount, level, low, middle, high."""
+        import pandas
+
+        return pandas.concat(
+            [one.frame().assign(policy=name) for name, one in self.all.items()], ignore_index=True
+        )[["policy", "amount", "level", "low", "middle", "high"]]  # fmt: skip
+
+    def values(self) -> dict[str, Any]:
+        """Return all of it for programs."""
+        return {name: msgspec.to_builtins(one) for name, one in self.all.items()}
+
+
+def forecast(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    next: str = "20",
+    policies: Sequence[AnyPolicy] = (),
+    *,
+    jobs: int = 1,
+    watch: Watch = Watch(),  # noqa: B008 - frozen
+    **provider: Unpack[ProviderFields],
+) -> Forecasts:
+    """Return what the next sessions will come to: `next` is a number of them, as `20`, or days, as `7d`.
+
+    `paths` are recordings of sessions that were. Beside the forecast as they were there is one under each policy, and,
+    where fields of `provider` are given, one under these. Amounts are dollars, tokens, calls, compactions and refused
+    calls. Raises CtxsimError for no horizon, for days where sessions have no times, and as `bench` does.
+    """
+    parse_next(next)
+    asked: list[str] = [str(paths)] if isinstance(paths, str | os.PathLike) else [str(one) for one in paths]
+    labels: list[AnyPolicy] = [AS_IT_IS, *policies]
+    run = bench(asked, labels, jobs=jobs, watch=watch)
+    runs = {"as it is": (run, run.labels[0])}
+    runs |= {label: (run, label) for label in run.labels[1:]}
+    changed = {key: value for key, value in provider.items() if value is not None}
+    if changed:
+        other = bench(asked, labels, jobs=jobs, watch=watch, **changed)  # type: ignore[arg-type]
+        said = ", ".join(f"{key}={value}" for key, value in changed.items())
+        runs |= {f"{'' if n == 0 else label + ', '}{said}": (other, label) for n, label in enumerate(other.labels)}
+    return Forecasts(asked, next, runs)

@@ -1,0 +1,194 @@
+"""`ctxsim forecast`: what the next sessions will come to."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ctxsim.answers.forecast import known
+from ctxsim.answers.forecast.backtest import Tried
+from ctxsim.answers.forecast.forecast import LEVELS, Amount, Forecast
+from ctxsim.answers.forecast.horizon import parse_next
+from ctxsim.api.forecasts import Forecasts, forecast
+from ctxsim.api.runs import Watch
+from ctxsim.cli import options
+from ctxsim.cli.loudness import stage
+from ctxsim.cli.output import tell_what_was_left_out, tell_written
+from ctxsim.cli.progress import progress
+from ctxsim.cli.settings import usual_paths
+from ctxsim.cli.show import show
+from ctxsim.report.sheet import Cell, Column, Sheet, sheet
+
+UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "compactions", "refused": "refused calls"}
+
+
+@click.command("forecast")
+@options.paths
+@click.option("--next", "next_", default="20", metavar="N|Nd", help="The next N sessions, or those of N days.")
+@click.option("--policy", "policies", multiple=True, metavar="LABEL", help="And under this policy.")
+@options.model
+@options.window
+@options.cache_ttl
+@click.option("--backtest", "tried", is_flag=True, help="How forecasts like this one held so far.")
+@options.form
+@options.out
+@click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes.")
+def command(
+    paths: tuple[str, ...], next_: str, policies: tuple[str, ...], tried: bool, form: str, out: Path | None, jobs: int,
+    **changed: Any,
+) -> None:  # fmt: skip
+    """Say what the next sessions will come to, told from those under PATHS: dollars, tokens, calls, compactions.
+
+    With --policy, --model, --window or --cache-ttl also under that change. --out FILE draws the days so far and the fan
+    of those to come, with --backtest how often ranges held. docs/forecast.md says how and how well.
+    """
+    parse_next(next_)
+    asked = usual_paths(paths, ())
+    with stage("replayed"), progress("sessions") as course:
+        watch = Watch(course.finished, course.within)
+        found = forecast(asked, next_, policies, jobs=jobs, watch=watch, **options.fields(changed))
+    sheets = _backtests(found) if tried else [_table(found)]
+    if form == "table":
+        for number, line in enumerate(_lines(found)):
+            click.echo(click.style(line, bold=not number))
+        click.echo()
+    show("forecast", sheets, form, forecasts=found.values())
+    if out is not None:
+        from ctxsim.report.forecast_plots import plot_calibration, plot_forecast
+
+        said = _lines(found)
+        if tried:
+            about = "Each forecast was made from the sessions before it."
+            written = plot_calibration(out, found.tried, "How often ranges of the next sessions held", about)
+        else:
+            written = plot_forecast(out, found.recorded, found.today, said[0], said[-1])
+        if form == "table":
+            tell_written([written])
+    tell_what_was_left_out(found.run.info)
+
+
+def _lines(found: Forecasts) -> list[str]:
+    """The answer: how much, how many, how sure, and from when on sessions count."""
+    today = found.today
+    main = "usd" if "usd" in today.amounts else "tokens"
+    sessions = f", {_range(today.come, '90')} sessions at your pace" if today.ahead.days else ""
+    kind = "90 %" if today.basis == "sessions" else "a range by priors"
+    lines = [f"Next {today.ahead}{sessions}: {_range(today.amounts[main], '90', main)} ({kind})."]
+    others = [f"{_range(one, '90', name)}" for name, one in today.amounts.items() if name not in (main, "refused")]
+    refused = today.amounts["refused"].ranges["90"][1]
+    lines.append(f"{'; '.join(others)}; {'no request refused' if refused < 0.5 else f'up to {refused:,.0f} refused'}.")
+    if today.basis == "priors":
+        lines.append(
+            f"From {today.seen:,} sessions: too few for an interval this far. The range is how sessions of other "
+            "projects differ."
+        )
+    else:
+        held = [one for one in found.tried_alike if one.level == 90]
+        share = f"; forecasts like this one held {sum(one.held for one in held) / len(held):.0%} of the time so far " \
+                f"({len(held):,} forecasts, --backtest shows them)" if held else ""  # fmt: skip
+        lines.append(f"From {today.seen:,} sessions{share}.")
+    if today.change is not None and today.since is not None:
+        day = datetime.fromtimestamp(today.since, UTC).strftime("%-d %B %Y")
+        what = "sessions are of another size" if today.change.what == "size" else f"the model is {today.change.what}"
+        lines.append(f"Since {day} {what}: only the {today.seen:,} sessions after it count.")
+    return lines
+
+
+def _range(amount: Amount, level: str, name: str = "") -> str:
+    low, high = amount.ranges[level]
+    unit = f" {UNITS[name]}" if name else ""
+    ends = [_number(value, name) for value in (low, high)]
+    return f"{ends[0]}{unit}" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}{unit}"
+
+
+def _number(value: float, name: str) -> str:
+    if name == "tokens" and value >= 1e5:
+        return f"{value / 1e6:,.1f} M"
+    return f"{value:,.2f}" if name == "usd" and value < 10 else f"{value:,.0f}"
+
+
+def _table(found: Forecasts) -> Sheet:
+    """Each policy's amounts: the middle, and the ranges of dollars, or of tokens, at every level."""
+    main = "usd" if "usd" in found.today.amounts else "tokens"
+    columns = [
+        Column("policy", "under", "which policy, or which change of the rules"),
+        Column("middle", UNITS[main], "the middle of the draws"),
+        *(
+            Column(f"level_{round(100 * one)}", f"{round(100 * one)} %", "between which values it lies")
+            for one in LEVELS
+        ),
+        Column("compactions", "compactions", "90 %"),
+        Column("refused", "refused", "90 %", rank=1),
+    ]
+    rows = [_row(name, one, main) for name, one in found.all.items()]
+    kind = "ranges of the next sessions" if found.today.basis == "sessions" else "ranges by priors over projects"
+    return sheet("forecast", f"The next {found.ahead}", columns, rows, notes=(f"{kind}.",))
+
+
+def _row(name: str, one: Forecast, main: str) -> tuple[Any, ...]:
+    amount = one.amounts[main]
+
+    def span(of: Amount, level: str, what: str) -> Cell:
+        return Cell(list(of.ranges[level]), _range(of, level).replace(" to ", "-") if not what else
+                    "-".join(_number(value, what) for value in of.ranges[level]))  # fmt: skip
+
+    return (
+        name, Cell(amount.middle, _number(amount.middle, main)),
+        *(span(amount, f"{100 * level:.0f}", main) for level in LEVELS),
+        span(one.amounts["compactions"], "90", ""), span(one.amounts["refused"], "90", ""),
+    )  # fmt: skip
+
+
+def _backtests(found: Forecasts) -> list[Sheet]:
+    """How often ranges held: nothing known of the sessions to come, their texts, and their first call too."""
+    columns = [
+        Column("ahead", "next", "sessions forecast"),
+        Column("level", "level", "of the range"),
+        Column("forecasts", "forecasts", "made so far"),
+        Column("held", "held", "share of them that what came lies in"),
+        Column("width", "width", "upper end by lower, the middle one"),
+        Column("score", "score", "interval score as a share of the mean; smaller is better"),
+        Column("plain_held", "plain held", "the same of a plain bootstrap", rank=1),
+        Column("plain_score", "plain score", "the same of a plain bootstrap", rank=1),
+    ]
+    groups: dict[tuple[int, int], list[Tried]] = {}
+    for one in found.tried:
+        groups.setdefault((one.ahead, one.level), []).append(one)
+    rows = [
+        (
+            ahead, Cell(level, f"{level} %"), len(group), _share([one.held for one in group]),
+            Cell(width, f"x {width:.2f}"), _mean([one.score for one in group]),
+            _share([one.plain_held for one in group]), _mean([one.plain for one in group]),
+        )
+        for (ahead, level), group in groups.items()
+        for width in [sorted(one.high / one.low if one.low else float("inf") for one in group)[len(group) // 2]]
+    ]  # fmt: skip
+    sheets = [sheet("backtest", "Nothing known of the sessions to come", columns, rows)]
+    for name, title, sessions in (
+        ("texts", "Texts known, 90 %: each session by those before it", found.told),
+        ("first_call", "Texts and the first call known, 90 %", found.told_from_first_call),
+    ):
+        counts = known.compactions(sessions)
+        notes = (
+            f"Sessions with a compaction: {counts.came:,} came, {counts.told:,} told, {counts.both:,} of them both; of "
+            f"{counts.sessions:,}.",
+        ) if counts else ()  # fmt: skip
+        told = [
+            (UNITS[one.amount], one.forecasts, Cell(one.held, f"{one.held:.0%}"), Cell(one.width, f"x {one.width:.2f}"))
+            for one in known.held(sessions)
+        ]
+        heads = [Column("amount", "amount", "of one session"), columns[2], columns[3], columns[4]]
+        if told:
+            sheets.append(sheet(name, title, heads, told, notes=notes))
+    return [one for one in sheets if one.rows]
+
+
+def _share(held: list[bool]) -> Cell:
+    value = sum(held) / len(held)
+    return Cell(value, f"{value:.0%}")
+
+
+def _mean(values: list[float]) -> Cell:
+    value = sum(values) / len(values)
+    return Cell(value, f"{value:.2f}")

@@ -1,0 +1,75 @@
+"""Pictures of forecasts: the days so far with the fan of those to come, and how often ranges held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ctxsim.answers.forecast.backtest import Tried
+from ctxsim.answers.forecast.forecast import Forecast
+from ctxsim.answers.forecast.sessions import Sessions
+from ctxsim.report.figure import entitle, new_figure, save
+
+BLUE, GREY = "#2c6fbb", "#8a8a8a"
+
+
+def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, about: str) -> Path:
+    """Write the sum of dollars, or of tokens, over the sessions so far, and the fan of the next ones."""
+    figure, axes = new_figure(9, 5)
+    amount = "usd" if "usd" in sessions.amounts else "tokens"
+    sums = np.cumsum(sessions.amounts[amount])
+    dates = [datetime.fromtimestamp(one, UTC) for one in sessions.started if one is not None]
+    timed = len(dates) == len(sessions)
+    here: Any = dates if timed else np.arange(1, len(sums) + 1)
+    span = (dates[-1] - dates[0]) / max(1, len(dates)) if timed else 1
+    steps = found.ahead.many if found.ahead.days else round(found.come.middle)
+    there = here[-1] + (timedelta(days=found.ahead.many) if timed and found.ahead.days else span * max(1, steps))
+    axes.step(here, sums, where="post", color=BLUE, linewidth=1.8)
+    for level, shade in (("90", 0.15), ("80", 0.22), ("50", 0.3)):
+        low, high = found.amounts[amount].ranges[level]
+        ends = [sums[-1] + low, sums[-1] + high]
+        axes.fill_between([here[-1], there], [sums[-1], ends[0]], [sums[-1], ends[1]], color=BLUE, alpha=shade, lw=0)
+        axes.annotate(f" {level} %", (there, ends[1]), fontsize=8, color=GREY, va="center")
+    axes.plot([here[-1], there], [sums[-1], sums[-1] + found.amounts[amount].middle], color=BLUE, ls="--", lw=1.2)
+    if found.since is not None and timed:
+        axes.axvline(datetime.fromtimestamp(found.since, UTC), color=GREY, lw=1, ls=":")
+        axes.annotate(
+            " only later sessions count",
+            (datetime.fromtimestamp(found.since, UTC), 0),
+            fontsize=8,
+            color=GREY,
+            va="bottom",
+        )
+    axes.set_ylabel("USD, added up" if amount == "usd" else "input tokens, added up")
+    axes.set_xlabel("" if timed else "sessions")
+    axes.set_ylim(0)
+    axes.spines[["top", "right"]].set_visible(False)
+    if timed:
+        figure.autofmt_xdate()
+    entitle(figure, title, about)
+    return save(figure, path)
+
+
+def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str) -> Path:
+    """Write, by horizon, in which share of cases ranges of each level held; on the diagonal they are as they say."""
+    figure, axes = new_figure(5.5, 5.5)
+    axes.plot([40, 100], [40, 100], color=GREY, lw=1)
+    marks = "osD^v"
+    for number, ahead in enumerate(sorted({one.ahead for one in tried})):
+        levels = sorted({one.level for one in tried})
+        share = [
+            100 * np.mean([one.held for one in tried if (one.ahead, one.level) == (ahead, level)]) for level in levels
+        ]
+        axes.plot(levels, share, marker=marks[number % len(marks)], label=f"next {ahead} sessions", lw=1.2)
+    axes.set_xlabel("level of the range, %")
+    axes.set_ylabel("ranges that held, %")
+    axes.set_xlim(45, 100)
+    axes.set_ylim(0, 102)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower right", fontsize=9)
+    entitle(figure, title, about)
+    return save(figure, path)
