@@ -193,7 +193,8 @@ class Registry(Generic[T]):
         prefix, _, rest = label.strip().partition(":")
         # A form and a class may share a name, a framework's: what is only parameters means the class.
         parameters_only = not rest or "=" in rest.partition(":")[0]
-        if prefix in self._forms() and not (parameters_only and prefix in self.classes):
+        own = parameters_only and self._in_its_file(prefix) is not None
+        if not own and prefix in self._forms() and not (parameters_only and prefix in self.classes):
             assert self._form is not None  # there are prefixes
             return self._form(prefix)(rest)
         # What stands behind `estimator=` is another label, whose path isn't this one's.

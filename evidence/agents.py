@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxsim.answers.validation.decisions import decisions
 from ctxsim.errors import InputError
 from ctxsim.policies import Policy, open_policy, registered_policies
 from ctxsim.readers import read_source, sources
 from ctxsim.transcript import Transcript
+from evidence.decisions import decisions
 from evidence.observed import decided, read_runs
 
 ROOT = Path(__file__).parents[1]

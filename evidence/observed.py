@@ -19,11 +19,11 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.answers.validation.decisions import Decision, decisions
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.transcript import Call, Compaction, Head, Item, Transcript, Usage
+from evidence.decisions import Decision, decisions
 
 SETTINGS: dict[str, list[tuple[str, str, int]]] = {
     # agent: which runs, under which label, and the window that the agent was given (see the recordings' README)

@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import accumulate
 
+import msgspec
+
 from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.policies import open_policy
+from ctxsim.simulator.measure import KEEP_ALL, Basis, measure
+from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Transcript
 
 Work = Callable[[], object]
@@ -32,7 +38,7 @@ def recounts(transcripts: Sequence[Transcript]) -> dict[str, Work]:
     try:
         from langchain_core.messages import AIMessage, HumanMessage, trim_messages
 
-        def langchain() -> None:
+        def langchain(count: Callable[[str], int]) -> None:
             for transcript in transcripts:
                 for call in transcript.calls[:MOST]:
                     history = [
@@ -44,7 +50,8 @@ def recounts(transcripts: Sequence[Transcript]) -> dict[str, Work]:
                         token_counter=lambda seen: sum(count(str(message.content)) for message in seen),
                     )  # fmt: skip
 
-        found["LangChain's trim_messages, tiktoken"] = langchain
+        found["LangChain's trim_messages, tiktoken"] = lambda: langchain(count)
+        found["the same, each text counted once"] = lambda: langchain(cache(count))
     except ImportError:
         pass
     try:
@@ -60,7 +67,18 @@ def recounts(transcripts: Sequence[Transcript]) -> dict[str, Work]:
         found["litellm.token_counter"] = litellm
     except ImportError:
         pass
+    found["ctxsim's fifo, with bill, cache and survival"] = fifo(transcripts)
     return found
+
+
+def fifo(transcripts: Sequence[Transcript]) -> Work:
+    """A further policy on transcripts whose first one has been replayed: verdict, bill, cache and survival of each call."""
+    cut = [msgspec.structs.replace(transcript, calls=transcript.calls[:MOST]) for transcript in transcripts]
+    bases = [Basis(one, provider := Provider(cache="anthropic"), provider.counter()) for one in cut]
+    spec = open_policy("fifo:budget=40000")
+    for basis in bases:
+        measure(basis, KEEP_ALL)
+    return lambda: [measure(basis, spec) for basis in bases]
 
 
 def bare_loop(transcripts: Sequence[Transcript]) -> list[int]:

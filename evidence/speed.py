@@ -23,7 +23,7 @@ from ctxsim.runs.grid import expand
 from ctxsim.runs.presets import DEFAULT_POLICIES
 from ctxsim.runs.task import Setting
 from evidence.corpora import of_megabytes, of_turns, pinned, recordings
-from evidence.practice import bare_loop, recounts
+from evidence.practice import MOST, bare_loop, recounts
 from evidence.rounds import child, least_seconds, own_peak_mib
 
 COMMITTED = Path(__file__).with_name("ratios.toml")
@@ -82,10 +82,9 @@ def ratios(folder: Path, root: Path, rounds: int, quick: bool) -> dict[str, floa
     few = [transcript for transcript in whole if len(transcript.calls) >= 20][:6]
     again = recounts(few) | {"floor of six": lambda: bare_loop(few)}
     by_hand = least_seconds({**again, "bare loop": lambda: bare_loop(whole)}, 2)
+    recounted = sum(min(MOST, len(transcript.calls)) for transcript in few)
     for name in [name for name in again if name != "floor of six"]:
-        say(
-            f"| one policy on six transcripts, {name} | {by_hand[name] / max(by_hand['floor of six'], 1e-9):.1f} | of counting them once |"
-        )
+        say(f"| one policy on six transcripts, {name} | {by_hand[name] / recounted * 1e6:,.0f} | µs a call |")
     say(f"| twelve policies in a bare loop | {by_hand['bare loop'] / seconds['floor']:.2f} | of the floor |")
 
     for name, policies, turns in (

@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ctxsim.counting.tokenizers import Tokenizer, open_tokenizer
-from ctxsim.counting.tokenizers.splintr_engine import VOCABULARIES
-from ctxsim.counting.tokenizers.tiktoken_engine import RANKED, TiktokenTokenizer
+from ctxsim.counting.tokenizers.splintr_engine import RANKED, VOCABULARIES
+from ctxsim.counting.tokenizers.tiktoken_engine import TiktokenTokenizer
 from ctxsim.counting.tokenizers.transformers_engine import TransformersTokenizer
 
 
@@ -50,7 +50,7 @@ def transformers_copy(vocabulary: str) -> TransformersTokenizer:
     """Return the transformers library's tokenizer of tiktoken's ranks, converted by transformers itself."""
     from transformers.convert_slow_tokenizer import TikTokenConverter
 
-    from ctxsim.counting.tokenizers.ranks import rank_file
+    from ctxsim.counting.tokenizers.splintr_engine import rank_file
 
     encoding = TiktokenTokenizer(vocabulary)._encoding
     # The tokenizers library's regular expressions read `{1,3}+` as a repetition, not as possessive, and `$` as the end

@@ -9,6 +9,7 @@ from samples import conversation
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from evidence.corpora import told
+from evidence.loaded import counts
 from evidence.practice import bare_loop
 from evidence.speed import COMMITTED, WORSE, too_slow
 
@@ -48,3 +49,9 @@ def test_the_bare_loop_adds_up_what_is_sent() -> None:
     )
     totals = bare_loop([transcript])
     assert (totals[0], totals[1]) == (whole, whole - masked)
+
+
+def test_a_replay_loads_what_it_needs() -> None:
+    """The way of a scenario has no readers, that of a recording not all formats: 150 and 225 modules before."""
+    loaded = counts()
+    assert loaded["scenario"] <= 80 and loaded["recording"] <= 115

@@ -1,26 +1,30 @@
-"""What is replayed: recordings under some paths, a scenario, or a transcript in hand, and what is said of them."""
+"""What is replayed: recordings under some paths, a scenario, or a transcript in hand, and what is said of them.
+
+What reads recordings is imported where there are any.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from ctxsim import readers
 from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
-from ctxsim.readers.accepted import accepted
-from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
-from ctxsim.safety.trust import asking, refuse
-from ctxsim.simulator.provider.models import Entry, read_overrides
+from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.synthesis import Scenario, is_scenario, load_scenario, synthesize
 from ctxsim.transcript import Transcript
+
+if TYPE_CHECKING:
+    from ctxsim.simulator.provider.models import Entry
 
 AnyEstimator = str | Estimator | type[Estimator]
 """A label, an object, or a class defined anywhere."""
@@ -56,6 +60,10 @@ class Inputs(msgspec.Struct, frozen=True):
             rules = resolve(self.overrides, (self.scenario.name, self.scenario.provider), None, self.models)
             yield AsSent(synthesize(self.scenario), rules)
             return
+        from ctxsim import readers
+        from ctxsim.readers.accepted import accepted
+        from ctxsim.recorded.as_sent import as_sent
+
         sources = [] if self.transcript else list(readers.sources(*self.paths))
         beside = accepted(sources)
         found = [self.transcript] if self.transcript else (one for each in sources for one in readers.read_source(each))
@@ -75,7 +83,11 @@ def inputs_of(
 
     Raises UnknownName for a scenario that isn't there, InputError for a file that can't be read.
     """
-    entries = read_overrides(Path(models)) if models is not None else ()
+    entries: tuple[Entry, ...] = ()
+    if models is not None:
+        from ctxsim.simulator.provider.models import read_overrides
+
+        entries = read_overrides(Path(models))
     said = Inputs(overrides=dict(provider), models=entries, head=head, across=across)
     if isinstance(what, Transcript):
         return msgspec.structs.replace(said, transcript=what)
@@ -88,6 +100,8 @@ def inputs_of(
         return msgspec.structs.replace(said, paths=(name,))
     made = load_scenario(name)
     if name.endswith(".toml"):
+        from ctxsim.safety.trust import asking, refuse
+
         # A file of anybody's: its policies run where the command line names none.
         file = Path(name)
         refuse(file, file.read_bytes(), asking(made.policies, (), file.parent, file.parent))

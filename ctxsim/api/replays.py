@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from ctxsim import readers
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, opened, the_one
 from ctxsim.errors import ContractError, CtxsimError
 from ctxsim.policies import open_policy
-from ctxsim.recorded.as_sent import AsSent, HeadMode
-from ctxsim.runs.rows import Rows
-from ctxsim.runs.task import rows_of
+from ctxsim.runs.rows import Rows, rows_of
+from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.synthesis import Scenario, load_scenario
 from ctxsim.transcript import Transcript
@@ -53,6 +51,8 @@ def read(*paths: str | PathLike[str]) -> Transcripts:
 
     They are all in memory: `ctxsim.readers.read` goes over a large folder one by one. Raises InputError.
     """
+    from ctxsim import readers
+
     return Transcripts(one for path in paths for one in readers.read(str(path)))
 
 

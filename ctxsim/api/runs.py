@@ -19,13 +19,13 @@ from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, input
 from ctxsim.counting.estimators import estimator_label
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import SUFFIXES, bare
-from ctxsim.recorded.as_sent import HeadMode
 from ctxsim.results import InputInfo
 from ctxsim.results.files import replacing
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.grid import expand
 from ctxsim.runs.presets import DEFAULT_POLICIES, expanded, is_preset
 from ctxsim.runs.task import Setting, Wanted
+from ctxsim.simulator.measure.measured import HeadMode
 from ctxsim.simulator.provider.rules import ProviderFields
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from ctxsim.errors import CtxsimError
 from ctxsim.policies.around.instructions import LIMIT_BYTES, load_instructions, with_instructions
 from ctxsim.policies.around.tracker import TokenTracker
 from ctxsim.readers import sources
-from ctxsim.recorded.as_sent import HeadMode
 from ctxsim.simulator.measure.columns import edits_of
+from ctxsim.simulator.measure.measured import HeadMode
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.wire import Format, request_body
 from ctxsim.simulator.references import Survival, prepare

@@ -12,9 +12,10 @@ from ctxsim.cli import options
 from ctxsim.cli.output import tell_fit, tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
-from ctxsim.recorded.as_sent import HeadMode, as_sent
+from ctxsim.recorded.as_sent import as_sent
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.report.window_plots import plot_window
+from ctxsim.simulator.measure.measured import HeadMode
 from ctxsim.simulator.provider.models import read_overrides
 
 MOST_ROWS, MOST_TRANSCRIPTS = 12, 6

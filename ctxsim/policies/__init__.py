@@ -11,9 +11,7 @@ import msgspec
 from ctxsim import labels
 from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.errors import InputError, LabelError
-from ctxsim.plugins import Registry
-from ctxsim.policies.agents.settings import aliases_of, values_for
-from ctxsim.policies.foreign import form, forms
+from ctxsim.plugins import Form, Registry
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
 __all__ = [
@@ -62,7 +60,19 @@ class Spec(msgspec.Struct, frozen=True):
         return [labels.build("policy", cls, name, parameters) for cls, name, parameters in self.links]
 
 
-_registry: Registry[Policy] = Registry("policy", __name__, Policy, (Oracle,), forms, form)
+def _forms() -> list[str]:
+    from ctxsim.policies.foreign import forms
+
+    return forms()
+
+
+def _form(prefix: str) -> Form[Policy]:
+    from ctxsim.policies.foreign import form
+
+    return form(prefix)
+
+
+_registry: Registry[Policy] = Registry("policy", __name__, Policy, (Oracle,), _forms, _form)
 
 
 def registered_policies() -> dict[str, type[Policy]]:
@@ -88,7 +98,7 @@ def _of_today(name: str, cls: type[Policy], given: Mapping[str, str]) -> dict[st
     """The raw parameters of a label by the names that they have today, and not by old ones or by those of an agent's
     own settings. Raises LabelError for one that has both.
     """
-    known = {**(aliases_of(cls.agent, cls.name) if cls.agent else {}), **cls.renamed}
+    known = {**_aliases_of(cls), **cls.renamed}
     for other, ours in known.items():
         if other != ours and other in given and ours in given:
             told = "the old name of" if other in cls.renamed else "the agent's own name for"
@@ -96,12 +106,24 @@ def _of_today(name: str, cls: type[Policy], given: Mapping[str, str]) -> dict[st
     return {known.get(key, key): value for key, value in given.items()}
 
 
+def _aliases_of(cls: type[Policy]) -> dict[str, str]:
+    if not cls.agent:
+        return {}
+    from ctxsim.policies.agents.settings import aliases_of
+
+    return aliases_of(cls.agent, cls.name)
+
+
 def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
     """With the numbers of the `version` and the `model` that a label names in their place; its own parameters stay.
 
     Raises LabelError for a version that is none.
     """
-    if not {"version", "model"} & given.keys() or not cls.agent or not values_for(cls.agent, policy=cls.name):
+    if not {"version", "model"} & given.keys() or not cls.agent:
+        return given
+    from ctxsim.policies.agents.settings import values_for
+
+    if not values_for(cls.agent, policy=cls.name):
         return given
     version, model = given.pop("version", ""), given.pop("model", "")
     try:

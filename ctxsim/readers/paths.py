@@ -8,12 +8,9 @@ from glob import glob
 from pathlib import Path
 
 from ctxsim.errors import InputError, NotATranscript
-from ctxsim.readers.agent_folders import kept
 from ctxsim.readers.reader import load_reader, owner
 from ctxsim.readers.source import Source, archive_members, standard_input
-from ctxsim.readers.source.git import GIT, git_sources
 from ctxsim.readers.source.limits import read_all
-from ctxsim.readers.source.remote import is_remote, remote_sources
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet", ".db", ".vscdb")
 
@@ -114,12 +111,17 @@ def _sources(path: str) -> Iterator[Source]:
             source.named = True
             yield source
         return
-    if path.startswith(GIT):
+    if path.startswith("git:"):
+        from ctxsim.readers.source.git import git_sources
+
         yield from git_sources(path)
         return
-    if is_remote(path):
-        yield from remote_sources(path, SUFFIXES, _sources)
-        return
+    if ":" in path:
+        from ctxsim.readers.source.remote import is_remote, remote_sources
+
+        if is_remote(path):
+            yield from remote_sources(path, SUFFIXES, _sources)
+            return
     if path == FOUND and not Path(path).exists():
         yield from _found()
         return
@@ -162,6 +164,8 @@ def _sources(path: str) -> Iterator[Source]:
 
 
 def _found() -> Iterator[Source]:
+    from ctxsim.readers.agent_folders import kept
+
     paths = [path for place in kept() for path in place.paths]
     if not paths:
         raise InputError(FOUND, "finds no sessions of agents on this machine. See: ctxsim transcripts find")

@@ -137,7 +137,8 @@ def owner(folder: Path) -> FolderReader | None:
 def detect(sample: Sample) -> Reader:
     """Return the format of a sample. Raises InputError, saying what was seen, if there is none.
 
-    Of the formats those are asked first whose marks are there, so that of most recordings one format is imported.
+    Those are asked first whose marks are there, then the general ones, then all others: of most recordings few formats
+    are imported.
     """
     if sample.source.reader:
         return load_reader(sample.source.reader)
@@ -146,8 +147,9 @@ def detect(sample: Sample) -> Reader:
     if not sample.start.strip():
         raise InputError(sample.source.name, "is empty")
     marked = [file for file in _files().values() if file.name not in ORDER and not sample.marks.isdisjoint(file.marks)]
-    rest = [file for file in _files().values() if file not in marked]
-    for reader in chain(_installed().values(), map(_opened, marked), map(_opened, rest)):
+    general = [_files()[name] for name in ORDER]
+    rest = [file for file in _files().values() if file not in (*marked, *general)]
+    for reader in chain(_installed().values(), map(_opened, (*marked, *general, *rest))):
         if reader.matches(sample):
             return reader
     raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {_seen(sample)}")

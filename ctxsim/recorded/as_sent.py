@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Literal
 
 import msgspec
 
@@ -13,19 +12,14 @@ from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.policies import open_policy
 from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
-from ctxsim.recorded.later import later_errors
-from ctxsim.recorded.price_fit import cache_that_held, prices_that_held
-from ctxsim.recorded.usage import Request, Size, fit_size, head_is_whole, recorded_calls, requests
-from ctxsim.simulator.measure import Basis
+from ctxsim.recorded.usage import Request, fit_size, head_is_whole, later_errors, recorded_calls, requests
+from ctxsim.simulator.measure.measured import AsSent, HeadMode, Size
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import Entry
 from ctxsim.simulator.provider.priors import head_prior, tokens_per_counted
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import UNLOGGED, Compaction, Head, Item, Media, Transcript
-
-HeadMode = Literal["fitted", "none"] | int
-"""What stands for a head that a log doesn't hold: fitted to usage or by priors, nothing, or so many tokens."""
 
 GOOD_COUNT = 0.01
 """Median error up to which a whole head and a public tokenizer need no fit."""
@@ -34,20 +28,6 @@ CLEARED, PARTLY = 0.93, 0.7
 """A request of less than this share of the one before, where we count no less, is not its continuation. Below the
 second share nothing of it is taken to be left; above, all is, and the fitted head is smaller by what has gone.
 """
-
-
-class AsSent(msgspec.Struct, frozen=True):
-    """One transcript or segment with the provider and the size that hold for it."""
-
-    transcript: Transcript
-    provider: Provider
-    size: Size = Size("counted")
-    counter: Counter | None = None
-    """What has been counted on the way; `basis` needn't count it again."""
-
-    def basis(self) -> Basis:
-        """Return what all policies on it share."""
-        return Basis(self.transcript, self.provider, self.counter or self.provider.counter())
 
 
 def as_sent(
@@ -70,7 +50,9 @@ def as_sent(
     provider = resolve(given, None, transcript, entries, accepted)
     other = given.keys() & {"model", "tokenizer"}
     recorded = resolve({key: given[key] for key in given.keys() - other}, None, transcript, entries, accepted)
-    if not given.keys() & {"model", "prices"}:
+    if not given.keys() & {"model", "prices"} and any(call.usage and call.usage.cost_usd for call in transcript.calls):
+        from ctxsim.recorded.price_fit import cache_that_held, prices_that_held
+
         provider = prices_that_held(transcript, provider, entries)
         provider = provider if "cache" in given else cache_that_held(transcript, provider)
     counter = recorded.counter()

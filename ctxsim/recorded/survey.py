@@ -10,7 +10,7 @@ import msgspec
 from ctxsim.counting.tokenizers import Tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.recorded.content import content_kind
-from ctxsim.simulator.measure.totals import nearest_rank
+from ctxsim.simulator.measure.columns import nearest_rank
 from ctxsim.transcript import Transcript
 
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, groupby
-from typing import Literal
+from itertools import accumulate, groupby, pairwise
 
 import msgspec
 import numpy as np
@@ -24,7 +23,8 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import HEAD
 from ctxsim.simulator.ledger.request import Request as Sent
-from ctxsim.simulator.measure.totals import nearest_rank
+from ctxsim.simulator.measure.columns import nearest_rank
+from ctxsim.simulator.measure.measured import Size, Step
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Resend
 from ctxsim.transcript import Call, Head, Item, Transcript
@@ -47,6 +47,12 @@ LEAST_GROWTH = 500
 STEP_SHARE, STEP_TOKENS, MOST_STEPS = 0.02, 300, 20
 """What joins unlogged is seen from this share of the request and this many tokens on, and so many times at most."""
 
+ENOUGH = 8
+"""Calls with usage from which a segment is cut in halves."""
+
+PRIOR_TOKENS = 5_000
+"""The prior of a model's factor counts as much as so many tokens of growth."""
+
 
 class Request(msgspec.Struct, frozen=True):
     """One call whose recorded usage is that of its request: tokens of texts as counted, framing and media, recorded."""
@@ -55,38 +61,6 @@ class Request(msgspec.Struct, frozen=True):
     text: int
     framing: int
     recorded: int
-
-
-class Step(msgspec.Struct, frozen=True):
-    """Tokens that are in every request from a call on, and in no log."""
-
-    call: int
-    tokens: int
-
-
-class Size(msgspec.Struct, frozen=True):
-    """How large what was sent is beside what we count. `how` says where the numbers come from.
-
-    `head`: the provider's tokens of a head that the log doesn't hold. `factor`: its tokens for each counted one.
-    `calls`, `median_error` and `p95_error` are of the fit: |modelled - recorded| / recorded, None where nothing is
-    recorded.
-    """
-
-    how: Literal["counted", "fitted", "prior", "given"]
-    head: int = 0
-    factor: float = 1.0
-    steps: tuple[Step, ...] = ()
-    calls: int = 0
-    median_error: float | None = None
-    p95_error: float | None = None
-    later_errors: tuple[float, ...] = ()
-    """Of calls that took no part in a fit to the earlier ones: |predicted - recorded| / recorded."""
-
-    def unseen(self) -> dict[str, float | None]:
-        """Return columns of the summary: how far those calls are off; missing where there are none."""
-        errors = sorted(self.later_errors)
-        median, p95 = (nearest_rank(errors, rank) if errors else None for rank in (50, 95))
-        return {"calls_unseen": len(errors) or None, "unseen_median": median, "unseen_p95": p95}
 
 
 def head_is_whole(transcript: Transcript) -> bool:
@@ -271,3 +245,39 @@ def _next_step(left: Array, recorded: Array, known: Sequence[int]) -> int | None
         if int(at) + 1 not in known and stays >= rises[at] / 2:
             return int(at) + 1
     return None
+
+
+def factor_of(found: Sequence[Request], prior: float) -> float:
+    """Return the provider's tokens for each counted one, by how requests grew; calls before which something else joined
+    or went say nothing.
+    """
+    counted, recorded = float(PRIOR_TOKENS), PRIOR_TOKENS * prior
+    for last, this in pairwise(found):
+        grew = this.text - last.text
+        by = this.recorded - this.framing - last.recorded + last.framing
+        if grew > 0 and LEAST_FACTOR * grew <= by <= MOST_FACTOR * grew:
+            counted, recorded = counted + grew, recorded + by
+    return recorded / counted
+
+
+def later_calls(found: Sequence[Request], prior: float, whole: bool = False) -> list[tuple[Request, float]]:
+    """Return the calls in the later half of a segment, and their tokens as the earlier half predicts them.
+
+    From the last call whose usage is known each grows by what joins. A log that holds all that was sent needs none.
+    """
+    if len(found) < ENOUGH:
+        return []
+    known = len(found) // 2
+    if whole:
+        return [(one, float(one.text + one.framing)) for one in found[known:]]
+    factor, last = factor_of(found[:known], prior), found[known - 1]
+    return [
+        (one, last.recorded + factor * (one.text - last.text) + one.framing - last.framing) for one in found[known:]
+    ]
+
+
+def later_errors(found: Sequence[Request], prior: float, whole: bool = False) -> tuple[float, ...]:
+    """Return |predicted - recorded| / recorded of each call in the later half; empty for a short segment."""
+    return tuple(
+        round(abs(tokens - one.recorded) / one.recorded, 4) for one, tokens in later_calls(found, prior, whole)
+    )

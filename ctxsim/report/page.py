@@ -90,8 +90,8 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = ()) -> di
         "card": _card(one.advice),
         "chosen": number.get(one.chosen) if one.chosen else None,
         "basis": f"{basis(run)}. Figures are of all transcripts together"
-        f"{f', ranges of {one.pooled.ranges}' if one.pooled.ranges else ''}. Click a heading to sort, a policy to look at "
-        "it.",
+        f"{f', ranges of {one.pooled.ranges}' if one.pooled.ranges else ''}. "
+        "Click a heading to sort, a policy to look at it.",
         "made": f"References by {', '.join(run.info.detectors)}. {providers}",
         "policies": [
             {

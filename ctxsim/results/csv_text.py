@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.results.frames import mapped
-from ctxsim.results.packed import packed
+from ctxsim.results.frames import mapped, packed
 
 NAMED_BY_OTHERS = ("transcript", "root", "reason")
 """Columns with words of recordings and policies."""

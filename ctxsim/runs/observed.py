@@ -12,17 +12,18 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.live.log import Entry
 from ctxsim.live.observed import Observation
 from ctxsim.policies import open_policies
-from ctxsim.recorded.as_sent import AsSent
-from ctxsim.results import InputInfo, RunInfo, Tables
 from ctxsim.results.columns import CallRow, Event, NeedRow, SummaryRow
 from ctxsim.results.files import replacing
 from ctxsim.results.folder import RunFolder
 from ctxsim.results.frames import columns_of, tables_of
+from ctxsim.results.info import InputInfo, RunInfo, Tables
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.conduct import said_of
+from ctxsim.runs.rows import rows_of, rows_under
 from ctxsim.runs.shares import tables_together
-from ctxsim.runs.task import rows_of, rows_under, transcript_sha256
+from ctxsim.runs.task import transcript_sha256
 from ctxsim.simulator.measure import Basis, measure, summarize
+from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import DETECTORS, prepare
 from ctxsim.transcript import Transcript

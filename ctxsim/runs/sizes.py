@@ -13,12 +13,11 @@ import msgspec
 
 from ctxsim.policies import open_policy
 from ctxsim.readers.source import Source
-from ctxsim.recorded.as_sent import AsSent
-from ctxsim.results import InputInfo
-from ctxsim.results.info import Drawn, Sample
+from ctxsim.results.info import Drawn, InputInfo, Sample
 from ctxsim.runs.draw import draw, inclusion
-from ctxsim.runs.rows import Done, Sizes
-from ctxsim.runs.task import Setting, Tell, done, names_beside, nobody, sent, source_sha256, told_in
+from ctxsim.runs.rows import Done, Sizes, told_in
+from ctxsim.runs.task import Setting, Tell, done, names_beside, nobody, sent, source_sha256
+from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.replay import replay
 
 METHOD = "systematic, in randomised order, probability proportional to size (Hartley and Rao 1962)"

@@ -1,32 +1,28 @@
 """One task of a bench: all transcripts of one source, or one scenario, under all policies."""
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
+from ctxsim.errors import CtxsimError, NotATranscript
 from ctxsim.policies import Spec, open_policies
 from ctxsim.readers import SUFFIXES, read_source
 from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.source import Placed, Source, written_beside
-from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
-from ctxsim.results import InputInfo
-from ctxsim.results.columns import NeedRow
-from ctxsim.results.frames import tables_of
+from ctxsim.recorded.as_sent import as_sent
+from ctxsim.results.info import InputInfo
 from ctxsim.runs.anonymous import info_without_text, without_text
 from ctxsim.runs.redacting import info_without_secrets, without_secrets
-from ctxsim.runs.rows import Done, Rows
+from ctxsim.runs.rows import Done, Rows, rows_of, told_in
 from ctxsim.runs.shares import Share
 from ctxsim.runs.shipped import Shipped, unpack
 from ctxsim.safety.redaction import Secrets
-from ctxsim.simulator.measure import Columns, Measured, frontier_rows, measure, summarize
-from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
+from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.models import Entry
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.synthesis import Scenario, synthesize
@@ -145,55 +141,6 @@ def done(info: InputInfo, setting: Setting, beside: str = "") -> Done:
     if not setting.text:
         return Done(info_without_text(info), beside)
     return Done(info if setting.keep_secrets else info_without_secrets(info), beside)
-
-
-@contextmanager
-def told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
-    """Recordings and policies are anybody's: what goes wrong inside is a line, and takes nothing else with it."""
-    try:
-        yield
-    except InputError as error:
-        lines.append(str(error))
-    except CtxsimError as error:
-        lines.append(f"{name}: {error}")
-    except Exception as error:  # noqa: BLE001
-        lines.append(": ".join(filter(None, (name, policy, told(error)))))
-
-
-def rows_of(
-    one: AsSent, specs: Sequence[Spec], failed: list[str], tell: Callable[[int, int], object] = lambda done, known: None
-) -> Rows:
-    """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`."""
-    basis, transcript, provider = one.basis(), one.transcript, one.provider
-    needs = need_rows(transcript, basis.references)
-    gathered: defaultdict[str, list[Any]] = defaultdict(list)
-    gathered["needs"] += needs
-    gathered["items"] += item_rows(transcript, basis.references, basis.counter)
-    gathered["frontier"] += frontier_rows(basis)
-    by_call: list[Columns] = []
-    summaries = []
-    unseen = one.size.unseen()
-    calls = len(transcript.calls)
-    for number, spec in enumerate(specs):
-        before = number * calls
-        tell(before, len(specs) * calls)
-        with told_in(failed, transcript.name, spec.label):
-            # A summary replays again: what it does isn't counted.
-            with basis.telling(lambda done: tell(before + done, len(specs) * calls)):  # noqa: B023
-                measured = measure(basis, spec)
-            summary = summarize(basis, measured) | unseen
-            by_call.append(measured.calls)
-            for table, rows in rows_under(spec.label, measured, needs).items():
-                gathered[table] += rows
-            summaries.append(summary)
-    tables = tables_of(gathered, by_call)
-    return Rows(transcript.name, transcript.parent, provider, basis.references.words, tables, summaries)
-
-
-def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:
-    """Return one transcript's rows under one policy, its calls apart, by table, given what those needed."""
-    lost = loss_rows(policy, measured.losses.lost, needs)
-    return {"events": measured.events, "losses": lost, "needles": measured.losses.needles}
 
 
 def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = nobody) -> Iterator[Rows | Done]:

@@ -1,4 +1,6 @@
-"""Pages of a job site: a search result with nested JSON, and one posting as markup with embedded state."""
+"""Pages of a job site, a search result with nested JSON and one posting as markup with embedded state; and mail, search
+hits in JSON, and HTML with inline CSS, tracking links and quoted replies.
+"""
 
 import json
 import random
@@ -103,3 +105,98 @@ def job_page(rng: random.Random, job: Job) -> Callable[[str], str]:
         f'<ul class="jobs-similar">\n{cards}</ul>\n<div class="description__text">\n'
     )
     return lambda prose: f"{start}<p>{prose}</p>\n</div></main></body></html>"
+
+
+@dataclass(frozen=True)
+class Mail:
+    """One message and the facts in it that later calls may need."""
+
+    message_id: str
+    thread_id: str
+    history_id: str
+    sender: str
+    address: str
+    firm: str
+    city: str
+    subject: str
+    reference: str
+    booking_url: str
+    form_url: str
+
+
+def make_mails(rng: random.Random) -> list[Mail]:
+    """Return six messages from different firms."""
+    mails = []
+    for firm, city in zip(picked(rng, FIRMS, 6), picked(rng, CITIES, 6), strict=True):
+        name, local = person(rng)
+        site = host(firm)
+        mails.append(
+            Mail(
+                message_id=hexadecimal(rng, 16), thread_id=hexadecimal(rng, 16), history_id=digits(rng, 9), sender=name,
+                address=f"{local}@{site}", firm=firm, city=city, subject=f"{firm} in {city}: platform engineering",
+                reference=f"REF-{digits(rng, 6)}", booking_url=f"https://{site}/book/{hexadecimal(rng, 10)}",
+                form_url=f"https://{site}/forms/{digits(rng, 7)}/start",
+            )
+        )  # fmt: skip
+    return mails
+
+
+def search_hits(rng: random.Random, mails: list[Mail]) -> Callable[[str], str]:
+    """Return a page of search hits as a function of the text of its last snippet."""
+    hits = [
+        {
+            "thread_id": mail.thread_id,
+            "from": mail.address,
+            "history_id": mail.history_id,
+            "id": mail.message_id,
+            "name": mail.sender,
+            "subject": mail.subject,
+            "labels": ["INBOX", "UNREAD", f"Label_{digits(rng, 6)}"],
+            "size": int(digits(rng, 5)),
+            "snippet": " ".join(sentence(rng) for _ in range(9)),
+        }
+        for mail in mails
+    ]
+
+    def page(prose: str) -> str:
+        last = {**hits[-1], "snippet": prose}
+        return json.dumps({"messages": [hits[0], hits[2], hits[1], *hits[3:-1], last], "next": None}, indent=1)
+
+    return page
+
+
+_CELL = "font-family:Helvetica,Arial,sans-serif;font-size:14px;line-height:22px;color:#30363d;padding:12px 24px"
+
+
+def html_mail(rng: random.Random, mail: Mail, inline_image_bytes: int) -> Callable[[str], str]:
+    """Return an HTML message as a function of the prose in the reply that it quotes."""
+    site = host(mail.firm)
+
+    def tracked(text: str) -> str:
+        return f'<a href="https://click.{site}/ls/{hexadecimal(rng, 60)}" style="color:#0b5fff">{text}</a>'
+
+    def row(content: str) -> str:
+        return f'<tr><td style="{_CELL}">{content}</td></tr>'
+
+    rows = [row(f"Hello,<br><br>{sentence(rng)} {sentence(rng)} {tracked('Read more')}") for _ in range(26)]
+    rows.insert(
+        4,
+        row(
+            f'Please quote <b>{mail.reference}</b> and choose a time at <a href="{mail.booking_url}">this page</a>, '
+            f'or fill in <a href="{mail.form_url}">the form</a> before the 28th.'
+        ),
+    )
+    image = base64_blob(rng, inline_image_bytes)
+    start = (
+        f"<html><head><style>.b{{margin:0;padding:0;background:#f6f8fa}}.c{{width:600px}}</style></head>\n"
+        '<body class="b">'
+        f"<p>From: {mail.sender} &lt;{mail.address}&gt;<br>Subject: {mail.subject}</p>\n"
+        f'<table class="c" cellpadding="0" cellspacing="0" role="presentation">\n' + "\n".join(rows) + "\n</table>\n"
+        f'<img alt="{mail.firm}" width="120" src="data:image/png;base64,{image}">\n'
+    )
+    end = (
+        f"</div></blockquote>\n<p>{tracked('Unsubscribe')} | {tracked('Preferences')}</p>"
+        f'<img src="https://open.{site}/o/{hexadecimal(rng, 40)}.gif" width="1" height="1"></body></html>'
+    )
+    quoted = f'<blockquote style="border-left:2px solid #ccc;margin-left:8px"><div>On Monday {mail.sender} wrote:<br>'
+    return lambda prose: f"{start}{quoted}{prose}{end}"

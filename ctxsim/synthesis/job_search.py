@@ -11,11 +11,18 @@ from typing import Any
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.synthesis.fit import fit
-from ctxsim.synthesis.job_pages import Job, job_page, job_search_page, make_jobs
-from ctxsim.synthesis.mail import Mail, html_mail, make_mails, search_hits
+from ctxsim.synthesis.job_pages import (
+    Job,
+    Mail,
+    html_mail,
+    job_page,
+    job_search_page,
+    make_jobs,
+    make_mails,
+    search_hits,
+)  # fmt: skip
 from ctxsim.synthesis.session import Session, schema
-from ctxsim.synthesis.words import digits, hexadecimal, prose
+from ctxsim.synthesis.words import digits, fit, hexadecimal, prose
 from ctxsim.transcript import Head, Transcript
 
 TOOLS = (

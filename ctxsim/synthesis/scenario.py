@@ -1,8 +1,8 @@
 """Scenario files: what to synthesize, which provider to assume, and which policies a bench runs by default."""
 
+import importlib
 import random
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import msgspec
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import InputError, unknown
-from ctxsim.synthesis import coding_agent, job_search, needles, rounds, turns
 from ctxsim.transcript import Transcript
 
 
@@ -44,10 +43,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expect: Expectation | None = None
 
 
-GENERATORS: dict[str, Callable[[str, random.Random, Counter, dict[str, Any]], Transcript]] = {
-    "job-search": job_search.generate, "coding-agent": coding_agent.generate, "needles": needles.generate,
-    "turns": turns.generate, "rounds": rounds.generate,
-}  # fmt: skip
+GENERATORS = ("job-search", "coding-agent", "needles", "turns", "rounds")
+"""Each has a file here with a function `generate`; only that of the scenario is imported."""
 
 
 def folder() -> Path:
@@ -91,7 +88,9 @@ def synthesize(scenario: Scenario) -> Transcript:
     if made.generator not in GENERATORS:
         raise InputError(f"scenario {scenario.name}", str(unknown("generator", made.generator, GENERATORS)))
     counter = Counter(open_tokenizer(made.tokenizer))
+    generator = importlib.import_module(f"ctxsim.synthesis.{made.generator.replace('-', '_')}")
     try:
-        return GENERATORS[made.generator](scenario.name, random.Random(made.seed), counter, made.parameters)
+        found: Transcript = generator.generate(scenario.name, random.Random(made.seed), counter, made.parameters)
     except msgspec.ValidationError as error:
         raise InputError(f"scenario {scenario.name}: synthesis.parameters", str(error)) from None
+    return found

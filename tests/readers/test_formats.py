@@ -6,18 +6,22 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from pkgutil import walk_packages
 from types import ModuleType
 
+import corpus
 import pytest
 from invented import write_logs
 from project import ROOT
 
-from ctxsim.readers import ORDER, formats, read, registered_formats
+from ctxsim.errors import InputError
+from ctxsim.readers import ORDER, formats, read, registered_formats, sources
 from ctxsim.readers.catalogue import markdown
 from ctxsim.readers.formats import ctxsim_jsonl
-from ctxsim.readers.reader import FolderReader, Reader, _files
+from ctxsim.readers.reader import FolderReader, Reader, _files, detect
+from ctxsim.readers.source import Sample
 
 
 def modules() -> Iterator[ModuleType]:
@@ -76,3 +80,17 @@ def test_marks_are_names_and_every_special_format_has_some() -> None:
     for name, one in registered_formats().items():
         assert all(isinstance(mark, str) for mark in getattr(one, "MARKS", ())), name
         assert _files()[name].marks == getattr(one, "MARKS", ()), f"MARKS of {name} can't be read from its text"
+
+
+@corpus.here
+@pytest.mark.corpus
+def test_a_general_format_takes_no_log_of_a_special_one() -> None:
+    """Special formats whose marks aren't there are asked behind the general ones, which would match many a log."""
+    special = [one for name, one in registered_formats().items() if name not in ORDER]
+    for source in sources(str(corpus.FOLDER)):
+        if set(corpus.APART) & set(Path(source.name).parts):
+            continue
+        sample = Sample(source)
+        with suppress(InputError):
+            if detect(sample).NAME in ORDER:
+                assert [one.NAME for one in special if one.matches(sample)] == [], source.name

@@ -19,9 +19,9 @@ from ctxsim.readers import read_source, sources
 from ctxsim.readers.accepted import accepted, of_project
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.formats.ctxsim_jsonl import lines
-from ctxsim.recorded.as_sent import AsSent, as_sent
-from ctxsim.simulator.provider.resolve import long_cache, no_cache
-from ctxsim.simulator.provider.windows import recorded_window
+from ctxsim.recorded.as_sent import as_sent
+from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.provider.recorded import long_cache, no_cache, recorded_window
 from ctxsim.simulator.replay import Sent, replay
 from ctxsim.transcript import UNLOGGED, Call, Compaction, Transcript, Usage, problems
 

@@ -13,8 +13,8 @@ from ctxsim.policies import Spec
 from ctxsim.policies.without import Without
 from ctxsim.recorded.pings import pinged
 from ctxsim.simulator.measure import KEEP_ALL, Basis, measure
+from ctxsim.simulator.measure.columns import total
 from ctxsim.simulator.measure.summary import mean_survival
-from ctxsim.simulator.measure.totals import total
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.replay import replay

@@ -26,7 +26,7 @@ from ctxsim.recorded.heads import (
 )
 from ctxsim.recorded.least_squares import non_negative
 from ctxsim.recorded.sample import Prompt, Sample, Text
-from ctxsim.simulator.measure.totals import nearest_rank
+from ctxsim.simulator.measure.columns import nearest_rank
 
 FOLDS = 5
 

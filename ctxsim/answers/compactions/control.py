@@ -8,7 +8,7 @@ import msgspec
 
 from ctxsim.answers.compactions.cuts import Cut, Session
 from ctxsim.answers.compactions.later import SOON
-from ctxsim.recorded.as_sent import AsSent
+from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.transcript import Item
 
 CONTROLS = 10

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ctxsim.recorded.as_sent import AsSent, as_sent
+from ctxsim.recorded.as_sent import as_sent
+from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Compaction, Item, Transcript
 

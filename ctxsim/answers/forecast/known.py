@@ -19,7 +19,8 @@ from ctxsim.answers.forecast.draws import LEAST, LEVEL
 from ctxsim.policies import open_policy
 from ctxsim.readers.accepted import Accepted, of_project
 from ctxsim.recorded.as_sent import as_sent
-from ctxsim.recorded.usage import Size, recorded_calls
+from ctxsim.recorded.usage import recorded_calls
+from ctxsim.simulator.measure.measured import Size
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript
 

@@ -16,8 +16,7 @@ from ctxsim.policies import open_policy
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.content import content_kind
 from ctxsim.recorded.usage import comparisons
-from ctxsim.simulator.measure.totals import nearest_rank
-from ctxsim.simulator.measure.trigger import displacement, first_over, misled
+from ctxsim.simulator.measure.columns import displacement, first_over, misled, nearest_rank
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript

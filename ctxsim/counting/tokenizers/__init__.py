@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from ctxsim.counting.tokenizers.splintr_engine import VOCABULARIES, SplintrTokenizer
-from ctxsim.counting.tokenizers.tiktoken_engine import RANKED, TiktokenTokenizer
-from ctxsim.counting.tokenizers.transformers_engine import TransformersTokenizer
+from ctxsim.counting.tokenizers.splintr_engine import RANKED, VOCABULARIES, SplintrTokenizer
 from ctxsim.errors import UnknownName, unknown
 
 DEFAULT = "o200k_base"
@@ -44,9 +42,14 @@ def open_tokenizer(name: str = DEFAULT) -> Tokenizer:
     Raises UnknownName, with close names, if there is none, and if an `hf:` tokenizer isn't on this machine.
     """
     engine, colon, rest = name.partition(":")
+    # Only the engine that is asked for is imported.
     if engine == "hf" and rest:
+        from ctxsim.counting.tokenizers.transformers_engine import TransformersTokenizer
+
         return TransformersTokenizer(rest)
     if engine == "tiktoken" and rest in RANKED:
+        from ctxsim.counting.tokenizers.tiktoken_engine import TiktokenTokenizer
+
         return TiktokenTokenizer(rest)
     if not colon and name in VOCABULARIES:
         return SplintrTokenizer(name)

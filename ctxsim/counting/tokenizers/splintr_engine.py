@@ -4,17 +4,34 @@ Trap: splintr's batch call matches special tokens (`<|endoftext|>` counts 1 inst
 itself adds to each vocabulary. A text in which one of them stands is therefore counted alone, as ordinary text.
 """
 
+import hashlib
 import re
+import tomllib
+from base64 import b64encode
 from collections.abc import Sequence
 from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import splintr
 
-from ctxsim.counting.tokenizers.hashes import STORED, vocabulary_sha256
+_DATA = tomllib.loads(Path(__file__).with_name("hashes.toml").read_text(encoding="utf-8"))
+
+STORED_FOR: str = _DATA["version"]
+"""The version of the splintr-rs wheel that holds these vocabularies."""
+
+STORED: dict[str, str] = _DATA["sha256"]
+"""SHA-256 of rank files: what they come to takes a third of a second to find out again, at each run."""
 
 VOCABULARIES = tuple(STORED)
+
+RANKED = {
+    # vocabulary: name of the file in tiktoken's cache (SHA-1 of its download address)
+    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
+    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+}
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -78,3 +95,30 @@ class SplintrTokenizer:
     def vocabulary_sha256(self) -> str:
         """SHA-256 of all tokens in id order, in the rank-file form (for o200k_base tiktoken's own hash)."""
         return vocabulary_sha256(self.name)
+
+
+def vocabulary_sha256(name: str) -> str:
+    """Return the hash of a bundled vocabulary's rank file: as stored, or computed where the wheel is another one."""
+    if version("splintr-rs") == STORED_FOR:
+        return STORED[name]
+    return hashlib.sha256(rank_file(name)).hexdigest()
+
+
+def rank_file(name: str) -> bytes:
+    """Return the rank file of a splintr vocabulary, special tokens left out.
+
+    For o200k_base and cl100k_base its SHA-256 is the one that tiktoken expects of its download
+    (openai/tiktoken, tiktoken_ext/openai_public.py), which is how the copy is known to be exact.
+    """
+    engine = splintr.Tokenizer.from_pretrained(name)
+    special = set(engine.special_tokens().values())
+    lines = []
+    for rank in range(engine.vocab_size):
+        if rank in special:
+            continue
+        try:
+            token = engine.decode_token_bytes(rank)
+        except ValueError:  # ids that the vocabulary skips
+            continue
+        lines.append(b"%s %d\n" % (b64encode(token), rank))
+    return b"".join(lines)

@@ -11,15 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ctxsim.counting.tokenizers.hashes import vocabulary_sha256
-from ctxsim.counting.tokenizers.ranks import rank_file
-from ctxsim.counting.tokenizers.splintr_engine import without_surrogates
-
-RANKED = {
-    # vocabulary: name of the file in tiktoken's cache (SHA-1 of its download address)
-    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
-    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
-}
+from ctxsim.counting.tokenizers.splintr_engine import RANKED, rank_file, vocabulary_sha256, without_surrogates
 
 
 @contextmanager

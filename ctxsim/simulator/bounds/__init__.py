@@ -4,9 +4,7 @@
 each survival. docs/references.md, "Bounds".
 """
 
-from ctxsim.simulator.bounds.frontier import Family, Frontier, Scheduled, frontiers
-from ctxsim.simulator.bounds.lossless import plan
+from ctxsim.simulator.bounds.frontier import Family, Frontier, frontiers
 from ctxsim.simulator.bounds.programme import LEVELS
-from ctxsim.simulator.bounds.walk import Walk
 
-__all__ = ["LEVELS", "Family", "Frontier", "Scheduled", "Walk", "frontiers", "plan"]
+__all__ = ["LEVELS", "Family", "Frontier", "frontiers"]

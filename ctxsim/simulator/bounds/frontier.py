@@ -11,10 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Literal
 
-from ctxsim.simulator.bounds.lossless import cache_prices, leaving
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Point, Programme, cheapest_alone
-from ctxsim.simulator.bounds.schedule import best_times
-from ctxsim.simulator.bounds.walk import Walk
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider import Provider
@@ -23,9 +20,6 @@ from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.references import References, first_sent
 
 Family = Literal["results", "any"]
-
-FEW_STEPS = 20_000
-"""Of a schedule on the curve; see `EXACT_STEPS`."""
 
 
 class Frontier:
@@ -60,7 +54,7 @@ def frontiers(
     items = transcript.items
     size = {item.place: counter.item(item) for item in items if item.kind == "tool_result"}
     goals = _goals(references)
-    first, again = _cheapest(provider)
+    first, again = cheapest_usd(provider)
     arrived = [0] * (len(tokens_full) + 2)
     for place, tokens in size.items():
         arrived[sent[place]] += tokens
@@ -119,7 +113,7 @@ def _steps(calls: Sequence[int], born: int, tokens: int, once: float, later: flo
     return found
 
 
-def _cheapest(provider: Provider) -> tuple[float, float]:
+def cheapest_usd(provider: Provider) -> tuple[float, float]:
     """USD per token at its first request and at each later one, at the lowest rate that any request can have."""
     prices = provider.prices or Prices(0.0, 0.0)
 
@@ -133,42 +127,3 @@ def _cheapest(provider: Provider) -> tuple[float, float]:
 
 def _rates(rate: Rate) -> list[float]:
     return [price for _, price in rate] if isinstance(rate, tuple) else [rate]
-
-
-class Scheduled:
-    """Schedules near one transcript's `results` frontier: results are sent once, edits come at the best times."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
-        known = provider.prices is not None and provider.cache != "none"
-        self._prices = cache_prices(transcript, provider, counter, Walk(ledger).kept) if known else None
-        self._token_usd = _cheapest(provider)
-        sent = first_sent(transcript)
-        results = (item for item in transcript.items if item.kind == "tool_result")
-        self._sizes = {item.place: counter.item(item) for item in results if sent[item.place] <= len(transcript.calls)}
-        self._sent = sent
-        self._leaving = leaving(transcript, counter)
-        self._known: dict[tuple[tuple[int, int], ...], float] = {}
-
-    def usd(self, frontier: Frontier, survival: float) -> float | None:
-        """Return what such a schedule costs, output included; None if prices are unknown."""
-        dialogue = frontier.cost_usd(0.0)
-        if dialogue is None:
-            return None
-        kept = frontier.kept(survival)
-        # Neighbouring levels often keep the same.
-        key = tuple(sorted(kept.items()))
-        if key not in self._known:
-            self._known[key] = self._usd(kept)
-        return dialogue + self._known[key]
-
-    def _usd(self, kept: Mapping[int, int]) -> float:
-        first, again = self._token_usd
-        results = sum(
-            tokens * (first + again * max(0, kept.get(place, 0) - self._sent[place]))
-            for place, tokens in self._sizes.items()
-        )
-        if self._prices is None:
-            return results
-        # Any schedule is one: the curve doesn't need the very best, which takes most of a bench's time.
-        return results + best_times(self._leaving(kept), self._prices, FEW_STEPS).cost

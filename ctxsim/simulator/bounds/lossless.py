@@ -1,23 +1,28 @@
-"""The lossless oracle's plan: when each result leaves, for the least tokens or the least dollars."""
+"""When each result leaves, for the least tokens or dollars, and what such a schedule really costs: its requests through
+the kernel. The lossless oracle's plan, and schedules near a frontier.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.simulator.bounds.frontier import Frontier, cheapest_usd
 from ctxsim.simulator.bounds.schedule import Dead, KeepOrBreak, best_times
-from ctxsim.simulator.bounds.search import Search
-from ctxsim.simulator.bounds.walk import Step, Walk
-from ctxsim.simulator.ledger import Ledger
+from ctxsim.simulator.ledger import Bill, Ledger
 from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.provider.prices import Split
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.references import References, first_sent
 from ctxsim.transcript import Transcript
+from ctxsim.view import Edit
 
 Aim = Literal["tokens", "dollars"]
 
@@ -29,6 +34,9 @@ FEW_REQUESTS = 40_000
 
 TRIED_REQUESTS = 500
 """Requests walked in search of a better schedule elsewhere."""
+
+FEW_STEPS = 20_000
+"""Of a schedule on the curve; see `EXACT_STEPS`."""
 
 
 def plan(ledger: Ledger, references: References, aim: Aim, stub: str) -> dict[int, int]:
@@ -46,6 +54,8 @@ def plan(ledger: Ledger, references: References, aim: Aim, stub: str) -> dict[in
         return at_once
     walk = Walk(ledger)
     kept = walk.kept
+    from ctxsim.simulator.bounds.search import Search
+
     search = Search(walk, dead, stub, _limit(dead, len(kept)))
     search.offer(at_once)
     search.offer(best_times(dead, cache_prices(transcript, provider, counter, kept)).times)
@@ -117,3 +127,97 @@ def _runs(transcript: Transcript) -> npt.NDArray[np.int64]:
     """Number the items so that neighbouring calls, or results, of one run share a number."""
     kinds = ["", *(item.kind for item in transcript.items)]
     return np.cumsum([int(a != b or not b.startswith("tool")) for a, b in pairwise(kinds)], dtype=np.int64)
+
+
+class Scheduled:
+    """Schedules near one transcript's `results` frontier: results are sent once, edits come at the best times."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        transcript, provider, counter = ledger.transcript, ledger.provider, ledger.counter
+        known = provider.prices is not None and provider.cache != "none"
+        self._prices = cache_prices(transcript, provider, counter, Walk(ledger).kept) if known else None
+        self._token_usd = cheapest_usd(provider)
+        sent = first_sent(transcript)
+        results = (item for item in transcript.items if item.kind == "tool_result")
+        self._sizes = {item.place: counter.item(item) for item in results if sent[item.place] <= len(transcript.calls)}
+        self._sent = sent
+        self._leaving = leaving(transcript, counter)
+        self._known: dict[tuple[tuple[int, int], ...], float] = {}
+
+    def usd(self, frontier: Frontier, survival: float) -> float | None:
+        """Return what such a schedule costs, output included; None if prices are unknown."""
+        dialogue = frontier.cost_usd(0.0)
+        if dialogue is None:
+            return None
+        kept = frontier.kept(survival)
+        # Neighbouring levels often keep the same.
+        key = tuple(sorted(kept.items()))
+        if key not in self._known:
+            self._known[key] = self._usd(kept)
+        return dialogue + self._known[key]
+
+    def _usd(self, kept: Mapping[int, int]) -> float:
+        first, again = self._token_usd
+        results = sum(
+            tokens * (first + again * max(0, kept.get(place, 0) - self._sent[place]))
+            for place, tokens in self._sizes.items()
+        )
+        if self._prices is None:
+            return results
+        # Any schedule is one: the curve doesn't need the very best, which takes most of a bench's time.
+        return results + best_times(self._leaving(kept), self._prices, FEW_STEPS).cost
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One request: its dollars, its tokens by class, the output's, and the first place that it couldn't read whole."""
+
+    usd: float
+    split: Split
+    output: int
+    unread: int
+
+    @property
+    def total(self) -> int:
+        """Input tokens of all classes."""
+        return self.split.read + self.split.write + self.split.uncached
+
+
+class Walk:
+    """A transcript before a provider. Costs are those that replay finds."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+
+    @cached_property
+    def kept(self) -> list[Step]:
+        """The requests of no clearing at all."""
+        known = zip(self.ledger.legs, self.ledger.kept, strict=True)
+        return [self._step(leg.tokens_output, kept.bill, kept.unread) for leg, kept in known]
+
+    def usd(self, clear_at: Mapping[int, int], stub: str) -> Iterator[float]:
+        """Yield what each request costs where each place of `clear_at` is sent a stub from that call, from 1, on."""
+        due: dict[int, list[int]] = {}
+        for place, number in clear_at.items():
+            due.setdefault(number, []).append(place)
+        # Up to its first clearing a schedule sends what no clearing at all sends.
+        first = min([*due, len(self.kept) + 1])
+        yield from (step.usd for step in self.kept[: first - 1])
+        if first <= len(self.kept):
+            yield from self._from_first(due, stub, first)
+
+    def _from_first(self, due: Mapping[int, Sequence[int]], stub: str, first: int) -> Iterator[float]:
+        ledger = self.ledger
+        kernel, items = ledger.kernel_at(first), ledger.transcript.items
+        for leg in ledger.legs[first - 1 :]:
+            ledger.enter(kernel.request, leg)
+            cleared = [items[place] for place in due.get(leg.number, ()) if items[place].text != stub]
+            kernel.request.edit([Edit(item, item.with_text(stub), item.place, "") for item in cleared])
+            kernel.begin(leg)
+            # A rate limit moves the clock, which a cache's lifetime goes by; what is refused is billed all the same.
+            if ledger.provider.rate_limit is not None:
+                kernel.judge()
+            yield self._step(leg.tokens_output, kernel.bill(leg)).usd
+
+    def _step(self, output: int, bill: Bill, unread: int = 0) -> Step:
+        # Rounded as in a row, so that sums agree.
+        return Step(round(bill.cost.total, 10) if bill.cost else 0.0, bill.split, output, unread)

@@ -6,7 +6,6 @@
 
 from ctxsim.simulator.ledger.course import Course
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
-from ctxsim.simulator.ledger.ledger import Ledger
-from ctxsim.simulator.ledger.legs import Leg
+from ctxsim.simulator.ledger.ledger import Ledger, Leg
 
 __all__ = ["Bill", "Course", "Kernel", "Ledger", "Leg", "SummaryCall", "Verdict"]

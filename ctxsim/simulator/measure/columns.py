@@ -1,14 +1,15 @@
-"""What is said of a replay's calls, column by column: from what went out, and what of it the policy kept."""
+"""What is said of a replay's calls, column by column: from what went out, and what of it the policy kept; and figures
+over columns: sums that know what is missing, percentiles, when a threshold is passed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.columns import CallRow, Event
 from ctxsim.simulator.ledger import Ledger
-from ctxsim.simulator.measure.trigger import misled
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.simulator.references import Counts
@@ -29,6 +30,8 @@ OWN = (
 """What a call comes to under one policy: `outcome` returns these, in this order."""
 
 Outcome = tuple[Any, ...]
+
+Misled = Literal["", "false-safe", "false-alarm"]
 
 
 Columns = Mapping[str, Sequence[Any]]
@@ -151,3 +154,37 @@ def shown(text: str) -> str:
     """The beginning of a text, for people to look at, and how much is left out; half a surrogate pair replaced."""
     cut = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}… ({len(text) - SHOWN_CHARS:,} more characters)"
     return cut.encode("utf-8", "replace").decode()
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """Return the sum, or None as soon as one is unknown."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return round(sum(known, 0.0), 10) if len(known) == len(found) else None
+
+
+def nearest_rank(ordered: Sequence[float], percent: int) -> float:
+    """Return the nearest-rank percentile of ascending values, of which there is at least one."""
+    return ordered[-(-percent * len(ordered) // 100) - 1]
+
+
+def misled(estimate: float, tokens: float, limit: float) -> Misled:
+    """Return `false-safe` where the estimate is at or under a limit that the tokens are over, `false-alarm` where it is
+    the other way round, '' where both are on one side.
+    """
+    if estimate <= limit < tokens:
+        return "false-safe"
+    return "false-alarm" if tokens <= limit < estimate else ""
+
+
+def first_over(values: Iterable[float], limit: float) -> int | None:
+    """Return the place, from 0, of the first value over a limit; None if none is."""
+    return next((place for place, value in enumerate(values) if value > limit), None)
+
+
+def displacement(fired: int | None, due: int | None, tokens: Sequence[int]) -> tuple[int, int] | None:
+    """Return how many calls and tokens later than due a threshold fired; negative: earlier, None: one never did.
+
+    `tokens` are those of each request of the same history.
+    """
+    return None if fired is None or due is None else (fired - due, tokens[fired] - tokens[due])

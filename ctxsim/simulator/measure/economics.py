@@ -7,7 +7,6 @@ from statistics import median
 
 from ctxsim.simulator.measure.columns import Columns
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.misses import expected_loss
 from ctxsim.simulator.provider.prices import rate_at
 from ctxsim.transcript import Transcript
 
@@ -44,6 +43,8 @@ def cost_interval(of: Columns, transcript: Transcript, provider: Provider) -> tu
     paid = sum(usd or 0.0 for usd in of["cost_usd"])
     if any(call.usage and call.usage.cache_read_tokens is not None for call in transcript.calls):
         return round(paid, 10), round(paid, 10)
+    from ctxsim.simulator.provider.misses import expected_loss
+
     low = high = paid
     measured = False
     for number, (last, this) in enumerate(pairwise(transcript.calls), 1):

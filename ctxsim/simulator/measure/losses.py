@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -13,9 +14,13 @@ from ctxsim.simulator.measure.economics import refetch_usd
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import Counts, Need, Needles, References, Survival, all_kept, first_sent
 from ctxsim.simulator.references.canonical import content, fold
-from ctxsim.simulator.references.depth import depth_in
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
+
+Depth = Literal["head", "middle", "tail"]
+
+EDGE_CHARS = 500
+"""How much of a text is its head, and its tail: what agents commonly retain."""
 
 SHARED_CHARS = 20
 """A cut text still begins or ends as it did; a placeholder doesn't."""
@@ -216,3 +221,64 @@ class Losses:
         priced = self._provider.prices is not None
         usd = refetch_usd(self._provider, whole, asked, prompt_tokens) if priced else None
         self.edited[place] = Refetch(whole + asked, usd)
+
+
+def depth_in(need: Need, text: str) -> Depth:
+    """Return where the atom first stands whole in its source, given the source's canonical text."""
+    start, end = _first_strict(text, need.atom) if need.detector == "strict" else _first_loose(text, need.atom)
+    if end <= EDGE_CHARS:
+        return "head"
+    return "tail" if start >= len(text) - EDGE_CHARS else "middle"
+
+
+def _first_strict(text: str, atom: str) -> tuple[int, int]:
+    """The first place of an atom that no word character touches; else the first place of its characters."""
+    at = first = text.find(atom)
+    while at >= 0:
+        end = at + len(atom)
+        if not _in_word(text[at - 1 : at]) and not _in_word(text[end : end + 1]):
+            return at, end
+        at = text.find(atom, at + 1)
+    return max(0, first), max(0, first) + len(atom)
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _first_loose(text: str, atom: str) -> tuple[int, int]:
+    """The first place where the words of a quotation follow one another; else the first place of its first word."""
+    words = atom.split(" ")
+    # Looked for by the longest, which is in the fewest places.
+    chosen = max(range(len(words)), key=lambda number: len(words[number]))
+    at = text.find(words[chosen])
+    while at >= 0:
+        start = _led_to(text, at, words[:chosen])
+        end = None if start is None else _followed(text, at, words[chosen:])
+        if start is not None and end is not None:
+            return start, end
+        at = text.find(words[chosen], at + 1)
+    first = max(0, text.find(words[0]))
+    return first, first
+
+
+def _led_to(text: str, at: int, words: Sequence[str]) -> int | None:
+    """Where words that follow one another up to a place begin, nothing but other characters between them."""
+    for word in reversed(words):
+        while at and not _in_word(text[at - 1]):
+            at -= 1
+        if not text.endswith(word, 0, at):
+            return None
+        at -= len(word)
+    return at
+
+
+def _followed(text: str, at: int, words: Sequence[str]) -> int | None:
+    """Where words that follow one another from a place on end, nothing but other characters between them."""
+    for word in words:
+        while at < len(text) and not _in_word(text[at]):
+            at += 1
+        if not text.startswith(word, at):
+            return None
+        at += len(word)
+    return at

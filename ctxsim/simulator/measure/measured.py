@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import repeat
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -23,19 +23,19 @@ from ctxsim.simulator.measure.columns import (
     by_lifetime,
     call_rows,
     event_rows,
+    nearest_rank,
     of_all_policies,
     outcome,
+    total,
     trigger_of,
 )
 from ctxsim.simulator.measure.losses import Losses
-from ctxsim.simulator.measure.recorded import against_recorded
-from ctxsim.simulator.measure.totals import total
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.rate_limit import smallest_quota
 from ctxsim.simulator.provider.rules import SummaryMode
 from ctxsim.simulator.references import Counts, References, Survival, all_kept, prepare
 from ctxsim.simulator.replay import Replay
-from ctxsim.transcript import Transcript
+from ctxsim.transcript import UNLOGGED, Transcript
 
 KEEP_ALL = open_policy("keep-all")
 
@@ -116,8 +116,29 @@ class Basis:
 
     @cached_property
     def against_recorded(self) -> dict[str, Any]:
-        """What the summary says of keep-all and the recording, whatever the policy."""
-        return against_recorded(self.keep_all.calls, self.transcript, self.provider)
+        """By column of the summary: how large what was recorded is, what keep-all sends and pays at those calls, and
+        where and when its agent worked.
+        """
+        of, transcript, provider = self.keep_all.calls, self.transcript, self.provider
+        compared = [pair for pair in zip(of["tokens_recorded"], of["tokens_full"], strict=True) if pair[0]]
+        costs = zip(of["cost_recorded_usd"], of["cost_usd"], strict=True)
+        paid = [pair for pair in costs if pair[0] is not None]
+        unlogged = sum(media.tokens for item in transcript.items for media in item.media if media.kind == UNLOGGED)
+        return {
+            "size": provider.size,
+            "tokens_hidden": transcript.head.hidden + unlogged,
+            "tokens_factor": provider.tokens_factor,
+            "calls_recorded": len(compared),
+            "tokens_recorded_sum": sum(recorded for recorded, _ in compared),
+            "tokens_full_recorded": sum(full for _, full in compared),
+            "cost_recorded_usd": total(recorded for recorded, _ in paid) if paid else None,
+            "cost_full_recorded_usd": total(full for _, full in paid) if paid else None,
+            "started": next((call.time_s for call in transcript.calls if call.time_s is not None), None),
+            "project": transcript.project or None,
+            "model": transcript.model or None,
+            "version": transcript.version or None,
+            "compactions_recorded": int(transcript.carried > 0),
+        }
 
     @cached_property
     def smallest_quota(self) -> int:
@@ -175,3 +196,53 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
         "trigger": triggers,
     }
     return Measured(spec, calls, outcomes, events, losses, replayed.demands, replayed.threshold)
+
+
+HeadMode = Literal["fitted", "none"] | int
+"""What stands for a head that a log doesn't hold: fitted to usage or by priors, nothing, or so many tokens."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """Tokens that are in every request from a call on, and in no log."""
+
+    call: int
+    tokens: int
+
+
+class Size(msgspec.Struct, frozen=True):
+    """How large what was sent is beside what we count. `how` says where the numbers come from.
+
+    `head`: the provider's tokens of a head that the log doesn't hold. `factor`: its tokens for each counted one.
+    `calls`, `median_error` and `p95_error` are of the fit: |modelled - recorded| / recorded, None where nothing is
+    recorded.
+    """
+
+    how: Literal["counted", "fitted", "prior", "given"]
+    head: int = 0
+    factor: float = 1.0
+    steps: tuple[Step, ...] = ()
+    calls: int = 0
+    median_error: float | None = None
+    p95_error: float | None = None
+    later_errors: tuple[float, ...] = ()
+    """Of calls that took no part in a fit to the earlier ones: |predicted - recorded| / recorded."""
+
+    def unseen(self) -> dict[str, float | None]:
+        """Return columns of the summary: how far those calls are off; missing where there are none."""
+        errors = sorted(self.later_errors)
+        median, p95 = (nearest_rank(errors, rank) if errors else None for rank in (50, 95))
+        return {"calls_unseen": len(errors) or None, "unseen_median": median, "unseen_p95": p95}
+
+
+class AsSent(msgspec.Struct, frozen=True):
+    """One transcript or segment with the provider and the size that hold for it."""
+
+    transcript: Transcript
+    provider: Provider
+    size: Size = Size("counted")
+    counter: Counter | None = None
+    """What has been counted on the way; `basis` needn't count it again."""
+
+    def basis(self) -> Basis:
+        """Return what all policies on it share."""
+        return Basis(self.transcript, self.provider, self.counter or self.provider.counter())

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable
+from math import floor
 from typing import Any
 
-from ctxsim.results.columns import SummaryRow
-from ctxsim.simulator.measure.columns import Columns
+from ctxsim.results.columns import FrontierRow, SummaryRow
+from ctxsim.simulator.bounds import LEVELS
+from ctxsim.simulator.measure.columns import Columns, displacement, first_over, nearest_rank, total
 from ctxsim.simulator.measure.economics import break_even_refetch, cost_interval, payback_calls
-from ctxsim.simulator.measure.frontier import amount
 from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.measure.measured import Basis, Measured, counts_if
-from ctxsim.simulator.measure.totals import nearest_rank, total
-from ctxsim.simulator.measure.trigger import displacement, first_over
 from ctxsim.simulator.provider.rate_limit import smallest_quota
 from ctxsim.simulator.references import Counts
 
@@ -157,11 +156,39 @@ def _lost(losses: Losses, priced: bool) -> dict[str, Any]:
 def _frontier(basis: Basis, survival: float) -> dict[str, Any]:
     found = basis.frontiers
     return {
-        "tokens_frontier": amount(found["any"].tokens(survival), 1),
-        "tokens_frontier_results": amount(found["results"].tokens(survival), 1),
-        "cost_frontier_usd": amount(found["any"].cost_usd(survival), 10),
-        "cost_frontier_results_usd": amount(found["results"].cost_usd(survival), 10),
+        "tokens_frontier": _amount(found["any"].tokens(survival), 1),
+        "tokens_frontier_results": _amount(found["results"].tokens(survival), 1),
+        "cost_frontier_usd": _amount(found["any"].cost_usd(survival), 10),
+        "cost_frontier_results_usd": _amount(found["results"].cost_usd(survival), 10),
     }
+
+
+def frontier_rows(basis: Basis) -> list[FrontierRow]:
+    """Return both frontiers of a transcript, level by level; only their beginning where nothing aged is needed."""
+    scheduled = None
+    if basis.provider.prices is not None:
+        from ctxsim.simulator.bounds.lossless import Scheduled
+
+        scheduled = Scheduled(basis.ledger)
+    levels = LEVELS if any(basis.keep_all.calls["refs_needed_strict"]) else LEVELS[:1]
+    return [
+        FrontierRow(
+            transcript=basis.transcript.name,
+            family=family,
+            survival=level,
+            tokens=_amount(frontier.tokens(level), 1),
+            cost_usd=_amount(frontier.cost_usd(level), 10),
+            scheduled_usd=_amount(scheduled.usd(frontier, level), 10) if scheduled and family == "results" else None,
+        )
+        for family, frontier in basis.frontiers.items()
+        for level in levels
+    ]
+
+
+def _amount(value: float | None, digits: int) -> Any:
+    """Return a bound, rounded down so that it stays one."""
+    # Not because of what floating point lost: 1.9999999 is 2.
+    return None if value is None else floor(value * 10**digits + 1e-4) / 10**digits
 
 
 def _trigger(of: Columns, basis: Basis, measured: Measured) -> dict[str, int | None]:

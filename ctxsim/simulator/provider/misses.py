@@ -14,8 +14,6 @@ from importlib.resources import files
 
 import msgspec
 
-from ctxsim.simulator.provider.prices import Prices, Split, cost_of
-
 
 class Loss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Share of expected reads that is lost: mean and 95 % interval; measured on `calls` calls of `sessions` sessions.
@@ -51,30 +49,3 @@ def expected_loss(vendor: str, gap_s: float) -> Loss | None:
     Rules of one vendor that are kept apart (`openai-paid-writes`) have no share of their own until they are measured.
     """
     return next((loss for loss in load_losses() if loss.vendor == vendor and gap_s <= loss.gap_s), None)
-
-
-def cost_range(
-    prices: Prices,
-    split: Split,
-    output_tokens: int,
-    loss: Loss | None,
-    paid_writes: bool = False,
-    long_lifetime: bool = False,
-) -> tuple[float, float, float]:
-    """Return USD of a request: low, expected and high, if the share that `loss` gives of its reads is not read.
-
-    Lost reads cost what uncached input costs, or with `paid_writes` what a write costs. The deterministic bill is that
-    of a share of 0; without a loss all three are that bill.
-    """
-    shares = (loss.low, loss.mean, loss.high) if loss else (0.0, 0.0, 0.0)
-    low, mean, high = (
-        cost_of(prices, _without(split, share, paid_writes), output_tokens, long_lifetime).total for share in shares
-    )
-    return low, mean, high
-
-
-def _without(split: Split, share: float, paid_writes: bool) -> Split:
-    lost = round(split.read * share)
-    if paid_writes:
-        return Split(split.read - lost, split.write + lost, split.uncached)
-    return Split(split.read - lost, split.write, split.uncached + lost)

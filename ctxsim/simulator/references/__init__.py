@@ -4,18 +4,15 @@ A necessary condition for the agent to have acted the same, not a prediction of 
 """
 
 from ctxsim.simulator.references import canonical, identifiers, quotations, reissue
-from ctxsim.simulator.references.ahead import Ahead
-from ctxsim.simulator.references.needles import Needles
 from ctxsim.simulator.references.needs import Need, References, first_sent, prepare, word_hash
 from ctxsim.simulator.references.reissue import reissues
-from ctxsim.simulator.references.survival import Counts, Survival, all_kept
+from ctxsim.simulator.references.survival import Counts, Needles, Survival, all_kept
 
 DETECTORS = (canonical.VERSION, identifiers.VERSION, quotations.VERSION, reissue.VERSION)
 """What found the references of a run."""
 
 __all__ = [
     "DETECTORS",
-    "Ahead",
     "Counts",
     "Need",
     "Needles",

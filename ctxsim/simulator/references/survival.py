@@ -1,4 +1,4 @@
-"""What of each call's needs the view still held.
+"""What of each call's needs, and of planted needles, the view still held.
 
 An atom survives if some item of the view sent with the call, edited or synthetic, holds it whole; reasoning doesn't
 count. Source of the rule: docs/references.md, definition, 6 and 7.
@@ -7,12 +7,13 @@ count. Source of the rule: docs/references.md, definition, 6 and 7.
 from __future__ import annotations
 
 from collections import Counter as Frequencies
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ctxsim.simulator.references.needs import Key, Need, References
-from ctxsim.transcript import Item
+from ctxsim.simulator.references.canonical import canonical, content, fold
+from ctxsim.simulator.references.needs import Key, Need, References, first_sent
+from ctxsim.transcript import Item, Needle, Transcript
 from ctxsim.view import Made
 
 
@@ -153,3 +154,31 @@ class Survival:
                 self._held.update(self._references.vocabulary.held_by(item))
         self._unread.clear()
         return self._held[key] > 0
+
+
+class Needles:
+    """The needles of one transcript under one policy: planted facts and rules, looked up, not detected."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        sent = first_sent(transcript)
+        self.needles = transcript.needles
+        self.first_sent = [sent[needle.place] for needle in self.needles]
+        self._texts = [canonical(needle.text) for needle in self.needles]
+        self._due: dict[int, list[int]] = {}
+        for number, needle in enumerate(self.needles):
+            for call in needle.used:
+                self._due.setdefault(call, []).append(number)
+        self._folded: dict[tuple[int, str], str] = {}
+
+    def call(self, number: int, view: Sequence[Item]) -> Iterator[tuple[int, Needle, bool]]:
+        """Return each needle that a call, from 1, uses, with its number and whether the view holds it whole."""
+        due = self._due.get(number, ())
+        texts = [self._text(item) for item in view if item.kind != "reasoning"] if due else []
+        for index in due:
+            yield index, self.needles[index], any(self._texts[index] in text for text in texts)
+
+    def _text(self, item: Item) -> str:
+        key = (item.place, item.text)
+        if key not in self._folded:
+            self._folded[key] = fold(content(item))
+        return self._folded[key]

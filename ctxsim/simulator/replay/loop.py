@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Oracle, Overflow, Spec, Surroundings
-from ctxsim.policies.recorded import Recorded
-from ctxsim.simulator.bounds import plan
 from ctxsim.simulator.ledger import Course, Ledger, Leg, Verdict
-from ctxsim.simulator.ledger.thinking import DROPPED
+from ctxsim.simulator.ledger.refused import DROPPED
 from ctxsim.simulator.provider import Provider, SummaryMode
-from ctxsim.simulator.references import Ahead, References, prepare
+from ctxsim.simulator.references import References, prepare
 from ctxsim.simulator.replay.moments import Asked, Moments
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item, Transcript, Usage
 from ctxsim.view import View
 
-RETRIES = 10
-"""Requests sent again after an overflow where no policy states its own number."""
+if TYPE_CHECKING:
+    from ctxsim.simulator.references.ahead import Ahead
 
 
 class Replay:
@@ -43,9 +42,11 @@ class Replay:
         self._number = self._thinking_dropped = 0
         for link in self._moments.links:
             if isinstance(link, Oracle):
+                from ctxsim.simulator.bounds.lossless import plan
+
                 link.foresee(plan(ledger, self._known, link.aim, link.stub))
-            if isinstance(link, Recorded):
-                link.follow(transcript.compactions, transcript.cleared)
+            if link.bound and (follow := getattr(link, "follow", None)):
+                follow(transcript.compactions, transcript.cleared)
 
     @property
     def threshold(self) -> float | None:
@@ -147,6 +148,8 @@ class Replay:
 
     @cached_property
     def _ahead(self) -> Ahead:
+        from ctxsim.simulator.references.ahead import Ahead
+
         return Ahead(self._known)
 
 

@@ -12,7 +12,7 @@ from command_line import evidence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxsim.counting.tokenizers import available, hashes, open_tokenizer
+from ctxsim.counting.tokenizers import available, open_tokenizer, splintr_engine
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.counting.tokenizers.splintr_engine import VOCABULARIES
 from ctxsim.errors import UnknownName
@@ -81,12 +81,12 @@ def test_vocabulary_hash_is_the_one_tiktoken_expects() -> None:
 
 @pytest.mark.parametrize("name", ["o200k_base", "llama2", "mistral_v1", "phi4"])
 def test_a_stored_hash_is_that_of_the_vocabulary(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if version("splintr-rs") != hashes.STORED_FOR:
+    if version("splintr-rs") != splintr_engine.STORED_FOR:
         pytest.skip("the hashes of another wheel are stored; they are computed here")
-    assert set(hashes.STORED) == set(VOCABULARIES)
-    stored = hashes.vocabulary_sha256(name)
-    monkeypatch.setattr(hashes, "STORED_FOR", "another")
-    assert hashes.vocabulary_sha256(name) == stored
+    assert set(splintr_engine.STORED) == set(VOCABULARIES)
+    stored = splintr_engine.vocabulary_sha256(name)
+    monkeypatch.setattr(splintr_engine, "STORED_FOR", "another")
+    assert splintr_engine.vocabulary_sha256(name) == stored
 
 
 def test_unknown_names_say_what_is_close() -> None:

@@ -20,9 +20,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.policies.oracle_lossless import OracleLossless
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.simulator.bounds import plan
-from ctxsim.simulator.bounds.lossless import leaving
-from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.bounds.lossless import Walk, leaving, plan
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
@@ -50,7 +48,7 @@ def billed(transcript: Transcript, label: str, provider: Provider, counter: Coun
 def replayed(transcript: Transcript, provider: Provider, counter: Counter, times: Mapping[int, int]) -> float:
     """What a schedule costs if the oracle is told to follow it."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("ctxsim.simulator.replay.loop.plan", lambda *_: times)
+        patched.setattr("ctxsim.simulator.bounds.lossless.plan", lambda *_: times)
         return billed(transcript, "oracle-lossless:aim=dollars", provider, counter)
 
 

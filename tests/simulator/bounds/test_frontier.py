@@ -18,7 +18,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.results.columns import SummaryRow
-from ctxsim.simulator.bounds import Scheduled
+from ctxsim.simulator.bounds.lossless import Scheduled
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Programme
 from ctxsim.simulator.measure import measure, summary_row
 from ctxsim.simulator.provider import Provider

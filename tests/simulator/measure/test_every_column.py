@@ -20,10 +20,10 @@ from samples import basis_of, spec_of
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.policies import Policy, Spec, Stop, open_policy
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.recorded.usage import Size
 from ctxsim.results.columns import SummaryRow
 from ctxsim.simulator.measure import measure, summary_row
-from ctxsim.simulator.measure.frontier import frontier_rows
+from ctxsim.simulator.measure.measured import Size
+from ctxsim.simulator.measure.summary import frontier_rows
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.misses import expected_loss
 from ctxsim.simulator.provider.prices import Prices

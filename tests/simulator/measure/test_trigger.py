@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxsim.simulator.measure.trigger import displacement, first_over, misled
+from ctxsim.simulator.measure.columns import displacement, first_over, misled
 
 
 def test_a_limit_itself_is_safe() -> None:

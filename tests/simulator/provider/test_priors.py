@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ctxsim.answers.validation.validation import Compared
-from ctxsim.simulator.provider.misses import Loss, cost_range, expected_loss, load_losses
-from ctxsim.simulator.provider.prices import Prices, Split, cost_of
+from ctxsim.simulator.provider.misses import expected_loss, load_losses
 from ctxsim.simulator.provider.priors import head_prior, load_priors, tokens_per_counted
 from evidence.priors import Measured, factors, family, heads, losses, public
 
@@ -78,15 +75,3 @@ def test_losses_by_pause() -> None:
     assert soon and late and soon.mean < late.mean
     assert expected_loss("openai", 86_400) is None and expected_loss("none", 1) is None
     assert all(0 <= one.low <= one.mean <= one.high <= 1 for one in load_losses())
-
-
-@pytest.mark.parametrize("paid", [False, True])
-def test_what_a_lost_read_costs(paid: bool) -> None:
-    prices, split = Prices(1.0, 0.0, cache_read=0.1, cache_write=1.25), Split(1_000_000, 0, 0)
-    loss = Loss("x", 10, 0.1, 0.0, 0.5, 10, 10)
-    low, mean, high = cost_range(prices, split, 0, loss, paid_writes=paid)
-    again = 1.25 if paid else 1.0
-    # Nothing lost: 0.1 USD. A tenth lost: 0.09 + 0.1 x again.
-    assert low == pytest.approx(cost_of(prices, split, 0).total) == pytest.approx(0.1)
-    assert mean == pytest.approx(0.09 + 0.1 * again) and high == pytest.approx(0.05 + 0.5 * again)
-    assert cost_range(prices, split, 0, None) == pytest.approx((0.1, 0.1, 0.1))

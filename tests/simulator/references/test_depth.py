@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import ASK, TASK, chat
 
+from ctxsim.simulator.measure.losses import EDGE_CHARS, depth_in
 from ctxsim.simulator.references import Need, prepare
 from ctxsim.simulator.references.canonical import content, fold
-from ctxsim.simulator.references.depth import EDGE_CHARS, depth_in
 
 
 def test_depth_is_head_middle_or_tail() -> None:

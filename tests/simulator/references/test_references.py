@@ -17,7 +17,6 @@ from samples import ASK, TASK, chat, run
 from strategies import QUOTE, conversations, planted, transcripts
 
 from ctxsim.simulator.references import (
-    Ahead,
     Counts,
     Need,
     Survival,
@@ -27,6 +26,7 @@ from ctxsim.simulator.references import (
     reissues,
     word_hash,
 )
+from ctxsim.simulator.references.ahead import Ahead
 from ctxsim.simulator.references.canonical import canonical, fold, resolve, values
 from ctxsim.transcript import Call, Head, Transcript
 from ctxsim.view import Made, Sizes, View

@@ -26,7 +26,7 @@ from ctxsim.transcript import Transcript
 NAME = "cursor"
 TITLE = "Cursor agent transcripts and conversations"
 DOCS = "https://cursor.com/docs"
-MARKS = ("cursorDiskKV", "role")
+MARKS = ("cursorDiskKV", "message")
 VERSIONS = (
     "transcripts of 2026; state.vscdb with composerData of versions 1 to 10 and bubbles of version 2 and 3, as others "
     "describe them: not tried on real ones"

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from corpus import FOLDER, here
 
-from ctxsim.answers.validation.decisions import decisions
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Policy, Spec, open_policy
@@ -17,6 +16,7 @@ from ctxsim.policies.policy import Overflow
 from ctxsim.transcript import Call, Compaction, Head, Item, Transcript, Usage, problems
 from ctxsim.view import View
 from evidence.agents import RUNS, equality, observed, recorded
+from evidence.decisions import decisions
 from evidence.observed import Run, conversation, decided, read_runs, reduced, text_of
 
 REAL = FOLDER.parent / "observed"

@@ -1,4 +1,5 @@
-"""Thinking that a provider binds to what it was written behind: which blocks stand behind something else now.
+"""What a provider refuses of a request's items: torn pairs, and thinking that stands behind something else now than
+what it was written behind.
 
 Rules: Anthropic documentation, Preserved thinking and Prefix checks on thinking blocks. A block is valid as long as the
 head and all messages before it are as they were in the request that it answered; what was written after a change is
@@ -8,13 +9,15 @@ valid behind it. An older rule: of the newest response no thinking may be change
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.request import HEAD, Request
 from ctxsim.simulator.provider.vendor import Binding
 from ctxsim.transcript import Head, Item
 from ctxsim.view import Edit
+
+if TYPE_CHECKING:
+    from ctxsim.simulator.ledger.ledger import Leg
 
 CHANGED = "the thinking of call {call} is bound to a different conversation: what stands before it has changed"
 UNLIKE = "the thinking of the newest response is not as the model wrote it"
@@ -111,3 +114,50 @@ def drops_of(request: Request, blocks: Sequence[Item]) -> list[Edit]:
     return (
         [Edit(item, None, at, DROPPED) for at, item in enumerate(request.items) if item.place in gone] if gone else []
     )
+
+
+class PairCheck:
+    """Checks the items of a growing view once, and after an edit those from the message before it on."""
+
+    def __init__(self) -> None:
+        self._checked = 0
+        self._open: dict[int, Item] = {}
+
+    def errors(self, view: Sequence[Item], changed_from: int = 0) -> list[str]:
+        """Return what a provider would refuse in a request that holds these items; empty if it's valid.
+
+        Items before position `changed_from` are those of the last view. Rule: Anthropic Messages API and OpenAI Chat
+        Completions both refuse a request otherwise.
+        """
+        if changed_from < self._checked:
+            self._checked, self._open = self._start_of_message(view, changed_from - 1), {}
+        open_calls = dict(self._open)
+        found: list[str] = []
+        for item in view[self._checked :]:
+            if item.kind == "tool_result":
+                if item.answers is None or open_calls.pop(item.answers, None) is None:
+                    found.append(f"result {item.place} has no call in the message before it")
+                continue
+            if open_calls and item.message not in {call.message for call in open_calls.values()}:
+                found += self._unanswered(open_calls)
+                open_calls = {}
+            if item.kind == "tool_call":
+                open_calls[item.place] = item
+        if not found:
+            self._checked, self._open = len(view), dict(open_calls)
+        else:
+            self._checked, self._open = 0, {}
+        return found + self._unanswered(open_calls)
+
+    @staticmethod
+    def _start_of_message(view: Sequence[Item], position: int) -> int:
+        """The beginning of the message at a position, or of the one whose calls it answers: nothing is open there."""
+        while position > 0 and (
+            view[position].kind == "tool_result" or view[position - 1].message == view[position].message
+        ):
+            position -= 1
+        return max(0, position)
+
+    @staticmethod
+    def _unanswered(calls: dict[int, Item]) -> list[str]:
+        return [f"call {place} ({item.tool}) is not answered in the next message" for place, item in calls.items()]

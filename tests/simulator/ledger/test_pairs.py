@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from samples import conversation
 from strategies import transcripts
 
-from ctxsim.simulator.provider.pairs import PairCheck
+from ctxsim.simulator.ledger.refused import PairCheck
 from ctxsim.transcript import Transcript
 from ctxsim.view import Sizes, View
 
