@@ -15,6 +15,7 @@ from ctxsim.plugins import Registry
 from ctxsim.policies.agents.settings import aliases_of, values_for
 from ctxsim.policies.foreign import form, forms
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
+from ctxsim.policies.trial import tried
 
 __all__ = [
     "Oracle", "Overflow", "Policy", "Spec", "Stop", "Surroundings", "broken_policies", "old_names", "open_policies",
@@ -116,6 +117,7 @@ def old_names(label: str) -> list[str]:
 
     Raises UnknownName or LabelError, as `open_policy` does.
     """
+    tried(label)
     opened = [_registry.open(link) for link in labels.chain(label)]
     return [
         f"{name}: {key} is called {cls.renamed[key]} now; the old name still works"
@@ -139,6 +141,12 @@ def open_policy(label: str, estimator: Estimator | None = None) -> Spec:
 
     Raises UnknownName or LabelError with what is wrong in the label.
     """
+    tried(label)
+    return opened_here(label, estimator)
+
+
+def opened_here(label: str, estimator: Estimator | None = None) -> Spec:
+    """Return the same without a look at what the code of others does to a process that opens it."""
     opened = [_open_link(link, estimator) for link in labels.chain(label)]
     chosen = {own for _, _, _, own in opened if own}
     if len(chosen) > 1:

@@ -25,6 +25,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import open_policies
+from ctxsim.runs.apart import end_apart
 from ctxsim.runs.carried import job, part, shared
 from ctxsim.runs.identity import own_code
 from ctxsim.runs.parts import Parts, write_part, write_pieces
@@ -210,6 +211,7 @@ def _end_with(parent: int) -> None:
 def forget_policies() -> None:
     """Open labels anew: a worker outlives a bench, and what a policy's file says may be something else by then."""
     open_policies.cache_clear()
+    end_apart()
 
 
 def _cluster(address: str, stack: ExitStack) -> tuple[Any, int]:
