@@ -69,6 +69,25 @@ def _ask(parent: int, status: int) -> None:
     os._exit(status)
 
 
+def end_soon(grace_s: float) -> None:
+    """From now on SIGTERM and Ctrl-C end this process after that time, whatever it is doing and whoever ignores them.
+
+    Call it in the main thread. Rule: signal.set_wakeup_fd, which is written to before any handler of Python runs.
+    """
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    threading.Thread(target=_end_at, args=(heard, grace_s), daemon=True).start()
+
+
+def _end_at(heard: int, grace_s: float) -> None:
+    while True:
+        number = os.read(heard, 1)[0]
+        if number in (signal.SIGTERM, signal.SIGINT):
+            time.sleep(grace_s)
+            os._exit(128 + number)
+
+
 def end_group(group: int) -> None:
     """End a process group at once: what a program leaves running ends with it."""
     with suppress(ProcessLookupError, PermissionError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import islice
@@ -172,8 +171,9 @@ def drive(
     """Let real agents live through a conversation, offline, and return the run: what they really sent, beside policies.
 
     `agents` are names of `ctxsim list agents`; or `command` starts your own, whose endpoint is in $CTXSIM_URL. Each
-    works in a folder and a home of its own, with dummy keys, and without any network but loopback where the system
-    allows. `install` gets the pinned version. `told` hears of each agent's run when it is over. Raises CtxsimError.
+    works in a folder and a home of its own, with dummy keys; where the system allows, without any network but
+    loopback and without any other file than programs. `install` gets the pinned version. `told` hears of each
+    agent's run when it is over. Raises CtxsimError.
     """
     names = [agents] if isinstance(agents, str) else list(agents)
     if bool(names) == bool(command):
@@ -194,10 +194,8 @@ def drive(
     folder = Path(out) if out is not None else Path("results") / f"{Path(conversation.name).name}-driven"
     done: list[AgentRun] = []
     for agent, programs in chosen:
-        one = driven(agent, conversation, rules, programs, broken, limit_s)
+        one = driven(agent, conversation, rules, programs, broken, limit_s, kept=folder)
         done.append(AgentRun(one, observe(agent.label, one.script, one.entries)))
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(one.work / "requests.jsonl", folder / f"requests-{agent.name}.jsonl")
         told(done[-1])
     title = f"{conversation.name}, as {', '.join(agent.name for agent, _ in chosen)} lived it"
     observations = [(one.observation, one.driven.entries) for one in done]

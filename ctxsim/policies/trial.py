@@ -48,7 +48,7 @@ def tried(label: str) -> None:
         for link in links
         for part in link.split(".py:")[:-1]
     }
-    key = ("+".join(labels.named(link)[0] for link in links), *map(_text, sorted(files)))
+    key: tuple[str | bytes, ...] = ("+".join(labels.named(link)[0] for link in links), *map(_text, sorted(files)))
     if key not in _known:
         _known[key] = _answer(label)
     if _known[key] != _FINE:

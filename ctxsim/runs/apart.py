@@ -153,7 +153,7 @@ class Child:
                 now = Seen(*memoryview(self._seen).cast("Q"))
                 if now != seen:
                     seen, since = now, time.monotonic()
-                    tell(seen.replayed)
+                tell(seen.replayed)
                 self._limit(label, seen, time.monotonic() - since)
 
     def _limit(self, label: str, seen: Seen, silent_s: float) -> None:

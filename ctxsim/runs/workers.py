@@ -11,20 +11,20 @@ import gc
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, suppress
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, Stopped
 from ctxsim.policies import open_policies
+from ctxsim.processes import end_with, safe_path
 from ctxsim.runs.apart import end_apart
 from ctxsim.runs.carried import job, part, shared
 from ctxsim.runs.identity import own_code
@@ -40,8 +40,9 @@ CLUSTER_S = 30.0
 AHEAD = 16
 """How many tasks each process has before it: parts are taken in order, and nobody waits for one that takes long."""
 
-_PARENT_ASKED_S = 1.0
+_STOPPED_ASKED_S = 0.2
 
+Found = TypeVar("Found")
 
 _to_parent: Connection | None = None
 """Where a process of this machine tells how far it is."""
@@ -69,11 +70,12 @@ def _tell_parent(name: str, done: int, known: int) -> None:
 class Workers:
     """Does tasks, so many at once. `cluster` is a dask scheduler's address. Leave it to end what it started.
 
-    `tell` hears of the tasks under way, except from a cluster.
+    `tell` hears of the tasks under way, except from a cluster; when `stopped` says so, they are given up.
     """
 
-    def __init__(self, jobs: int, cluster: str | None, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, jobs: int, cluster: str | None, tell: Tell, stopped: Callable[[], bool] = lambda: False) -> None:
+        self._heard = tell
+        self._stopped = stopped
         self._words: Connection | None = None
         self._stack = ExitStack()
         self._jobs = jobs
@@ -94,16 +96,34 @@ class Workers:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.stop()
+        if kind is not None:
+            self._give_up()
+        if self._executor is not None and self._local:
+            self._executor.shutdown(wait=True, cancel_futures=True)
         if self._words is not None:
             os.write(self._words.fileno(), b"\n")
             self._words.close()
         self._stack.close()
 
-    def stop(self) -> None:
-        """Finish what is under way and begin nothing more."""
-        if self._executor is not None and self._local:
-            self._executor.shutdown(wait=True, cancel_futures=True)
+    def _give_up(self) -> None:
+        """End what is under way; what is finished is on disk."""
+        if isinstance(self._executor, ProcessPoolExecutor):
+            _kill(self._executor)
+
+    def until_stopped(self, found: Iterator[Found]) -> Iterator[Found]:
+        """Yield what is found until somebody wants to stop."""
+        try:
+            yield from found
+        except Stopped:
+            if not self._stopped():
+                raise
+        if self._stopped():
+            self._give_up()
+
+    def _tell(self, name: str, done: int, known: int) -> None:
+        if self._stopped():
+            raise Stopped
+        self._heard(name, done, known)
 
     def finished(self, tasks: Mapping[int, Task], parts: Parts) -> Iterator[int]:
         """Yield the numbers of tasks in order, each as soon as its part is there."""
@@ -145,9 +165,10 @@ class Workers:
 
     def _wait(self, future: Future[Any], path: Path) -> None:
         if self._local:
-            return future.result()  # type: ignore[no-any-return]
+            self._result(future)
+            return
         try:
-            data = future.result()
+            data = self._result(future)
         except (CtxsimError, OSError) as error:
             if type(error).__module__.partition(".")[0] in ("distributed", "dask"):
                 raise CtxsimError(f"the cluster is lost: {_said(error)}; go on with --resume") from error
@@ -157,6 +178,17 @@ class Workers:
             raise CtxsimError(f"the cluster failed: {_said(error)}; go on with --resume") from error
         write_pieces(path, [data])
 
+    def _result(self, future: Future[Any]) -> Any:
+        """Raises Stopped where somebody wants to stop before it is there."""
+        while True:
+            try:
+                return future.result(_STOPPED_ASKED_S)
+            except TimeoutError:
+                if future.done():
+                    raise
+                if self._stopped():
+                    raise Stopped from None
+
     def _one_by_one(self, numbers: set[int], tasks: Mapping[int, Task], parts: Parts) -> None:
         """After a worker has died nobody knows over which task: each is done in a process of its own, or given up."""
         for number in sorted(numbers):
@@ -164,7 +196,10 @@ class Workers:
                 continue
             with _pool(1) as alone:
                 try:
-                    alone.submit(do, tasks[number], parts.path(number), own_code()).result()
+                    self._result(alone.submit(do, tasks[number], parts.path(number), own_code()))
+                except Stopped:
+                    _kill(alone)
+                    raise
                 except BrokenProcessPool:
                     write_part(parts.path(number), [lost(*tasks[number][1])])
         self._executor = _pool(self._jobs, self._words)
@@ -174,8 +209,20 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-_SPAWN = get_context("spawn")
-"""Not a fork: one of a process with the tokenizer's threads can hang."""
+class _Process(SpawnProcess):
+    def start(self) -> None:
+        """Start without the current folder on the path: what lies there is anybody's."""
+        with safe_path():
+            super().start()
+
+
+class _Spawn(SpawnContext):
+    """Not a fork: one of a process with the tokenizer's threads can hang."""
+
+    Process = _Process
+
+
+_SPAWN = _Spawn()
 
 
 def _listen(heard: Connection, tell: Tell) -> None:
@@ -191,6 +238,12 @@ def _pool(jobs: int, words: Connection | None = None) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(jobs, _SPAWN, _begin, (os.getpid(), words))
 
 
+def _kill(pool: ProcessPoolExecutor) -> None:
+    """End its processes, which it would wait for."""
+    for process in list((pool._processes or {}).values()):
+        process.kill()
+
+
 def _begin(parent: int, words: Connection | None) -> None:
     global _to_parent
     _to_parent = words
@@ -198,14 +251,7 @@ def _begin(parent: int, words: Connection | None) -> None:
     # As in the command itself: hardly anything of ours is a circle, and at the end nothing is looked through.
     gc.set_threshold(10_000, 10, 10)
     atexit.register(gc.freeze)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: int) -> None:
-    """A killed parent tells nobody: its children are given to another."""
-    while os.getppid() == parent:
-        time.sleep(_PARENT_ASKED_S)
-    os._exit(1)
+    end_with(parent)
 
 
 def forget_policies() -> None:
