@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from itertools import islice
 from os import PathLike
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from ctxsim.api.inputs import What, inputs_of, the_one
@@ -105,9 +106,10 @@ def serve(
     """Return a running endpoint that plays a conversation's responses to any client, with real limits and usage.
 
     It speaks OpenAI Chat Completions and Responses, Anthropic Messages and Gemini generateContent. `port` 0 takes a
-    free one. `faults`: `429@STEP`, `stream-error@STEP`, `usage=FACTOR`, `slow=S`, `unpaired`. `log`: every request as a
-    JSON line. `files`: results are written there, and the model asks to read those. `told` hears of each request.
-    Raises CtxsimError for what can't be played, or where nobody can listen.
+    free one, and the address has a token that no other program knows. `faults`: `429@STEP`, `stream-error@STEP`,
+    `usage=FACTOR`, `slow=S`, `unpaired`. `log`: every request as a JSON line. `files`: results are written there,
+    and the model asks to read those. `told` hears of each request. Raises CtxsimError for what can't be played, or
+    where nobody can listen.
     """
     try:
         from ctxsim.live.app import Endpoint as Answering
@@ -134,8 +136,9 @@ def serve(
 
     written = made._stack.enter_context(Log(Path(log) if log is not None else None))
     answering = Answering(
-        lambda name: Session(script, rules, broken, folder=folder, counter=counter), written, broken.slow_s
-    )
+        lambda name: Session(script, rules, broken, folder=folder, counter=counter), written, broken.slow_s,
+        "" if port else token_hex(8),
+    )  # fmt: skip
     answering.told = noted
     made.url = made._stack.enter_context(beside(answering, host, port))
     return made

@@ -1,4 +1,4 @@
-"""One driven run in a process of its own, its plan on standard input: `python -m ctxsim.live.run_plan WORK INSIDE PARENT`."""
+"""One driven run in a process of its own: `python -m ctxsim.live.run_plan WORK INSIDE PARENT`, its plan by a pipe."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from ctxsim.live.enclosure import FILES, enclose
@@ -44,7 +45,10 @@ def main(work: str, inside: str, parent: int) -> None:
     session = Session(script, plan.provider, plan.faults, plan.agent, plan.project)
     began = time.monotonic()
     statuses: list[int | None] = []
-    with Log(Path(plan.log)) as log, beside(Endpoint(lambda name: session, log, plan.faults.slow_s)) as url:
+    with (
+        Log(Path(plan.log)) as log,
+        beside(Endpoint(lambda name: session, log, plan.faults.slow_s, token_hex(8))) as url,
+    ):
         write_files(plan, url)
         for number, (prompt, _) in enumerate(script.prompts):
             left = plan.limit_s - (time.monotonic() - began)
