@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from ctxsim.api.inputs import What, inputs_of, the_one
 from ctxsim.api.runs import Run, read_run
 from ctxsim.errors import CtxsimError
+from ctxsim.extras import how_to_install
 from ctxsim.live.agent import Agent, agent_names, load_agent
 from ctxsim.live.faults import parse_faults
 from ctxsim.live.script import script_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ctxsim.live.log import Entry
     from ctxsim.live.observed import Observation
 
-NEEDS = "the endpoint needs two more packages: pip install starlette uvicorn"
+NEEDS = "the endpoint needs two more packages"
 
 BESIDE = ("keep-all", "token-budget", "head-tail")
 """The policies that stand beside an agent unless others are named."""
@@ -115,7 +116,7 @@ def serve(
         from ctxsim.live.app import Endpoint as Answering
         from ctxsim.live.server import beside
     except ImportError:
-        raise CtxsimError(NEEDS) from None
+        raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
     from ctxsim.live.log import Log
     from ctxsim.live.session import Session
 
@@ -184,7 +185,7 @@ def drive(
     try:
         from ctxsim.live.drive import drive as driven
     except ImportError:
-        raise CtxsimError(NEEDS) from None
+        raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
     from ctxsim.live.install import located
     from ctxsim.live.observed import observe
     from ctxsim.policies import open_policies

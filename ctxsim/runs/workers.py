@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ctxsim.errors import CtxsimError, Stopped
+from ctxsim.extras import how_to_install
 from ctxsim.policies import open_policies
 from ctxsim.processes import end_with, safe_path
 from ctxsim.runs.apart import end_apart
@@ -265,7 +266,7 @@ def _cluster(address: str, stack: ExitStack) -> tuple[Any, int]:
     try:
         from distributed import Client
     except ImportError:
-        raise CtxsimError("--cluster needs dask: pip install 'ctxsim[cluster]'") from None
+        raise CtxsimError(f"--cluster needs dask: {how_to_install('cluster')}") from None
     try:
         client = stack.enter_context(Client(address, timeout=CLUSTER_S))
         client.wait_for_workers(1, timeout=CLUSTER_S)

@@ -79,7 +79,9 @@ def test_a_folder_that_somebody_else_made_first_is_not_used(tmp_path: Path, monk
     (guessed / "plan.json").write_text("not ours")
     with pytest.raises(CtxsimError, match="sent no request"):
         ctxsim.drive([], "documented-53k", command="true", out=tmp_path / "out")
-    assert (guessed / "plan.json").read_text() == "not ours" and os.listdir(guessed) == ["plan.json"]
+    assert (guessed / "plan.json").read_text() == "not ours" and [one.name for one in guessed.iterdir()] == [
+        "plan.json"
+    ]
 
 
 AGENT = """
