@@ -30,6 +30,11 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(_search_path(os.environ)), **more}
 
 
+def without_keys(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return of an environment what a program needs to run, and nothing that could be a secret."""
+    return {name: variables[name] for name in ("PATH", "PYTHONPATH", "LANG", "HOME") if name in variables}
+
+
 def _search_path(variables: Mapping[str, str]) -> list[str]:
     here = Path.cwd()
     said = variables.get("PYTHONPATH", "").split(os.pathsep)

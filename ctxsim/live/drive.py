@@ -15,7 +15,7 @@ from ctxsim.live.faults import Faults
 from ctxsim.live.log import Entry
 from ctxsim.live.plan import Outcome, Plan
 from ctxsim.live.script import Script, script_of
-from ctxsim.processes import environment, python
+from ctxsim.processes import environment, python, without_keys
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Transcript
 
@@ -79,7 +79,7 @@ def _run(plan: Plan, limit_s: float) -> None:
     """Run a plan in a process of its own, which takes all that it started along when it ends."""
     command = python("ctxsim.live.run_plan", plan.work, shown_as(plan.agent), str(os.getpid()))
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=_environment()
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=without_keys(environment())
     ) as process:
         try:
             _, said = process.communicate(msgspec.json.encode(plan), timeout=limit_s)
@@ -89,9 +89,3 @@ def _run(plan: Plan, limit_s: float) -> None:
     if process.returncode:
         last = said.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no word of why"]
         raise CtxsimError(f"the run ended with status {process.returncode}: {last[0]}")
-
-
-def _environment() -> dict[str, str]:
-    """What a run needs: no key of the user's is among it."""
-    whole = environment()
-    return {name: whole[name] for name in ("PATH", "PYTHONPATH", "LANG", "HOME") if name in whole}

@@ -236,7 +236,9 @@ def _listen(heard: Connection, tell: Tell) -> None:
 
 def _pool(jobs: int, words: Connection | None = None) -> ProcessPoolExecutor:
     """Processes that leave Ctrl-C to the one that started them, and end when it does."""
-    return ProcessPoolExecutor(jobs, _SPAWN, _begin, (os.getpid(), words))
+    with safe_path():
+        # Its locks start a process that tracks them.
+        return ProcessPoolExecutor(jobs, _SPAWN, _begin, (os.getpid(), words))
 
 
 def _kill(pool: ProcessPoolExecutor) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import psutil
 import pytest
 from bench_runs import command
 from command_line import process
+from project import ROOT
 
 from ctxsim.results.folder import WORK
 
@@ -35,6 +37,28 @@ def test_ended_from_outside_it_says_so_and_leaves_no_half_file(logs: Path, tmp_p
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 143 and "Traceback" not in errors
     assert not list(out.rglob("*.tmp")) and not (out / "run.json").exists()
+
+
+@pytest.mark.slow
+def test_what_lies_in_the_current_folder_is_imported_by_no_process(logs: Path, tmp_path: Path) -> None:
+    """As installed, where the folder isn't on the path of the first process either."""
+    for name in ("json", "msgspec", "pickle", "struct", "tempfile", "ctxsim", "selectors", "multiprocessing"):
+        (tmp_path / f"{name}.py").write_text("open('marker', 'w').close()\nraise SystemExit(9)\n")
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import dataclass\nfrom ctxsim.policies import Policy\n\n@dataclass\nclass Mine(Policy):\n"
+        "    def before_call(self, view):\n        return view\n"
+    )
+    start = "import sys; sys.path.pop(0); from ctxsim.cli import main; main()"
+    for words in (
+        ("bench", str(logs), "--out", "out", "--jobs", "2", "--policy", "mine.py:Mine", "-q"),
+        ("check", "policy", "mine.py:Mine"),
+        ("drive", "--command", "true", "--scenario", "documented-53k", "--out", "driven"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", start, *words], cwd=tmp_path, capture_output=True, text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert not (tmp_path / "marker").exists() and done.returncode == (words[0] == "drive"), done.stderr
 
 
 HANGS = """import signal, time
