@@ -1,6 +1,5 @@
 """Python processes of our own: they import nothing from the current folder, and end with whoever started them."""
 
-import ctypes
 import os
 import signal
 import sys
@@ -62,6 +61,8 @@ def end_with(parent: int, status: int = 1) -> None:
     Rule: PR_SET_PDEATHSIG of prctl(2); elsewhere than on Linux a thread asks who the parent is.
     """
     if sys.platform.startswith("linux"):
+        import ctypes
+
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(status)

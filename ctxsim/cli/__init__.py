@@ -16,7 +16,6 @@ from ctxsim import __version__
 from ctxsim.cli.loudness import taken
 from ctxsim.cli.terminal import doors, safe
 from ctxsim.errors import CtxsimError, Stopped, one_line, unknown
-from ctxsim.processes import end_soon
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")
@@ -119,6 +118,8 @@ def main() -> None:
     # Ended from outside, the command still removes its unfinished files and its worker processes, if it gets to it.
     signal.signal(signal.SIGTERM, _stop)
     if os.name == "posix":
+        from ctxsim.processes import end_soon
+
         end_soon(GRACE_S)
     # No matrix here is large: numpy's threads would only wait for one another, a tenth of a second in each process.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

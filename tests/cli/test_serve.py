@@ -23,7 +23,7 @@ def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
         try:
             assert server.stdout
             server.stdout.readline()
-            found = re.search(r"7 steps at (http://127\.0\.0\.1:\d+/v1)", server.stdout.readline())
+            found = re.search(r"7 steps at (http://127\.0\.0\.1:\d+/t/\w{16}/v1)", server.stdout.readline())
             assert found
             schema = {"type": "object", "properties": {"command": {"type": "string"}}}
             tools = [{"type": "function", "function": {"name": "bash", "parameters": schema}}]
