@@ -13,7 +13,7 @@ from ctxsim.errors import ContractError, CtxsimError
 from ctxsim.policies import open_policy
 from ctxsim.recorded.as_sent import AsSent, HeadMode
 from ctxsim.runs.rows import Rows
-from ctxsim.runs.task import rows_of
+from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.synthesis import Scenario, load_scenario
 from ctxsim.transcript import Transcript

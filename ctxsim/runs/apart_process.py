@@ -21,7 +21,7 @@ from ctxsim.results.columns import NeedRow
 from ctxsim.runs.apart import LENGTH_BYTES, SEEN_BYTES, Answer
 from ctxsim.runs.parts import packed
 from ctxsim.runs.shipped import unpack
-from ctxsim.runs.task import rows_alone, told_in
+from ctxsim.runs.transcript_rows import rows_alone, told_in
 from ctxsim.simulator.measure import Basis
 from ctxsim.simulator.measure.losses import need_rows
 from ctxsim.simulator.replay.guard import MOMENTS, heard_by

@@ -21,7 +21,8 @@ from ctxsim.results.frames import columns_of, tables_of
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.conduct import said_of
 from ctxsim.runs.shares import tables_together
-from ctxsim.runs.task import rows_of, rows_under, transcript_sha256
+from ctxsim.runs.task import transcript_sha256
+from ctxsim.runs.transcript_rows import rows_of, rows_under
 from ctxsim.simulator.measure import Basis, measure, summarize
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import DETECTORS, prepare

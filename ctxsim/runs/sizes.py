@@ -18,7 +18,8 @@ from ctxsim.results import InputInfo
 from ctxsim.results.info import Drawn, Sample
 from ctxsim.runs.draw import draw, inclusion
 from ctxsim.runs.rows import Done, Sizes
-from ctxsim.runs.task import Setting, Tell, done, names_beside, nobody, sent, source_sha256, told_in
+from ctxsim.runs.task import Setting, Tell, done, names_beside, nobody, sent, source_sha256
+from ctxsim.runs.transcript_rows import told_in
 from ctxsim.simulator.replay import replay
 
 METHOD = "systematic, in randomised order, probability proportional to size (Hartley and Rao 1962)"

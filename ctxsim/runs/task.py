@@ -1,33 +1,28 @@
 """One task of a bench: all transcripts of one source, or one scenario, under all policies."""
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
+from ctxsim.errors import CtxsimError, NotATranscript
 from ctxsim.policies import Spec, open_policies
 from ctxsim.readers import SUFFIXES, read_source
 from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.source import Placed, Source, written_beside
 from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.results import InputInfo
-from ctxsim.results.columns import NeedRow
-from ctxsim.results.frames import tables_of
 from ctxsim.runs.anonymous import info_without_text, without_text
-from ctxsim.runs.apart import others, rows_apart
 from ctxsim.runs.redacting import info_without_secrets, without_secrets
 from ctxsim.runs.rows import Done, Rows
-from ctxsim.runs.shares import Share, tables_together
+from ctxsim.runs.shares import Share
 from ctxsim.runs.shipped import Shipped, unpack
+from ctxsim.runs.transcript_rows import rows_of, told_in
 from ctxsim.safety.redaction import Secrets
-from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
-from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.simulator.provider.models import Entry
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.synthesis import Scenario, synthesize
@@ -146,98 +141,6 @@ def done(info: InputInfo, setting: Setting, beside: str = "") -> Done:
     if not setting.text:
         return Done(info_without_text(info), beside)
     return Done(info if setting.keep_secrets else info_without_secrets(info), beside)
-
-
-@contextmanager
-def told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
-    """Recordings and policies are anybody's: what goes wrong inside is a line, and takes nothing else with it."""
-    try:
-        yield
-    except InputError as error:
-        lines.append(str(error))
-    except CtxsimError as error:
-        lines.append(f"{name}: {error}")
-    except Exception as error:  # noqa: BLE001
-        lines.append(": ".join(filter(None, (name, policy, told(error)))))
-
-
-def rows_of(
-    one: AsSent, specs: Sequence[Spec], failed: list[str], tell: Callable[[int, int], object] = lambda done, known: None
-) -> Rows:
-    """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`.
-
-    Policies from files and plug-ins are replayed in processes of their own.
-    """
-    basis, transcript = one.basis(), one.transcript
-    needs = need_rows(transcript, basis.references)
-    here = _Rows(one, basis, needs)
-    here.add_shared()
-    found: list[Rows] = []
-    known = len(specs) * len(transcript.calls)
-    for number, spec in enumerate(specs):
-        before = number * len(transcript.calls)
-        tell(before, known)
-        with told_in(failed, transcript.name, spec.label):
-            if others(spec):
-                rows = rows_apart(one, spec, failed, lambda done: tell(before + done, known))  # noqa: B023
-                if rows is not None:
-                    found += [here.rows(), rows]
-                    here = _Rows(one, basis, needs)
-                continue
-            # A summary replays again: what it does isn't counted.
-            with basis.telling(lambda done: tell(before + done, known)):  # noqa: B023
-                measured = measure(basis, spec)
-            here.add(spec, measured)
-    if not found:
-        return here.rows()
-    found.append(here.rows())
-    summaries = [summary for rows in found for summary in rows.summaries]
-    tables = tables_together([rows.tables for rows in found])
-    return msgspec.structs.replace(found[0], tables=tables, summaries=summaries)
-
-
-def rows_alone(one: AsSent, basis: Basis, needs: Sequence[NeedRow], spec: Spec) -> Rows:
-    """Return one transcript's rows under one policy, given what it needs; without rows that all policies share."""
-    made = _Rows(one, basis, needs)
-    made.add(spec, measure(basis, spec))
-    return made.rows()
-
-
-class _Rows:
-    """One transcript's rows under some policies, neighbours of one another, while they are made."""
-
-    def __init__(self, one: AsSent, basis: Basis, needs: Sequence[NeedRow]) -> None:
-        self._one, self._basis, self._needs = one, basis, needs
-        self._gathered: defaultdict[str, list[Any]] = defaultdict(list)
-        self._calls: list[Columns] = []
-        self._summaries: list[dict[str, Any]] = []
-
-    def add_shared(self) -> None:
-        """The rows that don't depend on policies."""
-        basis = self._basis
-        self._gathered["needs"] += self._needs
-        self._gathered["items"] += item_rows(basis.transcript, basis.references, basis.counter)
-        self._gathered["frontier"] += frontier_rows(basis)
-
-    def add(self, spec: Spec, measured: Measured) -> None:
-        """Those of one policy."""
-        summary = summarize(self._basis, measured) | self._one.size.unseen()
-        for table, rows in rows_under(spec.label, measured, self._needs).items():
-            self._gathered[table] += rows
-        self._calls.append(measured.calls)
-        self._summaries.append(summary)
-
-    def rows(self) -> Rows:
-        """All that was added."""
-        one, words = self._one, self._basis.references.words
-        tables = tables_of(self._gathered, self._calls)
-        return Rows(one.transcript.name, one.transcript.parent, one.provider, words, tables, self._summaries)
-
-
-def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:
-    """Return one transcript's rows under one policy, its calls apart, by table, given what those needed."""
-    lost = loss_rows(policy, measured.losses.lost, needs)
-    return {"events": measured.events, "losses": lost, "needles": measured.losses.needles}
 
 
 def scenario_rows(scenario: Scenario, setting: Setting, tell: Tell = nobody) -> Iterator[Rows | Done]:

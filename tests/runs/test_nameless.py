@@ -9,7 +9,7 @@ from samples import conversation
 from ctxsim.policies import open_policies
 from ctxsim.recorded.as_sent import AsSent
 from ctxsim.runs.anonymous import without_text
-from ctxsim.runs.task import rows_of
+from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Head
 
