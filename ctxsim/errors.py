@@ -33,6 +33,10 @@ class CtxsimError(Exception):
         super().__init__(one_line(message))
 
 
+class Stopped(BaseException):
+    """Somebody wants this process to end its work: not an Exception, which others' code may catch."""
+
+
 def told(error: BaseException) -> str:
     """Return an exception that isn't ours as a line: its type, what it says, and the place that raised it."""
     frames = traceback.extract_tb(error.__traceback__)

@@ -275,6 +275,11 @@ def give_files(files: Mapping[str, bytes]) -> None:
     _given.update(files)
 
 
+def files_given() -> bool:
+    """Return whether another process gave files: it has opened them before."""
+    return bool(_given)
+
+
 def files_loaded() -> dict[str, bytes]:
     """Return the files that labels have named in this process, by path."""
     return dict(_texts)

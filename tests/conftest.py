@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +81,22 @@ def pair(logs: Path, undisturbed: Path, tmp_path_factory: pytest.TempPathFactory
         (folder / file.name).write_text(text.replace("word word", "word word word word"))
     conduct(Setting("b", "b", POLICIES), other / "out", paths=[str(folder)])
     return read_run(undisturbed), read_run(other / "out")
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[str]:
+    """A dask scheduler of its own, whose workers a test chooses."""
+    pytest.importorskip("distributed")
+    file = tmp_path / "scheduler.json"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+         "--scheduler-file", str(file)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(0.3)
+    yield json.loads(file.read_text())["address"]
+    running.kill()
+    running.wait()

@@ -27,7 +27,7 @@ from ctxsim.readers.reader import owner
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.recorded.sample import collect
 from ctxsim.recorded.survey import check
-from ctxsim.runs.rows import rows_of
+from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.transcript import Transcript, problems
 
 HANG_S = 20

@@ -9,11 +9,12 @@ from pathlib import Path
 url, state = os.environ["CTXSIM_URL"], Path(os.environ["HOME"], "state.json")
 messages = json.loads(state.read_text()) if state.exists() else []
 messages.append({"role": "user", "content": sys.argv[1]})
+json_type = {"Content-Type": "application/json"}
 schema = {"type": "object", "properties": {"command": {"type": "string"}}}
 tools = [{"type": "function", "function": {"name": "bash", "parameters": schema}}]
 while True:
     body = json.dumps({"model": "m", "messages": messages, "tools": tools}).encode()
-    with urllib.request.urlopen(urllib.request.Request(url + "/v1/chat/completions", body)) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url + "/v1/chat/completions", body, json_type)) as answer:
         message = json.load(answer)["choices"][0]["message"]
     messages.append(message)
     if not message.get("tool_calls"):

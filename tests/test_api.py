@@ -368,7 +368,9 @@ def test_an_endpoint_plays_a_conversation_and_stops() -> None:
     heard = []
     with ctxsim.serve(conversation(*RESULTS), told=heard.append, window=100_000) as endpoint:
         body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Go."}]}).encode()
-        with urllib.request.urlopen(urllib.request.Request(f"{endpoint.url}/v1/chat/completions", body)) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(f"{endpoint.url}/v1/chat/completions", body, {"Content-Type": "application/json"})
+        ) as answer:
             assert json.load(answer)["choices"]
         assert endpoint.requests == heard and endpoint.provider.window == 100_000
         assert endpoint.frame().status.tolist() == [200] and endpoint.steps == len(RESULTS) + 1

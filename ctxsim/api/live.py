@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from os import PathLike
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from ctxsim.api.inputs import What, inputs_of, the_one
 from ctxsim.api.runs import Run, read_run
 from ctxsim.errors import CtxsimError
+from ctxsim.extras import how_to_install
 from ctxsim.live.agent import Agent, agent_names, load_agent
 from ctxsim.live.faults import parse_faults
 from ctxsim.live.script import script_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ctxsim.live.log import Entry
     from ctxsim.live.observed import Observation
 
-NEEDS = "the endpoint needs two more packages: pip install starlette uvicorn"
+NEEDS = "the endpoint needs two more packages"
 
 BESIDE = ("keep-all", "token-budget", "head-tail")
 """The policies that stand beside an agent unless others are named."""
@@ -106,15 +107,16 @@ def serve(
     """Return a running endpoint that plays a conversation's responses to any client, with real limits and usage.
 
     It speaks OpenAI Chat Completions and Responses, Anthropic Messages and Gemini generateContent. `port` 0 takes a
-    free one. `faults`: `429@STEP`, `stream-error@STEP`, `usage=FACTOR`, `slow=S`, `unpaired`. `log`: every request as a
-    JSON line. `files`: results are written there, and the model asks to read those. `told` hears of each request.
-    Raises CtxsimError for what can't be played, or where nobody can listen.
+    free one, and the address has a token that no other program knows. `faults`: `429@STEP`, `stream-error@STEP`,
+    `usage=FACTOR`, `slow=S`, `unpaired`. `log`: every request as a JSON line. `files`: results are written there,
+    and the model asks to read those. `told` hears of each request. Raises CtxsimError for what can't be played, or
+    where nobody can listen.
     """
     try:
         from ctxsim.live.app import Endpoint as Answering
         from ctxsim.live.server import beside
     except ImportError:
-        raise CtxsimError(NEEDS) from None
+        raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
     from ctxsim.live.log import Log
     from ctxsim.live.session import Session
 
@@ -135,8 +137,9 @@ def serve(
 
     written = made._stack.enter_context(Log(Path(log) if log is not None else None))
     answering = Answering(
-        lambda name: Session(script, rules, broken, folder=folder, counter=counter), written, broken.slow_s
-    )
+        lambda name: Session(script, rules, broken, folder=folder, counter=counter), written, broken.slow_s,
+        "" if port else token_hex(8),
+    )  # fmt: skip
     answering.told = noted
     made.url = made._stack.enter_context(beside(answering, host, port))
     return made
@@ -172,8 +175,9 @@ def drive(
     """Let real agents live through a conversation, offline, and return the run: what they really sent, beside policies.
 
     `agents` are names of `ctxsim list agents`; or `command` starts your own, whose endpoint is in $CTXSIM_URL. Each
-    works in a folder and a home of its own, with dummy keys, and without any network but loopback where the system
-    allows. `install` gets the pinned version. `told` hears of each agent's run when it is over. Raises CtxsimError.
+    works in a folder and a home of its own, with dummy keys; where the system allows, without any network but
+    loopback and without any other file than programs. `install` gets the pinned version. `told` hears of each
+    agent's run when it is over. Raises CtxsimError.
     """
     names = [agents] if isinstance(agents, str) else list(agents)
     if bool(names) == bool(command):
@@ -181,7 +185,7 @@ def drive(
     try:
         from ctxsim.live.drive import drive as driven
     except ImportError:
-        raise CtxsimError(NEEDS) from None
+        raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
     from ctxsim.live.install import located
     from ctxsim.live.observed import observe
     from ctxsim.policies import open_policies
@@ -194,10 +198,8 @@ def drive(
     folder = Path(out) if out is not None else Path("results") / f"{Path(conversation.name).name}-driven"
     done: list[AgentRun] = []
     for agent, programs in chosen:
-        one = driven(agent, conversation, rules, programs, broken, limit_s)
+        one = driven(agent, conversation, rules, programs, broken, limit_s, kept=folder)
         done.append(AgentRun(one, observe(agent.label, one.script, one.entries)))
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(one.work / "requests.jsonl", folder / f"requests-{agent.name}.jsonl")
         told(done[-1])
     title = f"{conversation.name}, as {', '.join(agent.name for agent, _ in chosen)} lived it"
     observations = [(one.observation, one.driven.entries) for one in done]

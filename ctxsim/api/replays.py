@@ -10,7 +10,8 @@ import msgspec
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, inputs_of, opened, the_one
 from ctxsim.errors import ContractError, CtxsimError
 from ctxsim.policies import open_policy
-from ctxsim.runs.rows import Rows, rows_of
+from ctxsim.runs.rows import Rows
+from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.synthesis import Scenario, load_scenario

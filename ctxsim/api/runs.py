@@ -41,7 +41,7 @@ SWEPT = ("keep-all", "drop-all", "oracle-lossless")
 
 class Watch(NamedTuple):
     """Who follows a run: told of each finished source and the number of all; of one under way, how many policy-calls of
-    its present transcript are done; asked whether to stop after the source under way.
+    its present transcript are done; asked whether to give up the source under way and stop.
     """
 
     finished: Callable[[InputInfo, int], object] = lambda info, total: None

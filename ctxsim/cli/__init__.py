@@ -15,7 +15,7 @@ import click
 from ctxsim import __version__
 from ctxsim.cli.loudness import taken
 from ctxsim.cli.terminal import doors, safe
-from ctxsim.errors import CtxsimError, one_line, unknown
+from ctxsim.errors import CtxsimError, Stopped, one_line, unknown
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")
@@ -27,6 +27,9 @@ GROUPS: dict[str, dict[str, str]] = _TABLES["groups"]
 COMMANDS = [name for group in GROUPS.values() for name in group]
 
 BEFORE: dict[str, str] = _TABLES["before"]
+
+GRACE_S = 1.7
+"""After SIGTERM or Ctrl-C a command has so long to put away what it has; then its process ends."""
 
 WITH_DEFAULTS = ("bench", "sweep")
 """Commands whose options a project's file has defaults for."""
@@ -106,16 +109,27 @@ def _run(arguments: Sequence[str] | None) -> int:
     return 0
 
 
+def _stop(number: int, frame: object) -> None:
+    raise Stopped
+
+
 def main() -> None:
     """Run this process's command line and end with its status."""
-    # Ended from outside, the command still removes its unfinished files and its worker processes.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # Ended from outside, the command still removes its unfinished files and its worker processes, if it gets to it.
+    signal.signal(signal.SIGTERM, _stop)
+    if os.name == "posix":
+        from ctxsim.processes import end_soon
+
+        end_soon(GRACE_S)
     # No matrix here is large: numpy's threads would only wait for one another, a tenth of a second in each process.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Modules and rows live until the end, and little of ours is a circle: to look for some at every 700th object takes
     # a fifteenth of a bench's time. At every 100,000th it takes no less than at this, and 50 MiB more.
     gc.set_threshold(10_000, 10, 10)
-    status = run()
+    try:
+        status = run()
+    except Stopped:
+        status = 128 + signal.SIGTERM
     # Nor is all of it looked through once more at the very end: that took a tenth of a bench.
     gc.freeze()
     sys.exit(status)

@@ -14,6 +14,7 @@ from ctxsim.cli.output import tell, tell_providers, tell_results
 from ctxsim.cli.serve import what_is_played
 from ctxsim.cli.show import show_run
 from ctxsim.cli.terminal import safe
+from ctxsim.live.enclosure import FILES, NETWORK
 
 if TYPE_CHECKING:
     from ctxsim.live.differences import Amounts
@@ -78,8 +79,9 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
     total, steps = len(done.script.steps), done.outcome.steps
     if steps < total:
         tell(f"{done.agent.name}: it ended after {steps} of {total} steps; {_why(done)}")
-    if not done.outcome.enclosed:
-        tell(f"{done.agent.name}: the system allows no namespaces here: it could have used the network")
+    if open_to_it := [what for what in (NETWORK, FILES) if what not in done.outcome.enclosed]:
+        tell(f"{done.agent.name}: the system allows no namespaces here: it could use this machine's "
+             f"{' and '.join(open_to_it)}")  # fmt: skip
     if done.agent.tells:
         tell(f"{done.agent.name}: {done.agent.tells}")
     for tool in sorted({entry.unused for entry in done.entries if entry.unused}):
@@ -92,7 +94,7 @@ def _why(done: Driven) -> str:
     statuses = done.outcome.statuses
     if statuses and statuses[-1] is None:
         return "the time limit ended it"
-    return f"exit status {statuses[-1] if statuses else 'unknown'}, its output is in {done.work}/output.txt"
+    return f"exit status {statuses[-1] if statuses else 'unknown'}, its output is in {done.said}"
 
 
 def _compare(run: AgentRun, label: str) -> None:

@@ -25,6 +25,7 @@ from ctxsim.cli.output import (
     tell_what_was_left_out,
 )
 from ctxsim.cli.progress import progress
+from ctxsim.errors import Stopped
 from ctxsim.runs.overwrite import is_reference
 from ctxsim.synthesis import is_scenario
 
@@ -76,7 +77,14 @@ class Runs:
         folder = _folder(said.pop("out"), f"{name}{self._suffix}", apart, len(self.asked) == 1)
         said["overwrite"] = said.pop("force")
         with stage("replayed"), _interruptible() as stopped, progress(name) as course:
-            made = self._make(what, out=folder, watch=Watch(course.finished, course.within, stopped), **said, **rules)
+            try:
+                made = self._make(
+                    what, out=folder, watch=Watch(course.finished, course.within, stopped), **said, **rules
+                )
+            except Stopped:
+                if stopped():
+                    sys.exit(130)
+                raise
         tell_keys(made.info)
         if not made.info.complete:
             click.echo(f"Stopped: {len(made.info.inputs)} source(s) done and written; go on with --resume", err=True)
@@ -133,7 +141,7 @@ def _folder(out: str | PathLike[str] | None, name: str, apart: str, alone: bool)
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C asks to stop after the source under way, the second one stops at once."""
+    """The first Ctrl-C asks to stop and to write what is finished, the second one stops at once."""
     asked = False
 
     def ask(number: int, frame: Any) -> None:
@@ -141,7 +149,7 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         if asked:
             raise KeyboardInterrupt
         asked = True
-        click.echo("Stopping after the source under way; once more stops at once.", err=True)
+        click.echo("Stopping; the sources that are done are kept, go on with --resume.", err=True)
 
     before = signal.signal(signal.SIGINT, ask)
     try:

@@ -3,7 +3,9 @@
 import asyncio
 import re
 from collections.abc import Callable, Iterator
+from hmac import compare_digest
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 from starlette.applications import Starlette
@@ -22,6 +24,12 @@ from ctxsim.readers.assembly.requests.bodies import Api
 BODY_BYTES = 64 << 20
 """The largest request that is read."""
 
+HELD_BYTES = 256 << 20
+"""What all requests under way may hold together."""
+
+IDLE_S = 30.0
+"""A client that is silent for so long in the middle of something, or asks nothing, is let go."""
+
 MOST_SESSIONS = 1_000
 """Paths that become sessions; a client that makes up more is told no."""
 
@@ -38,7 +46,9 @@ _COUNTS: tuple[tuple[Api, re.Pattern[str]], ...] = (
     ("messages", re.compile(r"/messages/count_tokens$")),
     ("gemini", re.compile(r"/models/(?P<model>[^/:]+):countTokens$")),
 )
+_TOKEN = re.compile(r"^/t/(?P<token>[\w-]{1,64})(?=/)")
 _SESSION = re.compile(r"^/s/(?P<name>[\w.-]{1,64})(?=/)")
+_JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
 _MODELS = re.compile(r"/models$")
 
 
@@ -68,24 +78,59 @@ def target_of(path: str) -> Target | None:
 class Endpoint:
     """All sessions of one server, each made when its path is first used."""
 
-    def __init__(self, opened: Callable[[str], Session], log: Log, slow_s: float = 0.0) -> None:
+    def __init__(self, opened: Callable[[str], Session], log: Log, slow_s: float = 0.0, token: str = "") -> None:
+        """`token`: what every path must begin with, as in `/t/TOKEN/v1/messages`; '' for any path."""
         self.sessions: dict[str, Session] = {}
+        self.token = token
         self._opened, self._log, self._slow_s = opened, log, slow_s
+        self._held = 0
         self.told: Callable[[Entry], None] = lambda entry: None
 
     async def answer(self, request: Request) -> Response:
         """Answer one request of any of the APIs."""
-        if request.method == "GET" and _MODELS.search(request.url.path):
+        if page := _web_page(request):
+            return _refused(403, page)
+        path = request.url.path
+        given = _TOKEN.match(path)
+        if self.token:
+            if given is None or not compare_digest(given["token"], self.token):
+                return _refused(401, "the path must begin with the token that this run's address has")
+            path = path[given.end() :]
+        if request.method == "GET" and _MODELS.search(path):
             return JSONResponse({"object": "list", "data": [{"id": "mock", "object": "model", "owned_by": "ctxsim"}]})
-        target = target_of(request.url.path)
+        target = target_of(path)
         if target is None or request.method != "POST":
-            return _refused(404, f"nothing is served at {request.method} {request.url.path}")
-        data = await _body(request)
-        if data is None:
-            return _refused(413, f"the body is larger than {BODY_BYTES:,} bytes")
+            return _refused(404, f"nothing is served at {request.method} {path}")
+        kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+        if not _JSON.fullmatch(kind):
+            return _refused(415, f"the content type is '{kind}': say application/json")
+        data = await self._body(request)
+        if isinstance(data, Response):
+            return data
         if self._slow_s:
             await asyncio.sleep(self._slow_s)
         return self._respond(target, data, request)
+
+    async def _body(self, request: Request) -> bytes | Response:
+        """The request's bytes; a refusal if they are too many, or don't come."""
+        data = bytearray()
+        pieces = aiter(request.stream())
+        try:
+            while True:
+                async with asyncio.timeout(IDLE_S):
+                    piece = await anext(pieces, None)
+                if piece is None:
+                    return bytes(data)
+                data += piece
+                self._held += len(piece)
+                if len(data) > BODY_BYTES:
+                    return _refused(413, f"the body is larger than {BODY_BYTES:,} bytes")
+                if self._held > HELD_BYTES:
+                    return _refused(503, f"requests under way hold more than {HELD_BYTES:,} bytes")
+        except TimeoutError:
+            return _refused(408, f"nothing of the body came for {IDLE_S:g} s")
+        finally:
+            self._held -= len(data)
 
     def _respond(self, target: Target, data: bytes, request: Request) -> Response:
         session = self.sessions.get(target.session)
@@ -123,14 +168,17 @@ async def _events(events: Iterator[bytes]) -> Any:
         yield event
 
 
-async def _body(request: Request) -> bytes | None:
-    """The request's bytes; None if they are too many."""
-    data = bytearray()
-    async for piece in request.stream():
-        data += piece
-        if len(data) > BODY_BYTES:
-            return None
-    return bytes(data)
+def _web_page(request: Request) -> str:
+    """Why a request comes from a page in a browser, which may not ask; '' if it doesn't.
+
+    Rule: the Origin header of the Fetch standard, and Sec-Fetch-Site of Fetch Metadata.
+    """
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        return f"a page of another origin ({origin[:100]}) may not ask"
+    if (site := request.headers.get("sec-fetch-site", "none")) not in ("none", "same-origin"):
+        return f"a page of another site may not ask (Sec-Fetch-Site: {site[:20]})"
+    return ""
 
 
 def _refused(status: int, message: str) -> Response:

@@ -3,9 +3,8 @@
 import os
 import shutil
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +15,7 @@ from ctxsim.live.faults import Faults
 from ctxsim.live.log import Entry
 from ctxsim.live.plan import Outcome, Plan
 from ctxsim.live.script import Script, script_of
+from ctxsim.processes import environment, python, without_keys
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Transcript
 
@@ -31,12 +31,13 @@ class Driven(NamedTuple):
     provider: Provider
     entries: list[Entry]
     outcome: Outcome
-    work: Path
+    said: Path
+    """What the agent printed."""
 
 
-def work_folder(agent: Agent) -> Path:
-    """Return where an agent works: always the same, since its path stands in the agent's prompts."""
-    return Path(tempfile.gettempdir(), f"ctxsim-drive-{os.getuid()}", agent.name)
+def shown_as(agent: Agent) -> str:
+    """Return where an agent sees its work: always the same, since its path stands in the agent's prompts."""
+    return f"/tmp/ctxsim-drive-{os.getuid()}/{agent.name}"
 
 
 def drive(
@@ -46,35 +47,42 @@ def drive(
     programs: str,
     faults: Faults = Faults(),  # noqa: B008 - frozen
     limit_s: float = 300.0,
+    *,
+    kept: Path,
 ) -> Driven:
     """Let an agent live through a conversation, and return what it sent. `programs` is the search path it gets.
 
-    Raises CtxsimError where the agent can't be started, or sent nothing.
+    It works in a folder that nobody else may read, and that is gone afterwards: `kept` is a folder for its requests and
+    for what it printed. Raises CtxsimError where the agent can't be started, or sent nothing.
     """
     script = script_of(transcript)
-    work = work_folder(agent)
-    plan = Plan(transcript, provider, agent, faults, str(work), programs, limit_s)
-    shutil.rmtree(work, ignore_errors=True)
-    for folder in (plan.home, plan.project):
-        Path(folder).mkdir(parents=True)
-    for name, text in script.files.items():
-        Path(plan.project, name).write_text(text, encoding="utf-8", errors="replace")
-    written = work / "plan.json"
-    written.write_bytes(msgspec.json.encode(plan))
-    _run(written, limit_s + GRACE_S)
-    outcome = msgspec.json.decode(Path(plan.outcome).read_bytes(), type=Outcome)
-    entries = [msgspec.json.decode(line, type=Entry) for line in Path(plan.log).read_bytes().splitlines()]
+    kept.mkdir(parents=True, exist_ok=True)
+    requests, said = kept / f"requests-{agent.name}.jsonl", kept / f"output-{agent.name}.txt"
+    # Made anew, mode 0700: nobody else can have put anything there.
+    with TemporaryDirectory(prefix="ctxsim-drive-", ignore_cleanup_errors=True) as work:
+        plan = Plan(transcript, provider, agent, faults, work, programs, limit_s)
+        for folder in (plan.home, plan.project):
+            Path(folder).mkdir()
+        for name, text in script.files.items():
+            Path(plan.project, name).write_text(text, encoding="utf-8", errors="replace")
+        _run(plan, limit_s + GRACE_S)
+        outcome = msgspec.json.decode(Path(plan.outcome).read_bytes(), type=Outcome)
+        shutil.copyfile(plan.log, requests)
+        shutil.copyfile(Path(work, "output.txt"), said)
+    entries = [msgspec.json.decode(line, type=Entry) for line in requests.read_bytes().splitlines()]
     if not any(entry.kind == "main" for entry in entries):
-        raise CtxsimError(f"{agent.name} sent no request of the conversation; what it said is in {work}/output.txt")
-    return Driven(agent, script, provider, entries, outcome, work)
+        raise CtxsimError(f"{agent.name} sent no request of the conversation; what it said is in {said}")
+    return Driven(agent, script, provider, entries, outcome, said)
 
 
-def _run(plan: Path, limit_s: float) -> None:
+def _run(plan: Plan, limit_s: float) -> None:
     """Run a plan in a process of its own, which takes all that it started along when it ends."""
-    command = [sys.executable, "-P", "-m", "ctxsim.live.run_plan", str(plan)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True) as process:
+    command = python("ctxsim.live.run_plan", plan.work, shown_as(plan.agent), str(os.getpid()))
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=without_keys(environment())
+    ) as process:
         try:
-            _, said = process.communicate(timeout=limit_s)
+            _, said = process.communicate(msgspec.json.encode(plan), timeout=limit_s)
         except BaseException:
             process.terminate()
             raise

@@ -1,4 +1,7 @@
-"""Namespaces of one's own: no network but loopback, and no process that outlives the run. Linux, without any rights."""
+"""Namespaces of one's own: no network but loopback, no process that outlives the run, no file but those that are shown.
+
+Linux, without any rights.
+"""
 
 import ctypes
 import fcntl
@@ -7,35 +10,43 @@ import signal
 import socket
 import struct
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-_NEW_USER, _NEW_PID, _NEW_NET = 0x10000000, 0x20000000, 0x40000000
+_NEW_MOUNTS, _NEW_USER, _NEW_PID, _NEW_NET = 0x00020000, 0x10000000, 0x20000000, 0x40000000
 _SET_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
 _DEATH_SIGNAL = 1
 
 
-def enclose() -> bool:
+NETWORK, FILES = "network", "files"
+"""What can be held from an agent."""
+
+
+def enclose(root: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
     """Go on in namespaces of one's own, in a child of this process, whose status this process ends with.
 
-    Returns False, and changes nothing, where the system doesn't allow it. Call it before any thread is started.
+    Returns what is held from it now: its network, and its files where `root` returns True there; nothing, and nothing
+    is changed, where the system doesn't allow it. Call it before any thread is started.
     Rule: unshare(2), user_namespaces(7), pid_namespaces(7): when the first process of a pid namespace ends, all others
     in it are killed.
     """
     if not sys.platform.startswith("linux"):
-        return False
+        return ()
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.getuid(), os.getgid()
-    if libc.unshare(_NEW_USER | _NEW_PID | _NEW_NET) != 0:
-        return False
+    if libc.unshare(_NEW_USER | _NEW_PID | _NEW_NET | _NEW_MOUNTS) != 0:
+        return ()
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
     child = os.fork()
     if child:
+        # Whoever started this process is gone: so is the run.
+        libc.prctl(_DEATH_SIGNAL, signal.SIGKILL)
         signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
         _, status = os.waitpid(child, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
     libc.prctl(_DEATH_SIGNAL, signal.SIGKILL)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
         fcntl.ioctl(made, _SET_FLAGS, struct.pack("16sH14x", b"lo", _UP_AND_RUNNING))
-    return True
+    return (NETWORK, FILES) if root() else (NETWORK,)

@@ -13,6 +13,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
+from ctxsim.processes import without_keys
 
 INSTALL_S = 1_200
 _VERSION = re.compile(r"\d+\.\d+\.\d+[\w.+-]*")
@@ -72,7 +73,7 @@ def _install(agent: Agent, folder: Path) -> None:
         _run(agent, [_program(agent, "npm"), "install", *options, pinned, *agent.also, *node])
     elif agent.installer == "pip":
         venv.create(folder, with_pip=True)
-        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
+        pip = [str(folder / "bin" / "python"), "-P", "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
         _run(agent, [*pip, f"{agent.package}=={agent.version}", *agent.also])
     else:
         raise CtxsimError(f"{agent.name}: it isn't known how to install it")
@@ -98,7 +99,9 @@ def _run(agent: Agent, command: list[str]) -> None:
 def _version(program: str) -> str:
     """What a program says its version is; '' if it doesn't."""
     try:
-        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=60, env=without_keys(os.environ)
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     found = _VERSION.search(done.stdout)

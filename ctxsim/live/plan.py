@@ -18,7 +18,7 @@ class Plan(msgspec.Struct, frozen=True):
     """One driven run, ready to be made in a process of its own.
 
     `work` is its folder: `home`, `project` and the log are in it. `path` is what the agent finds programs by; `limit_s`
-    ends it. With `isolate` it gets no network but loopback, where the system allows.
+    ends it.
     """
 
     transcript: Transcript
@@ -63,9 +63,11 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How a driven run went: seconds, each prompt's exit status (None: ended by the limit), and what held it in."""
+    """How a driven run went: seconds, each prompt's exit status (None: ended by the limit), and what was held from it:
+    the network, the files of this machine.
+    """
 
     seconds: float
     statuses: tuple[int | None, ...]
-    enclosed: bool
+    enclosed: tuple[str, ...]
     steps: int

@@ -1,25 +1,35 @@
-"""One driven run in a process of its own: `python -m ctxsim.live.run_plan PLAN`."""
+"""One driven run in a process of its own: `python -m ctxsim.live.run_plan WORK INSIDE PARENT`, its plan by a pipe."""
 
 from __future__ import annotations
 
-import os
-import signal
+import json
 import subprocess
 import sys
 import time
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from ctxsim.live.enclosure import enclose
+from ctxsim.live.enclosure import FILES, enclose
+from ctxsim.live.own_root import enter, readable
+from ctxsim.processes import end_group, end_with
 
 if TYPE_CHECKING:
     from ctxsim.live.plan import Plan
 
+_ENDS_GROUP = "import os, sys; sys.stdin.read(); os.killpg(int(sys.argv[1]), 9)"
+"""Where nothing holds processes together: one that waits for the run's end, and then ends the agent's group."""
 
-def main(path: str) -> None:
-    """Run a plan and write its outcome beside it."""
+
+def main(work: str, inside: str, parent: int) -> None:
+    """Run a plan in a folder and write its outcome there; `inside` is where the agent sees that folder, if it can."""
+    asked = sys.stdin.buffer.read()
+    told = json.loads(asked)
+    shown = readable(told["path"], told["agent"]["command"])
     # Before anything is imported that starts a thread.
-    enclosed = enclose()
+    enclosed = enclose(lambda: enter(work, inside, shown))
+    if not enclosed:
+        end_with(parent)
     import msgspec
 
     from ctxsim.live.app import Endpoint
@@ -29,16 +39,20 @@ def main(path: str) -> None:
     from ctxsim.live.server import beside
     from ctxsim.live.session import Session
 
-    plan = msgspec.json.decode(Path(path).read_bytes(), type=Plan)
+    plan = msgspec.json.decode(asked, type=Plan)
+    plan = msgspec.structs.replace(plan, work=inside if FILES in enclosed else work)
     script = script_of(plan.transcript)
     session = Session(script, plan.provider, plan.faults, plan.agent, plan.project)
     began = time.monotonic()
     statuses: list[int | None] = []
-    with Log(Path(plan.log)) as log, beside(Endpoint(lambda name: session, log, plan.faults.slow_s)) as url:
+    with (
+        Log(Path(plan.log)) as log,
+        beside(Endpoint(lambda name: session, log, plan.faults.slow_s, token_hex(8))) as url,
+    ):
         write_files(plan, url)
         for number, (prompt, _) in enumerate(script.prompts):
             left = plan.limit_s - (time.monotonic() - began)
-            statuses.append(run(plan, url, prompt, number, left) if left > 0 else None)
+            statuses.append(run(plan, url, prompt, number, left, bool(enclosed)) if left > 0 else None)
             if statuses[-1] is None:
                 break
     outcome = Outcome(time.monotonic() - began, tuple(statuses), enclosed, session.step)
@@ -54,7 +68,7 @@ def write_files(plan: Plan, url: str) -> None:
         file.write_text(plan.fill(text, url), encoding="utf-8")
 
 
-def run(plan: Plan, url: str, prompt: str, number: int, limit_s: float) -> int | None:
+def run(plan: Plan, url: str, prompt: str, number: int, limit_s: float, enclosed: bool) -> int | None:
     """Give the agent one prompt and return its exit status; None if the limit ended it."""
     agent = plan.agent
     command = agent.resume if number and agent.resume else agent.command
@@ -71,6 +85,9 @@ def run(plan: Plan, url: str, prompt: str, number: int, limit_s: float) -> int |
             filled, cwd=plan.project, env=own, stdin=subprocess.PIPE if agent.stdin else subprocess.DEVNULL,
             stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
+        if not enclosed:
+            watching = [sys.executable, "-I", "-c", _ENDS_GROUP, str(process.pid)]
+            watch = subprocess.Popen(watching, stdin=subprocess.PIPE, start_new_session=True)
         try:
             process.communicate(prompt.encode("utf-8", "replace") if agent.stdin else None, timeout=limit_s)
             return process.returncode
@@ -79,15 +96,10 @@ def run(plan: Plan, url: str, prompt: str, number: int, limit_s: float) -> int |
         finally:
             end_group(process.pid)
             process.wait()
-
-
-def end_group(group: int) -> None:
-    """End a process group: what an agent leaves running ends with it."""
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
+            if not enclosed:
+                watch.kill()
+                watch.communicate()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

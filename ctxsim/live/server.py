@@ -5,13 +5,39 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ctxsim.errors import CtxsimError
-from ctxsim.live.app import LOOPBACK, Endpoint, application
+from ctxsim.live.app import IDLE_S, LOOPBACK, Endpoint, application
 
 START_S = 10.0
+
+CLIENTS = 256
+"""Connections at once; one more is told to come again."""
+
+
+class _Patient(H11Protocol):  # type: ignore[misc]
+    """A connection that is closed when no request begins or goes on in it for IDLE_S; `app` watches over bodies."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._looked_at: Any = None
+        self._look = self.loop.call_later(IDLE_S, self._let_go)
+
+    def _let_go(self) -> None:
+        cycle = self.cycle
+        if cycle is self._looked_at and (cycle is None or cycle.response_complete):
+            self.transport.close()
+            return
+        self._looked_at = cycle
+        self._look = self.loop.call_later(IDLE_S, self._let_go)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._look.cancel()
+        super().connection_lost(error)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -30,10 +56,15 @@ def listen(host: str, port: int) -> socket.socket:
 
 @contextmanager
 def beside(endpoint: Endpoint, host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
-    """Serve in another thread while the block runs, on a free port where none is named; yields the address."""
+    """Serve in another thread while the block runs, on a free port where none is named; yields the address, with the
+    token if the endpoint has one.
+    """
     bound = listen(host, port)
     app = application(endpoint, LOOPBACK if host in LOOPBACK else (*LOOPBACK, host))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, ws="none", lifespan="off"))
+    config = uvicorn.Config(
+        app, log_level="error", access_log=False, ws="none", lifespan="off", http=_Patient, limit_concurrency=CLIENTS
+    )
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
     thread.start()
     until = time.monotonic() + START_S
@@ -43,7 +74,8 @@ def beside(endpoint: Endpoint, host: str = "127.0.0.1", port: int = 0) -> Iterat
         time.sleep(0.005)
     try:
         shown = f"[{host}]" if ":" in host else host
-        yield f"http://{shown}:{bound.getsockname()[1]}"
+        token = f"/t/{endpoint.token}" if endpoint.token else ""
+        yield f"http://{shown}:{bound.getsockname()[1]}{token}"
     finally:
         server.should_exit = True
         thread.join(START_S)

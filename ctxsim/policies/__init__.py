@@ -13,6 +13,7 @@ from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.errors import InputError, LabelError
 from ctxsim.plugins import Form, Registry
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
+from ctxsim.policies.trial import tried
 
 __all__ = [
     "Oracle", "Overflow", "Policy", "Spec", "Stop", "Surroundings", "broken_policies", "old_names", "open_policies",
@@ -138,6 +139,7 @@ def old_names(label: str) -> list[str]:
 
     Raises UnknownName or LabelError, as `open_policy` does.
     """
+    tried(label)
     opened = [_registry.open(link) for link in labels.chain(label)]
     return [
         f"{name}: {key} is called {cls.renamed[key]} now; the old name still works"
@@ -161,6 +163,12 @@ def open_policy(label: str, estimator: Estimator | None = None) -> Spec:
 
     Raises UnknownName or LabelError with what is wrong in the label.
     """
+    tried(label)
+    return opened_here(label, estimator)
+
+
+def opened_here(label: str, estimator: Estimator | None = None) -> Spec:
+    """Return the same without a look at what the code of others does to a process that opens it."""
     opened = [_open_link(link, estimator) for link in labels.chain(label)]
     chosen = {own for _, _, _, own in opened if own}
     if len(chosen) > 1:

@@ -21,6 +21,7 @@ from ctxsim.errors import CtxsimError, InputError, NotATranscript
 from ctxsim.readers import SUFFIXES
 from ctxsim.readers.source import Placed, Source, written_beside
 from ctxsim.readers.source.placed import Copies
+from ctxsim.runs.apart import end_apart
 from ctxsim.runs.identity import own_code
 from ctxsim.runs.parts import part_pieces
 from ctxsim.runs.rows import Done, Rows, Sizes
@@ -139,11 +140,15 @@ def part(asked: bytes, common: bytes) -> bytes:
     """Return the bytes of a task's part: what a worker does. Raises CtxsimError if its code is another."""
     place = _place(common)
     one = msgspec.msgpack.decode(asked, type=Job)
-    if one.source is None:
-        return b"".join(part_pieces(KINDS[one.kind](one.scenario, place.setting)))
-    with place.put(one.source) as source:
-        setting = msgspec.structs.replace(place.setting, drawn=one.drawn)
-        return b"".join(part_pieces(KINDS[one.kind](source, setting)))
+    try:
+        if one.source is None:
+            return b"".join(part_pieces(KINDS[one.kind](one.scenario, place.setting)))
+        with place.put(one.source) as source:
+            setting = msgspec.structs.replace(place.setting, drawn=one.drawn)
+            return b"".join(part_pieces(KINDS[one.kind](source, setting)))
+    finally:
+        # A worker outlives the bench, and nothing that belongs to it may.
+        end_apart()
 
 
 class _Place:

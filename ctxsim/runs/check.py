@@ -19,6 +19,7 @@ import msgspec
 from ctxsim.errors import ContractError, CtxsimError, told
 from ctxsim.policies import open_policy
 from ctxsim.policies.foreign.pipe import Pipe
+from ctxsim.processes import environment, python
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.contract import violations
@@ -63,8 +64,7 @@ def check(label: str, whole_s: float = WHOLE_S, scenarios: Sequence[str] = ()) -
 def _started(label: str, answer: Path, scenarios: Sequence[str]) -> subprocess.Popen[bytes]:
     """A process that checks. What it prints is the policy's; what it found is in a file of its hash seed's name."""
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "ctxsim.runs.check", label, os.fspath(answer), *scenarios],
-        env={**os.environ, "PYTHONHASHSEED": answer.stem, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        python("ctxsim.runs.check", label, os.fspath(answer), *scenarios), env=environment(PYTHONHASHSEED=answer.stem),
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
 

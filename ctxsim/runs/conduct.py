@@ -10,7 +10,7 @@ import msgspec
 
 from ctxsim import __version__
 from ctxsim.counting.tokenizers import open_tokenizer
-from ctxsim.errors import ContractError, CtxsimError, InputError
+from ctxsim.errors import ContractError, CtxsimError, InputError, Stopped
 from ctxsim.policies import Spec
 from ctxsim.readers import sources as sources_of
 from ctxsim.readers.accepted import Accepted, accepted
@@ -52,14 +52,15 @@ def conduct(
 ) -> RunInfo:
     """Run a scenario or the transcripts under some paths, write the run's folder, and return what was run.
 
-    Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the same
-    as without. `cluster` is the address of a dask scheduler. `progress` gets each finished source and the number of
-    all, `tell` now and then of one under way how many of its policy-calls are done; when `stopped` says so, what is
-    finished becomes a run that says it isn't complete. Files that can't be read are in the inputs with their `error`,
-    policies that fail on a transcript with a line in `failed`. Raises UnknownName or LabelError for a policy that can't
-    be made, ContractError where none could run, InputError for a path that isn't there, for a folder that is being
-    written or holds what isn't ours, and without `replace` for one that holds another run, CtxsimError where nothing
-    can be written.
+    Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the
+    same as without. `cluster` is the address of a dask scheduler. `progress` gets each finished source and the
+    number of all, `tell` now and then of one under way how many of its policy-calls are done; when `stopped` says
+    so, the source under way is given up, and what is finished becomes a run that says it isn't complete. Files that
+    can't be read are in the inputs with their `error`, policies that fail on a transcript with a line in `failed`.
+    Raises UnknownName or LabelError for a policy that can't be made, Stopped where nothing is finished yet,
+    ContractError where no policy could run, InputError for a path that isn't there, for a folder that is being
+    written or holds what isn't ours, and without `replace` for one that holds another run, CtxsimError where
+    nothing can be written.
     """
     forget_policies()
     specs = specs_of(setting)
@@ -68,7 +69,7 @@ def conduct(
     replayed = 0
     with ExitStack() as stack:
         # First: they start while this process looks for what is to be done.
-        workers = stack.enter_context(Workers(jobs, cluster, tell))
+        workers = stack.enter_context(Workers(jobs, cluster, tell, stopped))
         work = _work(setting, scenario, paths)
         each = shares(jobs, len(work.names), len(specs)) if work.again and not cluster else [Share(0, 1)]
         own = shipped(specs, elsewhere=cluster is not None) if jobs > 1 or cluster else msgspec.UNSET
@@ -94,7 +95,9 @@ def conduct(
         sample, known = _drawn(workers, tasks, parts, setting, stopped) if sampling else (None, ())
         writer = stack.enter_context(RunWriter(folder))
         drawn: list[Drawn] = []
-        for at, found in _in_order(workers, _chosen(tasks, sample), parts, len(each), known if sample else ()):
+        for at, found in workers.until_stopped(
+            _in_order(workers, _chosen(tasks, sample), parts, len(each), known if sample else ())
+        ):
             for rows in found:
                 if isinstance(rows, Done):
                     one = _with_failures(rows.info, known[at].info) if sample else rows.info
@@ -107,8 +110,9 @@ def conduct(
                         drawn.append(Drawn(rows.transcript, sample.by_source[at][rows.number]))
                     writer.write(rows.tables, beside.summary(rows))
             if stopped():
-                workers.stop()
                 break
+        if not inputs and work.names:
+            raise Stopped
         failed = [line for one in inputs for line in one.failures]
         if failed and not replayed:
             parts.clear()
@@ -148,14 +152,14 @@ def said_of(specs: Sequence[Spec]) -> dict[str, Any]:
 def _drawn(
     workers: Workers, tasks: Sequence[Task], parts: Parts, setting: Setting, stopped: Callable[[], bool]
 ) -> tuple[Plan | None, tuple[Done, ...]]:
-    """Take all sizes, and draw; None where all transcripts run. Raises CtxsimError where somebody stops it."""
+    """Take all sizes, and draw; None where all transcripts run. Raises Stopped."""
     assert setting.sample is not msgspec.UNSET
     sizing: dict[int, Task] = {len(tasks) + at: (source_sizes, asked) for at, (_, asked) in enumerate(tasks)}
     found = []
     for number in workers.finished(sizing, parts):
         found.append(read_sizes(parts.path(number)))
         if stopped():
-            raise CtxsimError("stopped before the sample was drawn; go on with --resume")
+            raise Stopped
     return plan([sizes for sizes, _ in found], *setting.sample), tuple(done for _, done in found)
 
 

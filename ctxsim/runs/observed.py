@@ -19,9 +19,9 @@ from ctxsim.results.frames import columns_of, tables_of
 from ctxsim.results.info import InputInfo, RunInfo, Tables
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.conduct import said_of
-from ctxsim.runs.rows import rows_of, rows_under
 from ctxsim.runs.shares import tables_together
 from ctxsim.runs.task import transcript_sha256
+from ctxsim.runs.transcript_rows import rows_of, rows_under
 from ctxsim.simulator.measure import Basis, measure, summarize
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider

@@ -130,11 +130,25 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
             file.write(piece)
 
 
+def packed(one: Rows | Done | Sizes) -> bytes:
+    """Return the bytes of what a task hands on, with tables as Arrow has them in memory."""
+    return msgspec.msgpack.encode(one, enc_hook=lambda batch: memoryview(batch.serialize()))
+
+
+def unpacked(data: bytes) -> Rows | Done:
+    """Return what `packed` made bytes of. Raises msgspec.DecodeError for other bytes."""
+    one = _DECODER.decode(data)
+    return msgspec.structs.replace(one, tables=_tables(one.tables)) if isinstance(one, Rows) else one
+
+
+_DECODER: msgspec.msgpack.Decoder[Rows | Done] = msgspec.msgpack.Decoder(Rows | Done)
+
+
 def part_pieces(rows: Iterable[Rows | Done | Sizes]) -> Iterator[bytes]:
     """Yield the bytes of a task's part, transcript by transcript, and their checksum last."""
     digest = hashlib.sha256()
     for one in rows:
-        data = msgspec.msgpack.encode(one, enc_hook=lambda batch: memoryview(batch.serialize()))
+        data = packed(one)
         for piece in (len(data).to_bytes(_LENGTH_BYTES, "big"), data):
             digest.update(piece)
             yield piece
@@ -143,11 +157,9 @@ def part_pieces(rows: Iterable[Rows | Done | Sizes]) -> Iterator[bytes]:
 
 def read_part(path: Path) -> Iterator[Rows | Done]:
     """Return a finished task's rows, one transcript at a time."""
-    decoder: msgspec.msgpack.Decoder[Rows | Done] = msgspec.msgpack.Decoder(Rows | Done)
     with path.open("rb") as file:
         for data in _pieces(file, path.stat().st_size):
-            one = decoder.decode(data)
-            yield msgspec.structs.replace(one, tables=_tables(one.tables)) if isinstance(one, Rows) else one
+            yield unpacked(data)
 
 
 def read_sizes(path: Path) -> tuple[Sizes, Done]:

@@ -15,8 +15,9 @@ from ctxsim.policies import open_policy
 from ctxsim.readers.source import Source
 from ctxsim.results.info import Drawn, InputInfo, Sample
 from ctxsim.runs.draw import draw, inclusion
-from ctxsim.runs.rows import Done, Sizes, told_in
+from ctxsim.runs.rows import Done, Sizes
 from ctxsim.runs.task import Setting, Tell, done, names_beside, nobody, sent, source_sha256
+from ctxsim.runs.transcript_rows import told_in
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.replay import replay
 

@@ -11,20 +11,22 @@ import gc
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, suppress
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, Stopped
+from ctxsim.extras import how_to_install
 from ctxsim.policies import open_policies
+from ctxsim.processes import end_with, safe_path
+from ctxsim.runs.apart import end_apart
 from ctxsim.runs.carried import job, part, shared
 from ctxsim.runs.identity import own_code
 from ctxsim.runs.parts import Parts, write_part, write_pieces
@@ -39,8 +41,9 @@ CLUSTER_S = 30.0
 AHEAD = 16
 """How many tasks each process has before it: parts are taken in order, and nobody waits for one that takes long."""
 
-_PARENT_ASKED_S = 1.0
+_STOPPED_ASKED_S = 0.2
 
+Found = TypeVar("Found")
 
 _to_parent: Connection | None = None
 """Where a process of this machine tells how far it is."""
@@ -68,11 +71,12 @@ def _tell_parent(name: str, done: int, known: int) -> None:
 class Workers:
     """Does tasks, so many at once. `cluster` is a dask scheduler's address. Leave it to end what it started.
 
-    `tell` hears of the tasks under way, except from a cluster.
+    `tell` hears of the tasks under way, except from a cluster; when `stopped` says so, they are given up.
     """
 
-    def __init__(self, jobs: int, cluster: str | None, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, jobs: int, cluster: str | None, tell: Tell, stopped: Callable[[], bool] = lambda: False) -> None:
+        self._heard = tell
+        self._stopped = stopped
         self._words: Connection | None = None
         self._stack = ExitStack()
         self._jobs = jobs
@@ -93,16 +97,34 @@ class Workers:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.stop()
+        if kind is not None:
+            self._give_up()
+        if self._executor is not None and self._local:
+            self._executor.shutdown(wait=True, cancel_futures=True)
         if self._words is not None:
             os.write(self._words.fileno(), b"\n")
             self._words.close()
         self._stack.close()
 
-    def stop(self) -> None:
-        """Finish what is under way and begin nothing more."""
-        if self._executor is not None and self._local:
-            self._executor.shutdown(wait=True, cancel_futures=True)
+    def _give_up(self) -> None:
+        """End what is under way; what is finished is on disk."""
+        if isinstance(self._executor, ProcessPoolExecutor):
+            _kill(self._executor)
+
+    def until_stopped(self, found: Iterator[Found]) -> Iterator[Found]:
+        """Yield what is found until somebody wants to stop."""
+        try:
+            yield from found
+        except Stopped:
+            if not self._stopped():
+                raise
+        if self._stopped():
+            self._give_up()
+
+    def _tell(self, name: str, done: int, known: int) -> None:
+        if self._stopped():
+            raise Stopped
+        self._heard(name, done, known)
 
     def finished(self, tasks: Mapping[int, Task], parts: Parts) -> Iterator[int]:
         """Yield the numbers of tasks in order, each as soon as its part is there."""
@@ -144,9 +166,10 @@ class Workers:
 
     def _wait(self, future: Future[Any], path: Path) -> None:
         if self._local:
-            return future.result()  # type: ignore[no-any-return]
+            self._result(future)
+            return
         try:
-            data = future.result()
+            data = self._result(future)
         except (CtxsimError, OSError) as error:
             if type(error).__module__.partition(".")[0] in ("distributed", "dask"):
                 raise CtxsimError(f"the cluster is lost: {_said(error)}; go on with --resume") from error
@@ -156,6 +179,17 @@ class Workers:
             raise CtxsimError(f"the cluster failed: {_said(error)}; go on with --resume") from error
         write_pieces(path, [data])
 
+    def _result(self, future: Future[Any]) -> Any:
+        """Raises Stopped where somebody wants to stop before it is there."""
+        while True:
+            try:
+                return future.result(_STOPPED_ASKED_S)
+            except TimeoutError:
+                if future.done():
+                    raise
+                if self._stopped():
+                    raise Stopped from None
+
     def _one_by_one(self, numbers: set[int], tasks: Mapping[int, Task], parts: Parts) -> None:
         """After a worker has died nobody knows over which task: each is done in a process of its own, or given up."""
         for number in sorted(numbers):
@@ -163,7 +197,10 @@ class Workers:
                 continue
             with _pool(1) as alone:
                 try:
-                    alone.submit(do, tasks[number], parts.path(number), own_code()).result()
+                    self._result(alone.submit(do, tasks[number], parts.path(number), own_code()))
+                except Stopped:
+                    _kill(alone)
+                    raise
                 except BrokenProcessPool:
                     write_part(parts.path(number), [lost(*tasks[number][1])])
         self._executor = _pool(self._jobs, self._words)
@@ -173,8 +210,20 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-_SPAWN = get_context("spawn")
-"""Not a fork: one of a process with the tokenizer's threads can hang."""
+class _Process(SpawnProcess):
+    def start(self) -> None:
+        """Start without the current folder on the path: what lies there is anybody's."""
+        with safe_path():
+            super().start()
+
+
+class _Spawn(SpawnContext):
+    """Not a fork: one of a process with the tokenizer's threads can hang."""
+
+    Process = _Process
+
+
+_SPAWN = _Spawn()
 
 
 def _listen(heard: Connection, tell: Tell) -> None:
@@ -187,7 +236,15 @@ def _listen(heard: Connection, tell: Tell) -> None:
 
 def _pool(jobs: int, words: Connection | None = None) -> ProcessPoolExecutor:
     """Processes that leave Ctrl-C to the one that started them, and end when it does."""
-    return ProcessPoolExecutor(jobs, _SPAWN, _begin, (os.getpid(), words))
+    with safe_path():
+        # Its locks start a process that tracks them.
+        return ProcessPoolExecutor(jobs, _SPAWN, _begin, (os.getpid(), words))
+
+
+def _kill(pool: ProcessPoolExecutor) -> None:
+    """End its processes, which it would wait for."""
+    for process in list((pool._processes or {}).values()):
+        process.kill()
 
 
 def _begin(parent: int, words: Connection | None) -> None:
@@ -197,19 +254,13 @@ def _begin(parent: int, words: Connection | None) -> None:
     # As in the command itself: hardly anything of ours is a circle, and at the end nothing is looked through.
     gc.set_threshold(10_000, 10, 10)
     atexit.register(gc.freeze)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: int) -> None:
-    """A killed parent tells nobody: its children are given to another."""
-    while os.getppid() == parent:
-        time.sleep(_PARENT_ASKED_S)
-    os._exit(1)
+    end_with(parent)
 
 
 def forget_policies() -> None:
     """Open labels anew: a worker outlives a bench, and what a policy's file says may be something else by then."""
     open_policies.cache_clear()
+    end_apart()
 
 
 def _cluster(address: str, stack: ExitStack) -> tuple[Any, int]:
@@ -217,7 +268,7 @@ def _cluster(address: str, stack: ExitStack) -> tuple[Any, int]:
     try:
         from distributed import Client
     except ImportError:
-        raise CtxsimError("--cluster needs dask: pip install 'ctxsim[cluster]'") from None
+        raise CtxsimError(f"--cluster needs dask: {how_to_install('cluster')}") from None
     try:
         client = stack.enter_context(Client(address, timeout=CLUSTER_S))
         client.wait_for_workers(1, timeout=CLUSTER_S)

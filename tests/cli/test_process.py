@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from bench_runs import command
 from command_line import process
+from project import ROOT
 
 from ctxsim.results.folder import WORK
 
@@ -33,6 +37,71 @@ def test_ended_from_outside_it_says_so_and_leaves_no_half_file(logs: Path, tmp_p
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 143 and "Traceback" not in errors
     assert not list(out.rglob("*.tmp")) and not (out / "run.json").exists()
+
+
+@pytest.mark.slow
+def test_what_lies_in_the_current_folder_is_imported_by_no_process(logs: Path, tmp_path: Path) -> None:
+    """As installed, where the folder isn't on the path of the first process either."""
+    for name in ("json", "msgspec", "pickle", "struct", "tempfile", "ctxsim", "selectors", "multiprocessing"):
+        (tmp_path / f"{name}.py").write_text("open('marker', 'w').close()\nraise SystemExit(9)\n")
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import dataclass\nfrom ctxsim.policies import Policy\n\n@dataclass\nclass Mine(Policy):\n"
+        "    def before_call(self, view):\n        return view\n"
+    )
+    start = "import sys; sys.path.pop(0); from ctxsim.cli import main; main()"
+    for words in (
+        ("bench", str(logs), "--out", "out", "--jobs", "2", "--policy", "mine.py:Mine", "-q"),
+        ("check", "policy", "mine.py:Mine"),
+        ("drive", "--command", "true", "--scenario", "documented-53k", "--out", "driven"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", start, *words], cwd=tmp_path, capture_output=True, text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert not (tmp_path / "marker").exists() and done.returncode == (words[0] == "drive"), done.stderr
+
+
+HANGS = """import signal, time
+from dataclasses import dataclass
+from ctxsim.policies import Policy
+
+@dataclass
+class Hangs(Policy):
+    def before_call(self, view):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        open("begun", "w").close()
+        while True:
+            try:
+                time.sleep(9)
+            except BaseException:
+                pass
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_ends_within_two_seconds_whatever_its_policy_does_and_goes_on(
+    number: signal.Signals, jobs: str, logs: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(HANGS)
+    asked = [sys.executable, "-P", "-m", "ctxsim", "bench", str(logs), "--out", "out", "--policy", "mine.py:Hangs"]
+    running = subprocess.Popen(
+        [*asked, "--jobs", jobs], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    began = time.monotonic()
+    running.send_signal(number)
+    assert running.wait(20) == 128 + number and time.monotonic() - began < 2.5
+    time.sleep(1.0)
+    assert not [one for one in psutil.process_iter(["cmdline"]) if "mine.py:Hangs" in (one.info["cmdline"] or ())]
+    (tmp_path / "mine.py").write_text(HANGS.replace("        while True", "        return view\n        while True"))
+    assert process(*asked[4:], "--resume", "--force", "-q", cwd=tmp_path).returncode in (0, 1)
 
 
 def test_a_pipe_is_read(tmp_path: Path) -> None:

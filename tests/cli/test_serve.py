@@ -23,12 +23,13 @@ def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
         try:
             assert server.stdout
             server.stdout.readline()
-            found = re.search(r"7 steps at (http://127\.0\.0\.1:\d+/v1)", server.stdout.readline())
+            found = re.search(r"7 steps at (http://127\.0\.0\.1:\d+/t/\w{16}/v1)", server.stdout.readline())
             assert found
             schema = {"type": "object", "properties": {"command": {"type": "string"}}}
             tools = [{"type": "function", "function": {"name": "bash", "parameters": schema}}]
             body = {"model": "m", "messages": [{"role": "user", "content": "Go."}], "tools": tools}
-            asked = urllib.request.Request(f"{found[1]}/chat/completions", json.dumps(body).encode())
+            asked = urllib.request.Request(f"{found[1]}/chat/completions", json.dumps(body).encode(),
+                                            {"Content-Type": "application/json"})  # fmt: skip
             with urllib.request.urlopen(asked) as answer:
                 (call,) = json.load(answer)["choices"][0]["message"]["tool_calls"]
             file = json.loads(call["function"]["arguments"])["command"].removeprefix("cat ")

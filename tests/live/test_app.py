@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from endpoint import APIS, FIRST, SECOND, Spoken, client
+from endpoint import APIS, FIRST, SECOND, Spoken, client, sessions
+from starlette.testclient import TestClient
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
+from ctxsim.live.app import Endpoint, application
+from ctxsim.live.log import Log
+from ctxsim.live.server import beside
 from ctxsim.readers import read
 
 TOKENS = Counter(open_tokenizer("o200k_base")).text(FIRST)
@@ -201,6 +208,47 @@ def test_a_large_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctxsim.live.app.BODY_BYTES", 1_000)
     with client() as http:
         assert http.post("/v1/messages", content=b"x" * 1_001).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": "http://127.0.0.1"}, 200),
+     ({"Sec-Fetch-Site": "cross-site"}, 403), ({"Sec-Fetch-Site": "same-site"}, 403), ({"Sec-Fetch-Site": "none"}, 200),
+     ({"Content-Type": "text/plain"}, 415), ({"Content-Type": "multipart/form-data"}, 415),
+     ({"Content-Type": "application/json; charset=utf-8"}, 200), ({"Content-Type": "application/vnd.x+json"}, 200)],
+)  # fmt: skip
+def test_no_web_page_can_ask(headers: dict[str, str], status: int) -> None:
+    body = b'{"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "Do the task."}]}'
+    with client() as http:
+        assert http.post("/v1/messages", content=body, headers=headers).status_code == status
+
+
+def test_who_does_not_know_the_token_is_refused() -> None:
+    with Log(None) as log, TestClient(application(Endpoint(sessions(), log, token="abc")), "http://127.0.0.1") as http:
+        found = [http.get(f"{path}/v1/models").status_code for path in ("", "/t/abd", "/t/abc", "/t/abc/s/one")]
+    assert found == [401, 401, 200, 200]
+
+
+def test_bodies_that_never_end_hold_little_and_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxsim.live.app.HELD_BYTES", 100_000)
+    monkeypatch.setattr("ctxsim.live.app.IDLE_S", 1.0)
+    monkeypatch.setattr("ctxsim.live.server.IDLE_S", 1.0)
+    head = b"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 90000\r\n\r\n"
+    with Log(None) as log, beside(Endpoint(sessions(), log)) as url, ExitStack() as stack:
+        port = int(url.rpartition(":")[2])
+
+        def said(*sent: bytes) -> Callable[[], bytes]:
+            made = stack.enter_context(socket.create_connection(("127.0.0.1", port), 20))
+            for piece in sent:
+                made.sendall(piece)
+            return lambda: made.makefile("rb").readline()
+
+        first, second = said(head, b"x" * 60_000), said(head, b"x" * 60_000)
+        idle, half = said(), said(head[:40])
+        statuses = sorted(answer().split(b" ")[1] for answer in (first, second))
+        assert statuses == [b"408", b"503"]
+        # Closed without a word.
+        assert idle() == half() == b""
 
 
 @every_api

@@ -181,5 +181,6 @@ def test_somebodys_own_agent_is_driven_to_the_end(tmp_path: Path, monkeypatch: p
     rows = read_run(tmp_path / "run").table("calls")
     mine = rows[rows.policy.str.startswith("observed:")]
     assert len(mine) == 3 and (mine.tokens_sent == mine.tokens_full).all()
-    (output,) = tmp_path.glob("ctxsim-drive-*/*/output.txt")
+    assert not list(tmp_path.glob("ctxsim-drive-*"))
+    (output,) = (tmp_path / "run").glob("output-*.txt")
     assert output.read_text().split() == ["clean", "clean"]

@@ -23,6 +23,7 @@ import pytest
 from command_line import process
 
 from ctxsim.errors import InputError
+from ctxsim.extras import how_to_install
 from ctxsim.readers import read, read_source, sources
 
 POLICIES = ("--policy", "keep-all", "--policy", "mask:keep=1")
@@ -187,5 +188,5 @@ def test_without_the_extra_the_line_names_it(tmp_path: Path) -> None:
     done = process("bench", "gs://bucket/logs/", cwd=tmp_path, PYTHONPATH=paths)
     assert done.returncode == 1
     assert done.stderr == (
-        "ctxsim: gs://bucket/logs/: needs gcsfs, which is not installed: pip install 'ctxsim[remote]' gcsfs\n"
+        f"ctxsim: gs://bucket/logs/: needs gcsfs, which is not installed: {how_to_install('remote')} gcsfs\n"
     )

@@ -8,7 +8,7 @@ from samples import conversation
 
 from ctxsim.policies import open_policies
 from ctxsim.runs.anonymous import without_text
-from ctxsim.runs.rows import rows_of
+from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Head

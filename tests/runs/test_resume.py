@@ -129,7 +129,7 @@ def test_a_parent_that_is_called_otherwise_is_noticed(tmp_path: Path) -> None:
     def paths() -> list[str]:
         return [str(child), str(last)]
 
-    conduct(setting, tmp_path / "out", paths=paths(), progress=lambda i, t: done.append(t), stopped=lambda: True)
+    conduct(setting, tmp_path / "out", paths=paths(), progress=lambda i, t: done.append(t), stopped=lambda: bool(done))
     parent.rename(logs / "rollout-2026-02-02T00-00-00-p1.jsonl")
     conduct(setting, tmp_path / "out", paths=paths(), resume=True)
     conduct(setting, tmp_path / "anew", paths=paths())
@@ -142,7 +142,10 @@ def test_a_changed_policy_file_is_refused(stopped: Path, tmp_path: Path) -> None
     file.write_text(POLICY.format(n=2))
     setting = Setting("a", "a", ("keep-all", f"{file}:Mine"))
     paths = [str(stopped / "logs")]
-    conduct(setting, tmp_path / "out", paths=paths, stopped=lambda: True)
+    done: list[object] = []
+    conduct(
+        setting, tmp_path / "out", paths=paths, progress=lambda one, _: done.append(one), stopped=lambda: bool(done)
+    )
     file.write_text(POLICY.format(n=3))
     from ctxsim.policies import open_policies
 

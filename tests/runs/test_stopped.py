@@ -91,7 +91,7 @@ def test_ctrl_c_leaves_a_partial_run(logs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     running = subprocess.Popen(command(logs, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
-    while not list((out / WORK).glob("0*")) and time.monotonic() < deadline:
+    while len(list((out / WORK).glob("0*"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)
     _, errors = running.communicate(timeout=60)
@@ -104,7 +104,11 @@ def test_ctrl_c_leaves_a_partial_run(logs: Path, tmp_path: Path) -> None:
 
 def test_resume_wants_the_same_settings(logs: Path, tmp_path: Path) -> None:
     setting = Setting("a", "a", ("keep-all",))
-    conduct(setting, tmp_path / "out", paths=[str(logs)], stopped=lambda: True)
+    done: list[InputInfo] = []
+    conduct(
+        setting, tmp_path / "out", paths=[str(logs)], progress=lambda one, _: done.append(one),
+        stopped=lambda: bool(done),
+    )  # fmt: skip
     other = Setting("a", "a", ("drop-all",))
     with pytest.raises(InputError, match="can't be resumed"):
         conduct(other, tmp_path / "out", paths=[str(logs)], resume=True)

@@ -6,8 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,27 +62,6 @@ def test_nobody_waits_for_one_that_takes_long(tmp_path: Path) -> None:
     setting = Setting("a", "a", (f"{tmp_path}/waiting.py:Waiting",))
     info = conduct(setting, tmp_path / "out", paths=[str(tmp_path / "logs")], jobs=2)
     assert [one.failures for one in info.inputs] == [()] * 8
-
-
-@pytest.fixture
-def scheduler(tmp_path: Path) -> Iterator[str]:
-    """A dask scheduler of its own, whose workers a test chooses."""
-    pytest.importorskip("distributed")
-    file = tmp_path / "scheduler.json"
-    running = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-         "--scheduler-file", str(file)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not file.exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    time.sleep(0.3)
-    import json
-
-    yield json.loads(file.read_text())["address"]
-    running.kill()
-    running.wait()
 
 
 @pytest.mark.slow

@@ -14,14 +14,13 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ctxsim.errors import CtxsimError, InputError, one_line
+from ctxsim.extras import how_to_install
 from ctxsim.readers.source.database import WRITTEN_BESIDE
 from ctxsim.readers.source.placed import Copies, Placed, placed, retold
 from ctxsim.readers.source.source import Source
 
 STORES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec", "https": "aiohttp", "http": "aiohttp"}
 """What an address may begin with, and the package that fsspec needs for it."""
-
-EXTRA = "pip install 'ctxsim[remote]'"
 
 AT_ONCE = 256
 """Objects that are asked for together."""
@@ -92,7 +91,7 @@ def _store(scheme: str, shown: str) -> Any:
     except ImportError:
         missing = STORES[scheme]
         more = "" if missing in ("fsspec", "s3fs", "aiohttp") else f" {missing}"
-        raise InputError(shown, f"needs {missing}, which is not installed: {EXTRA}{more}") from None
+        raise InputError(shown, f"needs {missing}, which is not installed: {how_to_install('remote')}{more}") from None
     # Whatever a store's library raises, of whichever version, is no mistake of ours.
     except Exception as error:
         raise _refusal(shown, error) from error
@@ -147,5 +146,7 @@ def _refusal(where: str, error: BaseException) -> InputError:
     if isinstance(error, FileNotFoundError):
         return InputError(where, "does not exist")
     if isinstance(error, ImportError):
-        return InputError(where, f"needs a package that is not installed ({one_line(str(error), 200)}): {EXTRA}")
+        return InputError(
+            where, f"needs a package that is not installed ({one_line(str(error), 200)}): {how_to_install('remote')}"
+        )
     return InputError(where, f"can't be read: {type(error).__name__}: {one_line(str(error), 300)}")

@@ -10,13 +10,18 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from ctxsim.errors import LONGEST, ContractError, InputError, one_line
 from ctxsim.policies import Policy
+
+MOMENTS = (
+    "", "constructor", "start", "on_tool_result", "before_call", "after_call", "on_overflow", "threshold", "decide",
+)  # fmt: skip
+"""What of a policy is called; nothing of it where it isn't."""
 
 VARIABLE = "CTXSIM_POLICY_SECONDS"
 DEFAULT_S = 60.0
@@ -32,6 +37,16 @@ class _TooLong(BaseException):
     """Not an Exception: a policy that catches those must not go on."""
 
 
+_hear: Callable[[str], object] | None = None
+"""Who is told of each call into others' code, and of its end as ''; he sets the limit then."""
+
+
+def heard_by(hear: Callable[[str], object]) -> None:
+    """Tell somebody of calls into others' code, who ends this process where one takes too long."""
+    global _hear
+    _hear = hear
+
+
 def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
     """Return what a policy does at a moment. Raises ContractError if it raises, exits or takes too long."""
     function = getattr(policy, moment)
@@ -39,7 +54,7 @@ def guarded(policy: Policy, moment: str, *arguments: Any) -> Any:
         if function.__module__.startswith("ctxsim.") and not policy.others_code:
             return function(*arguments)
         # Standard output is for tables and rows.
-        with _limited(), redirect_stdout(sys.stderr):
+        with _heard(_hear, moment) if _hear else _limited(), redirect_stdout(sys.stderr):
             return function(*arguments)
     except ContractError as error:
         raise ContractError(f"{policy.label}: {moment}: {_said(error)}") from error
@@ -76,6 +91,15 @@ def _place(error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
     own = [frame for frame in frames if frame.filename == frames[0].filename]
     return f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
+
+
+@contextmanager
+def _heard(hear: Callable[[str], object], moment: str) -> Iterator[None]:
+    hear(moment)
+    try:
+        yield
+    finally:
+        hear("")
 
 
 @contextmanager

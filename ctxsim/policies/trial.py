@@ -1,0 +1,143 @@
+"""Others' code opened in a process of its own first: what ends, hangs or bends that one is refused as a line.
+
+`python -m ctxsim.policies.trial LABEL` opens a label as this process would, and says how that went.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ctxsim import labels
+from ctxsim.errors import ContractError, LabelError, one_line
+from ctxsim.plugins import files_given
+from ctxsim.processes import end_group, end_with, ended, environment, python
+
+LIMIT_S = 60.0
+"""How long opening a label may take."""
+
+SHARED = (
+    "builtins", "hashlib", "io", "json", "math", "msgspec", "os", "pickle", "random", "re", "signal", "struct",
+    "subprocess", "time",
+)  # fmt: skip
+"""Modules that others use too: who replaces a function of theirs changes what isn't his."""
+
+_FINE = "fine"
+_SAID = "ctxsim: "
+
+_FORKS = ("os.fork", "os.forkpty")
+
+
+def tried(label: str) -> None:
+    """Open a label that names a file in another process, once for each content of it.
+
+    Raises LabelError if that process ends, doesn't come back, starts a copy of itself, or is no longer what it was. An
+    error is nothing: this process will meet it too, and tell it with its place.
+    """
+    if ".py:" not in label or files_given() or os.name != "posix":
+        return
+    links = labels.chain(label)
+    files = {
+        f"{part.rpartition('estimator=')[2]}.py".removeprefix("messages:")
+        for link in links
+        for part in link.split(".py:")[:-1]
+    }
+    key: tuple[str | bytes, ...] = ("+".join(labels.named(link)[0] for link in links), *map(_text, sorted(files)))
+    if key not in _known:
+        _known[key] = _answer(label)
+    if _known[key] != _FINE:
+        raise LabelError(f"{label}: {_known[key]}, when it was opened in a process of its own")
+
+
+_known: dict[tuple[str | bytes, ...], str] = {}
+
+
+def _text(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
+
+
+def _answer(label: str) -> str:
+    with subprocess.Popen(
+        python(__name__, label, str(os.getpid())), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, env=environment(), start_new_session=True,
+    ) as running:  # fmt: skip
+        try:
+            said, _ = running.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return f"did not come back within {LIMIT_S:g} s"
+        finally:
+            end_group(running.pid)
+    last = said.decode("utf-8", "replace").strip().splitlines()[-1:]
+    if last and last[0].startswith(_SAID):
+        return last[0].removeprefix(_SAID)
+    return f"its process {ended(running.returncode)} without an answer"
+
+
+class Watch:
+    """What must stay as it is in a process that others' code runs in."""
+
+    def __init__(self) -> None:
+        self._modules = {name: importlib.import_module(name) for name in SHARED}
+        self._functions = {name: _functions(module) for name, module in self._modules.items()}
+
+    def changed(self) -> str:
+        """Return which function of a shared module is another now, in words; '' for none."""
+        for name, module in self._modules.items():
+            if sys.modules.get(name) is not module:
+                return f"replaced the module {name}, which others use too"
+            now = vars(module)
+            for function, before in self._functions[name].items():
+                if now.get(function) is not before:
+                    return f"replaced {name}.{function}, which others use too"
+        return ""
+
+
+def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    return {name: value for name, value in vars(module).items() if callable(value)}
+
+
+def refuse_copies() -> None:
+    """Let nothing fork this process from now on: two of it would both go on with its work."""
+
+    def hook(event: str, arguments: Any) -> None:
+        if event in _FORKS:
+            raise ContractError(f"starts a copy of its process ({event}); a policy may only look at the view")
+
+    sys.addaudithook(hook)
+
+
+def main() -> None:
+    """Open the label, and write what became of this process as the last line."""
+    label, parent = sys.argv[1:]
+    end_with(int(parent))
+    # Whatever is printed from now on is no answer of ours.
+    said = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    from ctxsim.policies import opened_here
+
+    watch = Watch()
+    refuse_copies()
+    wrong = ""
+    try:
+        opened_here(label).limits()
+    except ContractError as error:
+        wrong = one_line(str(error))
+    # It is anybody's code; this process's parent meets the same error, and tells it.
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        wrong = one_line(str(error)) if any(fork in str(error) for fork in _FORKS) else ""
+    said.write(f"\n{_SAID}{wrong or watch.changed() or _FINE}\n")
+    said.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

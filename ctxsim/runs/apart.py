@@ -1,0 +1,223 @@
+"""Policies from files and plug-ins, replayed in a process of their own: one that dies or hangs there costs its own row.
+
+One process serves all rows of the same code, one after the other. It gets a transcript and a label and gives the rows
+that `runs.task` makes of them. Time and memory are limited from here; what it prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import atexit
+import mmap
+import os
+import pickle
+import selectors
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+import msgspec
+
+from ctxsim.errors import ContractError
+from ctxsim.plugins import FROM_FILE, files_loaded
+from ctxsim.policies import Spec
+from ctxsim.processes import end_group, ended, environment, python
+from ctxsim.runs.packages import plugin_packages
+from ctxsim.runs.parts import unpacked
+from ctxsim.runs.rows import Rows
+from ctxsim.runs.shipped import Shipped, code_given, shipped
+from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.replay.guard import MOMENTS, VARIABLE, limit_s
+
+BETWEEN_S = 600.0
+"""How long a process may take between two calls into its policy, for what is counted and measured there."""
+
+LENGTH_BYTES = 8
+SEEN_BYTES = 24
+
+_ASKED_S = 0.05
+_ENDS_S = 1.0
+
+
+class Seen(NamedTuple):
+    """What a process shows while it works: calls into the policy so far, the moment that it is in, calls replayed."""
+
+    entered: int = 0
+    moment: int = 0
+    replayed: int = 0
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What came of one row: lines of what failed, and the rows, packed; none where the policy can't run."""
+
+    failed: tuple[str, ...]
+    rows: bytes | None
+
+
+def others(spec: Spec) -> frozenset[str]:
+    """Return the files and packages, by module, that a policy is from if it isn't ctxsim's nor this process's own."""
+    if os.name != "posix":
+        return frozenset()
+    classes = {cls for cls, _, _ in spec.links} | {type(spec.estimator)}
+    modules = {cls.__module__ for cls in classes if cls.__module__.partition(".")[0] != "ctxsim"}
+    packages = plugin_packages() if modules else set()
+    found = {name for name in modules if name.startswith(FROM_FILE) or name.partition(".")[0] in packages}
+    return frozenset(found | {name for _, name, _ in spec.links if name.startswith("messages:")})
+
+
+def rows_apart(
+    one: AsSent, spec: Spec, failed: list[str], tell: Callable[[int], object] = lambda done: None
+) -> Rows | None:
+    """Return a transcript's rows under a policy of others, made in a process of its own.
+
+    None, and a line in `failed`, where the policy raises. Raises ContractError where the process ends or hangs.
+    """
+    key = (threading.get_ident(), others(spec))
+    child = _running.get(key)
+    if child is None or child.files != files_loaded() or not child.alive:
+        if child is not None:
+            child.end()
+        child = _running[key] = Child(code_given() or shipped([spec]))
+    try:
+        answer = child.ask(one, spec.label, tell)
+    except BaseException:
+        _running.pop(key).end()
+        raise
+    failed += answer.failed
+    if answer.rows is None:
+        return None
+    rows = unpacked(answer.rows)
+    if not isinstance(rows, Rows) or rows.tables.calls.num_rows != len(one.transcript.calls):
+        raise ContractError(f"{spec.label}: its process gave other rows than it was asked for")
+    return rows
+
+
+class Child:
+    """A running process, and what it was started with."""
+
+    def __init__(self, code: Shipped) -> None:
+        self.files = files_loaded()
+        self._asked: AsSent | None = None
+        with tempfile.TemporaryFile() as file:
+            file.truncate(SEEN_BYTES)
+            self._seen = mmap.mmap(file.fileno(), SEEN_BYTES)
+            self._answers, theirs = os.pipe()
+            self._process = subprocess.Popen(
+                python("ctxsim.runs.apart_process", str(theirs), str(file.fileno()), str(os.getpid())),
+                stdin=subprocess.PIPE, stdout=2, pass_fds=(theirs, file.fileno()), env=environment(), bufsize=0,
+                start_new_session=True,
+            )  # fmt: skip
+            os.close(theirs)
+        assert self._process.stdin
+        self._requests = self._process.stdin
+        os.set_blocking(self._requests.fileno(), False)
+        os.set_blocking(self._answers, False)
+        self._waiting = _framed(pickle.dumps(code))
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.poll() is None
+
+    def ask(self, one: AsSent, label: str, tell: Callable[[int], object]) -> Answer:
+        """Return its answer. Raises ContractError where it ends or is silent for too long; end it then."""
+        if one is not self._asked:
+            self._waiting += _framed(pickle.dumps(msgspec.structs.replace(one, counter=None)))
+            self._asked = one
+        self._waiting += _framed(pickle.dumps(label))
+        waiting, heard = memoryview(self._waiting), bytearray()
+        self._waiting = b""
+        seen, since = Seen(), time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._answers, selectors.EVENT_READ)
+            selector.register(self._requests, selectors.EVENT_WRITE)
+            while True:
+                ready = {key.fileobj for key, _ in selector.select(_ASKED_S)}
+                if self._requests in ready:
+                    with suppress(BrokenPipeError):
+                        waiting = waiting[self._requests.write(waiting[: 1 << 16]) or 0 :]
+                    if not waiting:
+                        selector.unregister(self._requests)
+                if self._answers in ready:
+                    heard += (block := os.read(self._answers, 1 << 20))
+                    if (answer := _whole(heard)) is not None:
+                        return _decoded(label, answer)
+                    if not block:
+                        raise self._silent(label)
+                elif not self.alive:
+                    # A copy of it may still hold the pipe.
+                    raise self._silent(label)
+                now = Seen(*memoryview(self._seen).cast("Q"))
+                if now != seen:
+                    seen, since = now, time.monotonic()
+                tell(seen.replayed)
+                self._limit(label, seen, time.monotonic() - since)
+
+    def _limit(self, label: str, seen: Seen, silent_s: float) -> None:
+        if seen.moment and silent_s > limit_s():
+            raise ContractError(
+                f"{label}: {MOMENTS[seen.moment]} took longer than {limit_s():g} s; {VARIABLE} sets the limit"
+            )
+        if silent_s > BETWEEN_S:
+            raise ContractError(f"{label}: its process did nothing for {BETWEEN_S:g} s")
+
+    def _silent(self, label: str) -> ContractError:
+        # Its files are closed before it has ended.
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDS_S)
+        end_group(self._process.pid)
+        moment = MOMENTS[Seen(*memoryview(self._seen).cast("Q")).moment]
+        within = f" in {moment}" if moment else ""
+        return ContractError(f"{label}: its process {ended(self._process.wait())}{within}, without an answer")
+
+    def end(self) -> None:
+        """End it and all that it started."""
+        end_group(self._process.pid)
+        self._process.wait()
+        self._requests.close()
+        with suppress(OSError):
+            os.close(self._answers)
+        self._answers = -1
+
+
+def _framed(data: bytes) -> bytes:
+    return len(data).to_bytes(LENGTH_BYTES, "big") + data
+
+
+def _whole(heard: bytearray) -> bytes | None:
+    length = int.from_bytes(heard[:LENGTH_BYTES], "big")
+    return bytes(heard[LENGTH_BYTES:]) if 0 < length <= len(heard) - LENGTH_BYTES else None
+
+
+def _decoded(label: str, answer: bytes) -> Answer:
+    try:
+        return msgspec.msgpack.decode(answer, type=Answer)
+    except msgspec.DecodeError as error:
+        raise ContractError(f"{label}: its process gave an answer that is none: {error}") from None
+
+
+_running: dict[tuple[int, frozenset[str]], Child] = {}
+
+
+def end_apart() -> None:
+    """End the processes that serve this thread."""
+    for key in [key for key in _running if key[0] == threading.get_ident()]:
+        _running.pop(key).end()
+
+
+@atexit.register
+def _end_all() -> None:
+    while _running:
+        _running.popitem()[1].end()
+
+
+def _forget() -> None:
+    _running.clear()
+
+
+# A forked copy must not end the processes of the one that it was copied from.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,135 @@
+"""The process in which a policy of others is replayed: `python -m ctxsim.runs.apart_process ANSWERS SEEN PARENT`."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import struct
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+
+from ctxsim.policies import open_policies
+from ctxsim.policies.trial import Watch, refuse_copies
+from ctxsim.processes import end_with
+from ctxsim.results.columns import NeedRow
+from ctxsim.runs.apart import LENGTH_BYTES, SEEN_BYTES, Answer
+from ctxsim.runs.parts import packed
+from ctxsim.runs.shipped import unpack
+from ctxsim.runs.transcript_rows import rows_alone, told_in
+from ctxsim.simulator.measure import Basis
+from ctxsim.simulator.measure.losses import need_rows
+from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.replay.guard import MOMENTS, heard_by
+
+VARIABLE = "CTXSIM_POLICY_MB"
+DEFAULT_MB = 4_096
+"""What such a process may hold in memory."""
+
+
+class Seen:
+    """Shows the process that asked what this one is at."""
+
+    def __init__(self, file: int) -> None:
+        self._memory = mmap.mmap(file, SEEN_BYTES)
+        self._entered = 0
+
+    def within(self, moment: str) -> None:
+        """The policy is called at a moment; '' when it has come back."""
+        self._entered += 1
+        struct.pack_into("QQ", self._memory, 0, self._entered, MOMENTS.index(moment))
+
+    def replayed(self, calls: int) -> None:
+        """So many calls are replayed."""
+        struct.pack_into("Q", self._memory, 16, calls)
+
+
+def main() -> None:
+    """Answer requests until there are no more: code first, then transcripts and labels."""
+    answers, shown, parent = map(int, sys.argv[1:])
+    end_with(parent)
+    limit_memory()
+    os.set_inheritable(answers, False)
+    seen = Seen(shown)
+    os.close(shown)
+    requests = os.fdopen(os.dup(0), "rb")
+    # Nobody but this loop reads requests.
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    own = os.getpid()
+    code = pickle.loads(_next(requests))
+    watch = Watch()
+    refuse_copies()
+    heard_by(seen.within)
+    unpack(code)
+    about: _About | None = None
+    while True:
+        asked: Any = pickle.loads(_next(requests))
+        if isinstance(asked, AsSent):
+            basis = asked.basis()
+            about = _About(asked, basis, need_rows(asked.transcript, basis.references))
+            continue
+        assert about is not None
+        answer = _answered(about, asked, seen, watch)
+        if os.getpid() != own:
+            os._exit(1)
+        try:
+            _write(answers, answer)
+        except OSError:
+            # The policy has closed the way back.
+            os._exit(1)
+
+
+class _About(NamedTuple):
+    """What the next labels are asked of."""
+
+    one: AsSent
+    basis: Basis
+    needs: Sequence[NeedRow]
+
+
+def _answered(about: _About, label: str, seen: Seen, watch: Watch) -> bytes:
+    failed: list[str] = []
+    rows = None
+    name = about.one.transcript.name
+    with told_in(failed, name, label):
+        seen.within("constructor")
+        (spec,) = open_policies((label,))
+        spec.create()
+        seen.within("")
+        with about.basis.telling(seen.replayed):
+            rows = rows_alone(*about, spec)
+    seen.within("")
+    if (changed := watch.changed()) and not failed:
+        failed, rows = [f"{name}: {label}: {changed}"], None
+    return msgspec.msgpack.encode(Answer(tuple(failed), packed(rows) if rows is not None else None))
+
+
+def _write(file: int, answer: bytes) -> None:
+    data = memoryview(len(answer).to_bytes(LENGTH_BYTES, "big") + answer)
+    while data:
+        data = data[os.write(file, data) :]
+
+
+def limit_memory() -> None:
+    """Let this process hold so much and no more, where the system can say so."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        most = int(float(os.environ.get(VARIABLE, DEFAULT_MB)) * 1e6)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _next(requests: BinaryIO) -> bytes:
+    head = requests.read(LENGTH_BYTES)
+    if len(head) < LENGTH_BYTES:
+        os._exit(0)
+    return requests.read(int.from_bytes(head, "big"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""One transcript's rows under all policies: those of ctxsim here, those of others in processes of their own."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from ctxsim.errors import CtxsimError, InputError, told
+from ctxsim.policies import Spec
+from ctxsim.results.columns import NeedRow
+from ctxsim.results.frames import tables_of
+from ctxsim.runs.apart import others, rows_apart
+from ctxsim.runs.rows import Rows
+from ctxsim.runs.shares import tables_together
+from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
+from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
+from ctxsim.simulator.measure.measured import AsSent
+
+
+@contextmanager
+def told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
+    """Recordings and policies are anybody's: what goes wrong inside is a line, and takes nothing else with it."""
+    try:
+        yield
+    except InputError as error:
+        lines.append(str(error))
+    except CtxsimError as error:
+        lines.append(f"{name}: {error}")
+    except Exception as error:  # noqa: BLE001
+        lines.append(": ".join(filter(None, (name, policy, told(error)))))
+
+
+def rows_of(
+    one: AsSent, specs: Sequence[Spec], failed: list[str], tell: Callable[[int, int], object] = lambda done, known: None
+) -> Rows:
+    """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`.
+
+    Policies from files and plug-ins are replayed in processes of their own.
+    """
+    basis, transcript = one.basis(), one.transcript
+    needs = need_rows(transcript, basis.references)
+    here = _Rows(one, basis, needs)
+    here.add_shared()
+    found: list[Rows] = []
+    known = len(specs) * len(transcript.calls)
+    for number, spec in enumerate(specs):
+        before = number * len(transcript.calls)
+        tell(before, known)
+        with told_in(failed, transcript.name, spec.label):
+            if others(spec):
+                rows = rows_apart(one, spec, failed, lambda done: tell(before + done, known))  # noqa: B023
+                if rows is not None:
+                    found += [here.rows(), rows]
+                    here = _Rows(one, basis, needs)
+                continue
+            # A summary replays again: what it does isn't counted.
+            with basis.telling(lambda done: tell(before + done, known)):  # noqa: B023
+                measured = measure(basis, spec)
+            here.add(spec, measured)
+    if not found:
+        return here.rows()
+    found.append(here.rows())
+    summaries = [summary for rows in found for summary in rows.summaries]
+    tables = tables_together([rows.tables for rows in found])
+    return msgspec.structs.replace(found[0], tables=tables, summaries=summaries)
+
+
+def rows_alone(one: AsSent, basis: Basis, needs: Sequence[NeedRow], spec: Spec) -> Rows:
+    """Return one transcript's rows under one policy, given what it needs; without rows that all policies share."""
+    made = _Rows(one, basis, needs)
+    made.add(spec, measure(basis, spec))
+    return made.rows()
+
+
+class _Rows:
+    """One transcript's rows under some policies, neighbours of one another, while they are made."""
+
+    def __init__(self, one: AsSent, basis: Basis, needs: Sequence[NeedRow]) -> None:
+        self._one, self._basis, self._needs = one, basis, needs
+        self._gathered: defaultdict[str, list[Any]] = defaultdict(list)
+        self._calls: list[Columns] = []
+        self._summaries: list[dict[str, Any]] = []
+
+    def add_shared(self) -> None:
+        """The rows that don't depend on policies."""
+        basis = self._basis
+        self._gathered["needs"] += self._needs
+        self._gathered["items"] += item_rows(basis.transcript, basis.references, basis.counter)
+        self._gathered["frontier"] += frontier_rows(basis)
+
+    def add(self, spec: Spec, measured: Measured) -> None:
+        """Those of one policy."""
+        summary = summarize(self._basis, measured) | self._one.size.unseen()
+        for table, rows in rows_under(spec.label, measured, self._needs).items():
+            self._gathered[table] += rows
+        self._calls.append(measured.calls)
+        self._summaries.append(summary)
+
+    def rows(self) -> Rows:
+        """All that was added."""
+        one, words = self._one, self._basis.references.words
+        tables = tables_of(self._gathered, self._calls)
+        return Rows(one.transcript.name, one.transcript.parent, one.provider, words, tables, self._summaries)
+
+
+def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:
+    """Return one transcript's rows under one policy, its calls apart, by table, given what those needed."""
+    lost = loss_rows(policy, measured.losses.lost, needs)
+    return {"events": measured.events, "losses": lost, "needles": measured.losses.needles}

@@ -1,0 +1,72 @@
+"""Under which licence is everything that `pip install .` installs, and everything that development and CI install?
+
+    python -m evidence.licences > docs/licences.md
+
+Reads the metadata of the environment that runs it.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import Distribution
+
+from evidence.environment import asked_for, installed, reached
+from evidence.lock import locked
+
+PAGE = """# Licences
+
+What an installation holds, by the metadata of each package, printed by `python -m evidence.licences`.
+
+## What `pip install .` installs
+
+{installed}
+
+## What development and CI install beside it
+
+Of `requirements/test.txt`, as far as this machine needs it.
+
+{beside}
+"""
+
+_KNOWN = {
+    "Apache License 2.0": "Apache-2.0", "Apache Software License": "Apache-2.0", "Apache 2.0": "Apache-2.0",
+    "Apache 2.0 License": "Apache-2.0", "ISC License (ISCL)": "ISC",
+    "Apache License, Version 2.0": "Apache-2.0", "Apache": "Apache-2.0", "Apache 2": "Apache-2.0",
+    "BSD License": "BSD", "MIT License": "MIT", "The MIT License (MIT)": "MIT", "BSD 3-Clause License": "BSD-3-Clause",
+    "3-Clause BSD License": "BSD-3-Clause", "new BSD": "BSD-3-Clause", "BSD 3-Clause": "BSD-3-Clause",
+    "Python Software Foundation License": "PSF-2.0",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+}  # fmt: skip
+"""Names that metadata has for what SPDX calls otherwise."""
+
+
+def licence(one: Distribution) -> str:
+    """Return a distribution's licence: SPDX's name where it says one, else its classifiers', else its own words."""
+    said = one.metadata.get("License-Expression")
+    if said:
+        return said
+    classified = [
+        line.rpartition(" :: ")[2]
+        for line in one.metadata.get_all("Classifier") or ()
+        if line.startswith("License :: ") and line != "License :: OSI Approved"
+    ]
+    own = (one.metadata.get("License") or "").strip().splitlines()
+    names = classified or [line for line in own[:1] if line]
+    return ", ".join(_KNOWN.get(name, name) for name in names) or "not said"
+
+
+def table(names: set[str]) -> str:
+    """Return a table in Markdown of these packages, by name."""
+    rows = [(name, licence(one)) for name in sorted(names) if (one := installed(name)) is not None]
+    return "\n".join(["| package | licence |", "|---|---|", *(f"| {name} | {said} |" for name, said in rows)])
+
+
+def main() -> None:
+    """Print the page."""
+    own = installed("ctxsim")
+    assert own is not None, "run it where ctxsim is installed"
+    runtime = reached(asked_for(own))
+    print(PAGE.format(installed=table(runtime), beside=table(set(locked("test")) - runtime)), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Policies that end, hang, copy or bend their process: their row fails, the others are as they would be without."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from bench_runs import write
+from command_line import Done, process
+from project import ROOT
+from samples import ASK, TASK, chat
+
+from ctxsim import replay
+from ctxsim.errors import ContractError, LabelError
+from ctxsim.policies import Policy, open_policy, registered_policies
+from ctxsim.results import read_run
+from ctxsim.runs.conduct import conduct
+from ctxsim.runs.task import Setting
+from ctxsim.view import View
+
+BEGINNING = """import ctypes, json, os, signal, sys, threading, time
+from dataclasses import dataclass
+from ctxsim.policies import Policy
+
+@dataclass
+class Bad(Policy):
+"""
+
+BEFORE = "    def before_call(self, view):\n        "
+
+KINDS = {
+    "dies with status 0": (BEFORE + "os._exit(0)", "its process ended with status 0 in before_call"),
+    "dies after": ("    def after_call(self, view, usage): os._exit(0)", "ended with status 0 in after_call"),
+    "kills itself": (BEFORE + "os.kill(os.getpid(), signal.SIGKILL)", "was ended by SIGKILL in before_call"),
+    "crashes": (BEFORE + "ctypes.string_at(0)", "was ended by SIGSEGV in before_call"),
+    "another program": (BEFORE + "os.execv('/bin/true', ['true'])", "ended with status 0"),
+    "hangs": (BEFORE + "[signal.signal(n, signal.SIG_IGN) for n in (2, 14, 15)]\n"
+              "        while True:\n            try: time.sleep(9)\n            except BaseException: pass",
+              "before_call took longer than 1 s"),
+    "stops itself": (BEFORE + "os.kill(os.getpid(), signal.SIGSTOP)", "before_call took longer than 1 s"),
+    "hangs when made": ("    def __post_init__(self):\n        if 'apart' in str(sys.argv): time.sleep(999)",
+                        "constructor took longer than 1 s"),
+    "copies itself": (BEFORE + "os.fork()\n        return view", "starts a copy of its process (os.fork)"),
+    "takes all memory": (BEFORE + "self.x = [bytes(1 << 28) for _ in range(99)]", "raised MemoryError"),
+    "replaces json": (BEFORE + "json.dumps = print\n        return view", "replaced json.dumps, which others use too"),
+    "closes every file": (BEFORE + "os.closerange(3, 999)\n        return view", "without an answer"),
+    "leaves a thread": (BEFORE + "threading.Thread(target=time.sleep, args=(999,)).start(); os._exit(7)",
+                        "ended with status 7"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two logs and all bad policies, each in a file of its own."""
+    folder = tmp_path_factory.mktemp("apart")
+    made = chat(TASK, ASK, ("tool_result", "zebra_one " * 50), ("assistant", "zebra_one"))
+    for name in "ab":
+        write(folder / "logs", made, name)
+    for number, (body, _) in enumerate(KINDS.values()):
+        (folder / f"bad{number}.py").write_text(BEGINNING + body + "\n")
+    return folder
+
+
+def bench(folder: Path, *more: str) -> Done:
+    bad = [f"--policy=bad{number}.py:Bad" for number in range(len(KINDS))]
+    return process(
+        "bench", "logs", "--out", "out", "--force", "--policy=keep-all", *bad, "--policy=mask:keep=0", "--format",
+        "json", *more, cwd=folder, CTXSIM_POLICY_SECONDS="1", CTXSIM_POLICY_MB="1000",
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["one job", "two jobs", "a cluster"])
+def test_their_rows_fail_and_the_others_are_the_same(where: str, own: Path, request: pytest.FixtureRequest) -> None:
+    if where == "a cluster":
+        scheduler = request.getfixturevalue("scheduler")
+        worker = subprocess.Popen(
+            [sys.executable, "-P", "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "2"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "CTXSIM_POLICY_SECONDS": "1", "CTXSIM_POLICY_MB": "1000"},
+        )  # fmt: skip
+        try:
+            done = bench(own, "--cluster", scheduler)
+        finally:
+            worker.kill()
+            worker.wait()
+    else:
+        done = bench(own, "--jobs", "1" if where == "one job" else "2")
+    assert done.returncode == 1 and json.loads(done.stdout)["command"] == "bench", done.stderr
+    assert "Traceback" not in done.stderr
+    assert "no rows of a: bad0.py:Bad: its process ended" in done.stderr
+    run = read_run(own / "out")
+    told = [line for one in run.info.inputs for line in one.failures]
+    assert len(told) == 2 * len(KINDS), told
+    for number, (_, said) in enumerate(KINDS.values()):
+        lines = [line for line in told if f"bad{number}.py" in line or f"({own}/bad{number}.py" in line]
+        assert len(lines) == 2 and all(said in line for line in lines), (said, told)
+    assert run.info.complete and run.labels == ["keep-all", "mask:keep=0,batch=1"]
+    conduct(Setting("logs", "logs", ("keep-all", "mask:keep=0")), own / "alone", paths=[str(own / "logs")])
+    assert rows(own / "out") == rows(own / "alone")
+
+
+def rows(folder: Path) -> list[list[str]]:
+    run = read_run(folder)
+    return [frame.to_csv(index=False).splitlines() for frame in (run.summary, run.table("calls"))]
+
+
+@pytest.mark.parametrize("kind", ["dies with status 0", "stops itself"])
+def test_a_bench_of_a_policy_that_never_answers_has_no_rows(kind: str, own: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(BEGINNING + KINDS[kind][0] + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CTXSIM_POLICY_SECONDS", "1")
+        with pytest.raises(ContractError, match=re.escape(KINDS[kind][1])):
+            replay(own / "logs" / "a.jsonl", f"{tmp_path}/bad.py:Bad")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [("    pass\nos._exit(0)", "its process ended with status 0"),
+     ("    def __post_init__(self): os._exit(0)", "its process ended with status 0"),
+     ("    pass\nos.fork()", "starts a copy of its process"),
+     ("    pass\njson.dumps = print", "replaced json.dumps")],
+)  # fmt: skip
+def test_a_file_that_bends_the_process_that_opens_it_is_refused(body: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(BEGINNING + body + "\n")
+    before = json.dumps
+    with pytest.raises(LabelError, match=said):
+        open_policy(f"{tmp_path}/bad.py:Bad")
+    assert json.dumps is before
+
+
+def test_a_class_in_hand_is_replayed_here(own: Path) -> None:
+    seen = []
+
+    @dataclass
+    class Mine(Policy):
+        def before_call(self, view: View) -> View:
+            seen.append(os.getpid())
+            return view
+
+    replay(own / "logs" / "a.jsonl", Mine)
+    registered_policies().pop("mine")
+    assert set(seen) == {os.getpid()}

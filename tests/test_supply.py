@@ -1,0 +1,60 @@
+"""What is installed is locked, and no message names a package that somebody else could register."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from importlib.metadata import PathDistribution
+from pathlib import Path
+
+import pytest
+from project import ROOT
+
+from ctxsim import extras
+from evidence.lock import locked
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+@pytest.mark.parametrize(("name", "needed"), [("test", PROJECT["dependencies"]), ("test", None), ("docs", None)])
+def test_everything_asked_for_is_locked_with_hashes(name: str, needed: list[str] | None) -> None:
+    found = locked(name)
+    for one in needed or PROJECT["optional-dependencies"][name]:
+        assert re.split(r"[\[<>=;, ]", one)[0].lower().replace("_", "-") in found, one
+    assert all(one.hashes for one in found.values())
+    # An index is whoever installs it; a lock names none.
+    assert "://" not in (ROOT / "requirements" / f"{name}.txt").read_text()
+
+
+def test_the_table_of_licences_has_every_dependency() -> None:
+    page = (ROOT / "docs" / "licences.md").read_text()
+    for one in PROJECT["dependencies"]:
+        name = re.split(r"[<>=]", one)[0]
+        assert re.search(rf"^\| {name} \| (?!not said)", page, re.MULTILINE), name
+
+
+@pytest.mark.parametrize(
+    ("origin", "said"),
+    [({"url": "file:///home/me/a%20b", "dir_info": {"editable": True}}, "pip install -e '/home/me/a b[cluster]'"),
+     ({"url": "file:///home/me/x", "dir_info": {}}, "pip install '/home/me/x[cluster]'"),
+     ({"url": "https://git.example/x", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+      "pip install 'ctxsim[cluster] @ git+https://git.example/x@abc'"),
+     (None, "pip install 'distributed>=2024.1'")],
+)  # fmt: skip
+def test_an_extra_is_from_where_ctxsim_is_from(
+    origin: dict[str, object] | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: ctxsim\nVersion: 0\nRequires-Dist: click>=8.1\n"
+        "Requires-Dist: distributed>=2024.1; extra == 'cluster'\nRequires-Dist: uvicorn>=0.30; extra == 'serve'\n"
+    )
+    if origin:
+        (tmp_path / "direct_url.json").write_text(json.dumps(origin))
+    monkeypatch.setattr(extras, "distribution", lambda name: PathDistribution(tmp_path))
+    assert extras.how_to_install("cluster") == said
+
+
+def test_no_message_names_ours_alone() -> None:
+    for file in [*(ROOT / "ctxsim").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]:
+        assert not re.search(r"pip install '?ctxsim(?!\[\{extra\}\] @ )", file.read_text()), file
