@@ -19,6 +19,7 @@ from ctxsim.safety.trust import asking, refuse
 from ctxsim.simulator.provider.models import Entry, read_overrides
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
+from ctxsim.small_files import small_file
 from ctxsim.synthesis import Scenario, is_scenario, load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
@@ -90,7 +91,7 @@ def inputs_of(
     if name.endswith(".toml"):
         # A file of anybody's: its policies run where the command line names none.
         file = Path(name)
-        refuse(file, file.read_bytes(), asking(made.policies, (), file.parent, file.parent))
+        refuse(file, small_file(file), asking(made.policies, (), file.parent, file.parent))
     return msgspec.structs.replace(said, scenario=made)
 
 

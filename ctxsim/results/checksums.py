@@ -30,7 +30,7 @@ def sums(folder: Path) -> dict[str, str]:
 def sealed(info: RunInfo) -> bytes:
     """Return the text of `run.json`, with its own checksum in its last field."""
     text = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(info, digest="")), indent=2) + b"\n"
-    before, empty, after = text.rpartition(b'""')
+    before, _, after = text.rpartition(b'""')
     return before + b'"' + hashlib.sha256(text).hexdigest().encode() + b'"' + after
 
 

@@ -236,8 +236,9 @@ HELD_ROWS = 1_000_000
 
 
 def read_run(folder: str | Path) -> Run:
-    """Return a finished run. Raises InputError if the folder holds none, an empty one or another version's, or if a file
-    of it has changed since it was written.
+    """Return a finished run.
+
+    Raises InputError if the folder holds none, an empty one or another version's, or if a file of it has changed since.
     """
     folder = Path(folder)
     try:

@@ -1,7 +1,6 @@
 """Scenario files: what to synthesize, which provider to assume, and which policies a bench runs by default."""
 
 import random
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import msgspec
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import InputError, unknown
+from ctxsim.small_files import small_file, toml_values
 from ctxsim.synthesis import coding_agent, job_search, needles, rounds, turns
 from ctxsim.transcript import Transcript
 
@@ -79,9 +79,9 @@ def load_scenario(name: str) -> Scenario:
             raise InputError(name, "no such scenario file")
         raise unknown("scenario", name, scenario_names())
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = toml_values(small_file(path), path)
         return msgspec.convert({"name": path.stem, **values}, Scenario)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except (OSError, msgspec.ValidationError) as error:
         raise InputError(path, str(error)) from None
 
 
