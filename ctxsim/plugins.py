@@ -294,14 +294,14 @@ def load_file(kind: str, path: str) -> ModuleType:
     return _run_file(kind, path, user_file(kind, path))
 
 
-def user_file(kind: str, path: str) -> bytes:
+def user_file(kind: str, path: str, read: Callable[[Path], bytes] = Path.read_bytes) -> bytes:
     """Return what stands in a file that a label or an option names; `kind` is what errors call it. Raises LabelError
     where there is none.
     """
     if path not in _given:
         if not Path(path).is_file():
             raise LabelError(f"no {kind} file {path}")
-        _texts[path] = Path(path).read_bytes()
+        _texts[path] = read(Path(path))
     return _texts[path]
 
 

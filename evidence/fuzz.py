@@ -1,9 +1,10 @@
 """Mutated recordings of all formats, read and replayed: how many were tried, and what broke.
 
     python -m evidence.fuzz [FOLDER] [--minutes N] [--seed N] [--keep DIR]
+    python -m evidence.fuzz --files [--minutes N] [--seed N]
 
 FOLDER: recordings to begin from; without one, the suite's own odd files. Findings are printed, each kind once, and with `--keep` left
-as files. The suite runs a little of the same; what is found is made small and goes to tests/found.
+as files. `--files`: settings, scenarios, vendors, models, agents, runs and labels in place of recordings. The suite runs a little of the same; what is found is made small and goes to tests/found.
 """
 
 from __future__ import annotations
@@ -20,10 +21,44 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
 
-from mutants import attacked, mutant, seeds, write  # noqa: E402
+from mutants import LONGEST_LINE, attacked, mutant, seeds, write  # noqa: E402
+from odd_files import TARGETS, mutated  # noqa: E402
+
+from ctxsim.errors import CtxsimError, told  # noqa: E402
 
 DEEP_EVERY = 4
 """Replaying takes longer than reading: one of so many mutants is replayed too."""
+
+
+def of_files(minutes: float, seed: int) -> int:
+    """Mutate what isn't a recording for so many minutes; return 1 if anything broke."""
+    chance = random.Random(seed)
+    kinds: Counter[str] = Counter()
+    broken: Counter[str] = Counter()
+    slowest, until = 0.0, time.monotonic() + minutes * 60
+    with tempfile.TemporaryDirectory() as work:
+        while time.monotonic() < until:
+            for kind, (_, target) in TARGETS.items():
+                data, began = mutated(kind, chance), time.process_time()
+                try:
+                    target(data, Path(work))
+                except CtxsimError as error:
+                    kinds["long" if "\n" in str(error) or len(str(error)) > LONGEST_LINE else "refused"] += 1
+                # Whatever it is, it is what is looked for.
+                except Exception as error:  # noqa: BLE001
+                    kinds["exception"] += 1
+                    key = f"{kind}: {told(error)}"[:300]
+                    broken[key] += 1
+                    if broken[key] == 1:
+                        print(f"--- {key}\n{data[:2000]!r}", flush=True)
+                else:
+                    kinds["read"] += 1
+                slowest = max(slowest, time.process_time() - began)
+    counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
+    print(
+        f"{kinds.total():,} mutants of {len(TARGETS)} kinds of files (seed {seed}): {counted}; slowest {slowest:.1f} s"
+    )
+    return int(bool(kinds["exception"] or kinds["long"]))
 
 
 def main() -> int:
@@ -33,7 +68,10 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--files", action="store_true")
     given = parser.parse_args()
+    if given.files:
+        return of_files(given.minutes, given.seed)
     chance = random.Random(given.seed)
     found = [*seeds(given.folder), *(seeds(TESTS / "found", 99) if given.folder != TESTS / "found" else ())]
     work = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))

@@ -20,6 +20,7 @@ from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
+from ctxsim.small_files import small_file
 from ctxsim.synthesis import Scenario, is_scenario, load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
@@ -104,7 +105,7 @@ def inputs_of(
 
         # A file of anybody's: its policies run where the command line names none.
         file = Path(name)
-        refuse(file, file.read_bytes(), asking(made.policies, (), file.parent, file.parent))
+        refuse(file, small_file(file), asking(made.policies, (), file.parent, file.parent))
     return msgspec.structs.replace(said, scenario=made)
 
 

@@ -135,7 +135,7 @@ def serve(
         made.requests.append(entry)
         told(entry)
 
-    written = made._stack.enter_context(Log(Path(log) if log is not None else None))
+    written = made._stack.enter_context(Log(Path(log) if log is not None else None, redacted=True))
     answering = Answering(
         lambda name: Session(script, rules, broken, folder=folder, counter=counter), written, broken.slow_s,
         "" if port else token_hex(8),

@@ -34,7 +34,7 @@ def command(
 
     policy LABEL: the contract that makes numbers comparable, on every scenario. estimator LABEL: what policies rely on.
     reader FILE.py RECORDING...: pairs, order, ids, usage, no text lost. agent NAME, vendor NAME|FILE.toml: what is
-    known of it. run DIR: its tables. A family is a label too. With --doctor several policies make a matrix of defects.
+    known of it. run DIR: checksums, tables. A family is a label too. With --doctor several policies make a matrix.
     """
     if kind != "policy" and (doctor or defects or scenarios):
         raise click.UsageError("--doctor, --defect and --scenario are for policies: ctxsim check policy LABEL --doctor")

@@ -9,8 +9,10 @@ from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.verdict import as_values
 from ctxsim.api.runs import compare, read_run
 from ctxsim.cli import options
+from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell
 from ctxsim.cli.show import show, tell_answer
+from ctxsim.results.run import UNCHECKED
 
 
 @click.command("compare")
@@ -33,6 +35,8 @@ def command(
 
     first = read_run(before)
     second = first if after is None else read_run(after)
+    if not first.info.files and second.info.files:
+        note(f"{first.folder}: {UNCHECKED}", err=True)
     found = compare(first, None if after is None else second, two, rules)
     if form == "table":
         tell_answer(second, goal)

@@ -16,6 +16,7 @@ from ctxsim.cli.loudness import detail, loudness, note
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import one_line
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
+from ctxsim.safety.redaction.kinds import NOT_LOOKED_FOR
 
 if TYPE_CHECKING:
     from ctxsim.results import Run, RunInfo
@@ -127,7 +128,8 @@ def tell_keys(info: RunInfo) -> None:
     if keys:
         whose = ", ".join(f"{count} {issuer}" for issuer, count in sorted(keys.items()))
         done = "left in the results by --text kept" if info.secrets_kept else "redacted in the results"
-        click.echo(f"warning: {keys.total()} likely key(s) in the transcripts ({whose}): {done}", err=True)
+        left = f"; not looked for: {NOT_LOOKED_FOR}"
+        click.echo(f"warning: {keys.total()} likely key(s) in the transcripts ({whose}): {done}{left}", err=True)
 
 
 def tell_what_was_left_out(info: RunInfo) -> int:

@@ -1,7 +1,6 @@
 """A project's defaults of `bench` and `sweep`: `ctxsim.toml`, or `[tool.ctxsim]` in `pyproject.toml`."""
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -10,6 +9,7 @@ import msgspec
 from ctxsim.answers.advice.advice import GOALS
 from ctxsim.errors import InputError
 from ctxsim.safety.trust import asking, refuse
+from ctxsim.small_files import small_file, toml_values
 
 FILE, PROJECT = "ctxsim.toml", "pyproject.toml"
 
@@ -63,18 +63,18 @@ def found(folder: Path | None = None) -> Settings:
 
 def _table(file: Path) -> dict[str, Any] | None:
     try:
-        text = file.read_text(encoding="utf-8")
+        data = small_file(file)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise InputError(file, f"can't be read: {error}") from None
     try:
-        whole = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        whole = toml_values(data, file)
+    except InputError:
         # Somebody else's mistake in a file that needn't say anything of ctxsim.
-        if file.name == PROJECT and "tool.ctxsim" not in text:
+        if file.name == PROJECT and b"tool.ctxsim" not in data:
             return None
-        raise InputError(file, f"is no TOML: {error}") from None
+        raise
     if file.name == FILE:
         return whole
     tool = whole.get("tool")
@@ -96,7 +96,7 @@ def _read(file: Path, table: dict[str, Any]) -> Settings:
             raise InputError(file, f"{name} = {value} is less than 1")
     given = [*said.paths, *([said.models] if said.models else [])]
     labels = [*said.policies, *said.grids, *([said.estimator] if said.estimator else [])]
-    refuse(file, file.read_bytes(), asking(labels, given, file.parent, _project(file.parent)))
+    refuse(file, small_file(file), asking(labels, given, file.parent, _project(file.parent)))
     models = None if said.models is None else _beside(file, said.models)
     paths = tuple(_beside(file, path) for path in said.paths)
     return msgspec.structs.replace(said, paths=paths, models=models, file=str(file))

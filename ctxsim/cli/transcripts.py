@@ -90,13 +90,14 @@ def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
 @click.option("--to", "form", type=click.Choice(WRITTEN), default="ctxsim", show_default=True, help="Format.")
 @options.out
 @click.option(
-    "--redact", is_flag=True,
-    help="Put others of the same length in place of likely keys, account names and e-mail addresses.",
+    "--redact", type=click.Choice(("usual", "all")), is_flag=False, flag_value="usual", metavar="[all]",
+    help="Put others as long in place of likely secrets, account names and e-mail addresses. all: IP addresses, phone "
+    "numbers and host names too.",
 )  # fmt: skip
-def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact: bool) -> None:
+def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact: str | None) -> None:
     """Write transcripts of any format as ctxsim JSONL, or as ATIF: a document a line, sub-agents in their parent."""
     reading = Reading(paths)
-    redaction = Redaction(open_tokenizer(DEFAULT)) if redact else None
+    redaction = Redaction(open_tokenizer(DEFAULT), redact == "all") if redact else None
     pieces = _written(form, map(redaction.transcript, reading) if redaction else reading, reading.left_out)
     if out is None:
         sys.stdout.buffer.writelines(pieces)
@@ -104,14 +105,11 @@ def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact:
         with replacing(out) as temporary, temporary.open("wb") as stream:
             stream.writelines(pieces)
         tell_written([out])
-    if redaction:
-        click.echo(
-            f"redacted: {len(redaction.keys):,} likely key(s), {len(redaction.names):,} account name(s), "
-            f"{len(redaction.addresses):,} e-mail address(es); "
-            "names of people aren't looked for: read it before you share it",
-            err=True,
-        )
-    reading.finish()
+    try:
+        reading.finish()
+    finally:
+        if redaction:
+            click.echo(f"{redaction.said}. Read it before you share it.", err=True)
 
 
 @command.command("stats")

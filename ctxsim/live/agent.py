@@ -4,7 +4,6 @@ The file `drive.toml` in the folder of each agent.
 """
 
 import re
-import tomllib
 from functools import cache
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ from ctxsim.errors import InputError, unknown
 from ctxsim.plugins import FOLDERS, folders
 from ctxsim.policies.agents.settings import SETTINGS, parsed
 from ctxsim.results.info import OBSERVED
+from ctxsim.small_files import small_file, toml_values
 
 DRIVE = "drive.toml"
 
@@ -90,8 +90,16 @@ def load_agent(name: str) -> Agent:
     """Return what is known of an agent. Raises UnknownName, with close ones."""
     if name not in agent_names():
         raise unknown("agent", name, agent_names())
-    text = (folders(FOLDERS[0])[name][1] / DRIVE).read_text(encoding="utf-8")
-    return msgspec.convert({"name": name, **tomllib.loads(text)}, Agent)
+    file = folders(FOLDERS[0])[name][1] / DRIVE
+    return parsed_agent(name, small_file(file), str(file))
+
+
+def parsed_agent(name: str, text: bytes, where: str) -> Agent:
+    """Return what a `drive.toml` says. Raises InputError naming the field that doesn't fit."""
+    try:
+        return msgspec.convert({"name": name, **toml_values(text, where)}, Agent)
+    except msgspec.ValidationError as error:
+        raise InputError(where, str(error)) from None
 
 
 def agent_problems(name: str) -> list[str]:
@@ -103,8 +111,8 @@ def agent_problems(name: str) -> list[str]:
     if (known[name][1] / DRIVE).exists():
         try:
             agent = load_agent(name)
-        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-            return [f"{DRIVE}: {error}"]
+        except InputError as error:
+            return [f"{DRIVE}: {error.what}"]
         if not agent.command:
             found.append(f"{DRIVE}: says no command")
         elif not agent.stdin and not any("{prompt}" in part for part in agent.command):

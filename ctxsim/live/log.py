@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.live.session import SHAPES, Served
+from ctxsim.safety.redaction import marked
 
 
 class Entry(msgspec.Struct, omit_defaults=True):
@@ -36,9 +37,10 @@ class Entry(msgspec.Struct, omit_defaults=True):
 
 
 class Log:
-    """Appends to a file as requests come; without one it only counts."""
+    """Appends to a file as requests come; without one it only counts. `redacted`: with marks for likely secrets."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, redacted: bool = False) -> None:
+        self._redacted = redacted
         self._file = path.open("ab") if path else None
         self.number = 0
         self._dropped: dict[str, int] = {}
@@ -57,7 +59,8 @@ class Log:
         self.number += 1
         entry = self._entry(session, body, served)
         if self._file:
-            self._file.write(msgspec.json.encode(entry) + b"\n")
+            line = msgspec.json.encode(entry)
+            self._file.write((marked(line.decode()).encode() if self._redacted else line) + b"\n")
             self._file.flush()
         return entry
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.reader import load_reader, owner
 from ctxsim.readers.source import Source, archive_members, standard_input
-from ctxsim.readers.source.limits import read_all
+from ctxsim.readers.source.limits import MOST_FILES, read_all
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet", ".db", ".vscdb")
 
@@ -31,11 +31,15 @@ def bare(path: str) -> str:
     return path
 
 
-def _walk(folder: Path) -> Iterator[Path | Source]:
-    """Return files, and folders that are one source as a whole, in sorted order; what can't be read as a refusal."""
+def _walk(folder: Path, root: Path) -> Iterator[Path | Source]:
+    """Return files, and folders that are one source as a whole, in sorted order; what can't be read as a refusal.
+
+    Links that lead out of the root, the resolved folder that was given, are left out.
+    """
     try:
         if owner(folder):
-            yield folder
+            leading = next((one for one in sorted(folder.rglob("*")) if _leads_out(one, root)), None)
+            yield folder if leading is None else _left_out(folder, f"holds {leading.name}, {OUTSIDE}")
             return
         entries = sorted(folder.iterdir())
     except OSError as error:
@@ -47,10 +51,21 @@ def _walk(folder: Path) -> Iterator[Path | Source]:
             if entry.is_symlink():
                 yield _left_out(entry, "is a link to a folder: give that folder by its own name")
             else:
-                yield from _walk(entry)
-        elif entry.suffix in SUFFIXES and not _is_own(entry):
+                yield from _walk(entry, root)
+        elif entry.suffix in SUFFIXES and not entry.is_file():
             # A pipe would wait for ever, a device never end.
-            yield entry if entry.is_file() else _left_out(entry, f"is {_what(entry)}, no file")
+            yield _left_out(entry, f"is {_what(entry)}, no file")
+        elif entry.suffix in SUFFIXES and _leads_out(entry, root):
+            yield _left_out(entry, f"is {OUTSIDE}")
+        elif entry.suffix in SUFFIXES and not _is_own(entry):
+            yield entry
+
+
+OUTSIDE = "a link that leads out of the folder: give its file by its own name"
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    return path.is_symlink() and path.exists() and not path.resolve().is_relative_to(root)
 
 
 def _left_out(path: Path, why: str) -> Source:
@@ -149,10 +164,13 @@ def _sources(path: str) -> Iterator[Source]:
         with root.open("rb") as stream:
             yield Source(path, data=read_all(stream, path), named=True)
         return
-    found = [root] if root.is_file() else _walk(root)
+    found = [root] if root.is_file() else _walk(root, root.resolve())
     any_found = False
-    for file in found:
+    for number, file in enumerate(found):
         any_found = True
+        if number == MOST_FILES:
+            yield _left_out(root, f"holds more than {MOST_FILES:,} files: the others aren't read")
+            return
         if isinstance(file, Source):
             yield file
         elif file.suffix == ".zip":

@@ -1,8 +1,11 @@
 """A figure in the common look, and its file."""
 
 import io
+import sys
 import textwrap
 import warnings
+from contextlib import chdir
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,20 @@ NOTEBOOK_DPI = 75
 """A notebook holds its pictures as text."""
 
 
+def load_matplotlib() -> None:
+    """Import matplotlib without the `matplotlibrc` of the current folder, which comes with any clone.
+
+    The user's own, in the configuration folder or by MATPLOTLIBRC, holds.
+    """
+    spec = None if "matplotlib" in sys.modules else find_spec("matplotlib")
+    if spec is not None and spec.origin is not None:
+        with chdir(Path(spec.origin).parent):
+            import matplotlib as _  # noqa: F401
+
+
 def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
     """Return a figure, which a notebook shows, and its axes in the common look."""
+    load_matplotlib()
     # Made without pyplot, whose choice of a backend belongs to the user.
     from matplotlib import rcParams
     from matplotlib.figure import Figure

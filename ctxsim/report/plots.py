@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas
 
-from ctxsim.report.figure import entitle, new_figure, save
+from ctxsim.report.figure import entitle, load_matplotlib, new_figure, save
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import (
     COLORS,
@@ -90,6 +90,7 @@ def growth_figure(
     if colors is None:
         colors = colors_of([label for label in policies if label not in bounds])
     # Not before something is drawn: a run's rows come first.
+    load_matplotlib()
     from matplotlib import rc_context
 
     with rc_context():

@@ -128,6 +128,10 @@ class RunInfo(msgspec.Struct, frozen=True):
     """The digest of what was asked: policies, options, names of sources, version."""
     schema: int = SCHEMA_VERSION
     columns: dict[str, dict[str, str]] = {}
+    files: dict[str, str] = {}
+    """The SHA-256 of each file of the tables; empty in runs of versions that wrote none."""
+    digest: str = ""
+    """The SHA-256 of `run.json` itself, with nothing between the quotes of this field. It stays the last one."""
 
 
 def columns(row: type[msgspec.Struct]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, unknown
+from ctxsim.results.checksums import verify
 from ctxsim.results.info import BOUND, OBSERVED, SCHEMA_VERSION, TABLES, RunInfo, shown_columns
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ class Run:
         return (
             *(() if self.info.complete else (stopped,)),
             *((self.sampled,) if self.sampled else ()),
+            *((UNCHECKED,) if not self.info.files else ()),
             *(
                 f"Left out: {self.info.shown.get(label, label)}, which failed on {self.transcripts - rows:,} of "
                 f"{self.transcripts:,} transcripts."
@@ -226,15 +228,22 @@ class Run:
         return found
 
 
+UNCHECKED = "Written without checksums: whether a file of it has changed since can't be told."
+"""What is said of a run of an earlier version."""
+
 HELD_ROWS = 1_000_000
 """Of a summary up to so many rows all policies are held in memory, of a longer one no two."""
 
 
 def read_run(folder: str | Path) -> Run:
-    """Return a finished run. Raises InputError if the folder holds none, an empty one or another version's."""
+    """Return a finished run.
+
+    Raises InputError if the folder holds none, an empty one or another version's, or if a file of it has changed since.
+    """
     folder = Path(folder)
     try:
-        info = msgspec.json.decode((folder / "run.json").read_bytes(), type=RunInfo)
+        text = (folder / "run.json").read_bytes()
+        info = msgspec.json.decode(text, type=RunInfo)
     except FileNotFoundError as error:
         raise InputError(folder, f"is no finished run: {Path(error.filename).name} is missing") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -246,6 +255,7 @@ def read_run(folder: str | Path) -> Run:
     for name in TABLES:
         if not (folder / f"{name}.parquet").exists():
             raise InputError(folder, f"is no finished run: {name}.parquet is missing")
+    verify(folder, text, info)
     run = Run(folder, info)
     if not run.lacking or not run.labels:
         raise InputError(folder, "holds no replayed call")

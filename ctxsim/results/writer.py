@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.results.checksums import sealed, sums
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.csv_text import csv_header, csv_text
 from ctxsim.results.files import sync
@@ -178,9 +179,9 @@ class RunWriter:
         for file in files:
             file.close()
         described = {name: columns(row) for name, (row, _) in TABLES.items()}
-        text = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(info, columns=described)), indent=2)
         whole = self._out.folder / "run.json"
-        self._info.write_bytes(text + b"\n")
+        info = msgspec.structs.replace(info, columns=described, files=sums(self._out.work))
+        self._info.write_bytes(sealed(info))
         sync(self._info)
         whole.unlink(missing_ok=True)
         for file in files:

@@ -1,5 +1,6 @@
 """A grid of a policy's parameters, as labels: `token-budget:retain=100..4000@8,budget=20000..80000@4`."""
 
+import math
 import re
 from itertools import pairwise, product
 
@@ -46,7 +47,9 @@ def _values(label: str, part: str, plain: str) -> list[str]:
         whole = low.is_integer() and high.is_integer() and "." not in found["low"] + found["high"]
     except ValueError:
         raise LabelError(f"'{label}': '{value}' is not low..high@steps, as in retain=100..4000@8") from None
-    if steps < 1 or high < low:
+    if steps < 1 or not low <= high < math.inf:
         raise LabelError(f"'{label}': '{value}' needs low..high upwards and at least one step")
+    if steps > MOST:
+        raise LabelError(f"'{label}' has {steps:,} settings or more; at most {MOST:,} are run at once")
     spaced = [low + (high - low) * n / max(1, steps - 1) for n in range(steps)]
     return list(dict.fromkeys(f"{key}={round(one) if whole else f'{one:.6g}'}" for one in spaced))

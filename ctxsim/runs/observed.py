@@ -19,9 +19,11 @@ from ctxsim.results.frames import columns_of, tables_of
 from ctxsim.results.info import InputInfo, RunInfo, Tables
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.conduct import said_of
+from ctxsim.runs.redacting import info_without_secrets, tables_without_secrets
 from ctxsim.runs.shares import tables_together
 from ctxsim.runs.task import transcript_sha256
 from ctxsim.runs.transcript_rows import rows_of, rows_under
+from ctxsim.safety.redaction import Secrets
 from ctxsim.simulator.measure import Basis, measure, summarize
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
@@ -57,6 +59,12 @@ def write_observed(
     labels = tuple(observation.label for observation, _ in observations)
     digest = transcript_sha256(transcript)
     notes = tuple(f"{one.label}: {note}" for one, _ in observations for note in one.notes)
+    secrets = Secrets(item.text for item in transcript.items)
+    whole = tables_together(tables)
+    source = InputInfo(
+        name, digest, 1, len(transcript.calls), (*transcript.notes, *notes, *failed),
+        keys=dict(sorted(secrets.issuers.items())) or msgspec.UNSET,
+    )  # fmt: skip
     info = RunInfo(
         name=out.name,
         title=title,
@@ -66,13 +74,13 @@ def write_observed(
         **said_of(specs),
         providers=(msgspec.to_builtins(provider),),
         detectors=DETECTORS,
-        inputs=(InputInfo(name, digest, 1, len(transcript.calls), (*transcript.notes, *notes, *failed)),),
+        inputs=(info_without_secrets(source),),
     )
     with RunFolder(out.absolute()) as folder:
         folder.begin()
         with RunWriter(folder) as writer:
             writer.write(
-                tables_together(tables),
+                tables_without_secrets(whole, secrets) if secrets else whole,
                 [SummaryRow(transcript=name, root=name, provider=0, chance_rate=None, **one) for one in summaries],
             )
             writer.finish(info)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ctxsim.errors import InputError
 from ctxsim.plugins import config_folder
+from ctxsim.small_files import small_file
 
 STORE = "trusted"
 """The file in the user's configuration folder: a digest of content and a name on each line."""
@@ -69,7 +70,7 @@ def refuse(file: Path, content: bytes, asked: list[str]) -> None:
 def trust(file: Path) -> str:
     """Take a file as it is now for trusted, and return its digest. Raises InputError if it can't be read."""
     try:
-        digest = _digest(file.read_bytes())
+        digest = _digest(small_file(file))
     except OSError as error:
         raise InputError(file, f"can't be read: {error.strerror or error}") from None
     kept = store()

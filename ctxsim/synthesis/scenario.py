@@ -2,7 +2,6 @@
 
 import importlib
 import random
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import msgspec
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import InputError, unknown
+from ctxsim.small_files import small_file, toml_values
 from ctxsim.transcript import Transcript
 
 
@@ -76,9 +76,9 @@ def load_scenario(name: str) -> Scenario:
             raise InputError(name, "no such scenario file")
         raise unknown("scenario", name, scenario_names())
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = toml_values(small_file(path), path)
         return msgspec.convert({"name": path.stem, **values}, Scenario)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except (OSError, msgspec.ValidationError) as error:
         raise InputError(path, str(error)) from None
 
 

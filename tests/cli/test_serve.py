@@ -15,6 +15,8 @@ from command_line import ctxsim
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+SECRET = "tR7kW2" + "pLq9Xz"
+
 
 def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
     command = [sys.executable, "-u", "-m", "ctxsim", "serve", "--scenario", "documented-53k", "--port", "0",
@@ -27,7 +29,11 @@ def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
             assert found
             schema = {"type": "object", "properties": {"command": {"type": "string"}}}
             tools = [{"type": "function", "function": {"name": "bash", "parameters": schema}}]
-            body = {"model": "m", "messages": [{"role": "user", "content": "Go."}], "tools": tools}
+            body = {
+                "model": "m",
+                "messages": [{"role": "user", "content": f"Go. DB_PASSWORD={SECRET}"}],
+                "tools": tools,
+            }
             asked = urllib.request.Request(f"{found[1]}/chat/completions", json.dumps(body).encode(),
                                             {"Content-Type": "application/json"})  # fmt: skip
             with urllib.request.urlopen(asked) as answer:
@@ -37,7 +43,9 @@ def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
             assert server.stdout.readline().startswith("default 1: step 1, ")
         finally:
             server.terminate()
-    assert json.loads((tmp_path / "log.jsonl").read_text())["response"]["choices"]
+    written = (tmp_path / "log.jsonl").read_text()
+    assert json.loads(written)["response"]["choices"]
+    assert SECRET not in written and "DB_PASSWORD=[redacted: password]" in written
 
 
 @pytest.mark.parametrize(

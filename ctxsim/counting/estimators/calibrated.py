@@ -8,6 +8,7 @@ import msgspec
 from ctxsim.counting.estimators.classes import weighted
 from ctxsim.counting.estimators.estimator import Estimator, positive
 from ctxsim.errors import InputError
+from ctxsim.small_files import small_file
 from ctxsim.transcript import Item
 
 VERSION = 2
@@ -66,10 +67,10 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_calibration(path: Path) -> Calibration:
     """Return a calibration file. Raises InputError naming the field that doesn't fit."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Calibration)
+        found = msgspec.json.decode(small_file(path), type=Calibration)
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror}; write one with ctxsim calibrate") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(path, str(error)) from None
     if found.version not in READS:
         raise InputError(path, f"is version {found.version} of the calibration file; this program reads {VERSION}")

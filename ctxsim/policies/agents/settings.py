@@ -5,7 +5,6 @@ The file `settings.toml` in the folder of each agent and framework. Policies tak
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache
@@ -17,6 +16,7 @@ import msgspec
 from ctxsim.errors import InputError, unknown
 from ctxsim.plugins import FOLDERS, folders
 from ctxsim.policies.agents.versions import holds
+from ctxsim.small_files import toml_values
 
 SETTINGS = "settings.toml"
 
@@ -230,8 +230,8 @@ def aliases_of(agent: str, policy: str) -> dict[str, str]:
 def parsed(agent: str, text: str, where: str) -> AgentSettings:
     """Return a settings file as a value. Raises InputError with what is wrong, and in which entry and field."""
     try:
-        file = msgspec.convert(tomllib.loads(text), _File)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        file = msgspec.convert(toml_values(text.encode("utf-8", "surrogatepass"), where), _File)
+    except msgspec.ValidationError as error:
         raise InputError(where, str(error)) from None
     if file.agent != agent:
         raise InputError(f"{where}, agent", f"is '{file.agent}', but its folder says {agent}")

@@ -42,6 +42,7 @@ READS = "Messages, tool calls or fenced commands, reasoning, provider usage and 
 NOT_READ = "The exit message (never sent), raw outputs, configuration, runs through the Responses API."
 
 COMMAND = re.compile(r"```(bash|mswea_bash_command)\s*\n.*?\n```", re.DOTALL)
+SENT_AS_USER = ("user", "developer")
 LAST_COMMANDS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 
 
@@ -126,6 +127,10 @@ def _add_messages(assembly: Assembly, messages: list[Message]) -> None:
         elif message.role == "exit" or (message is messages[-1] and _ends(last)):
             assembly.notes.append("the exit message left out: it was not sent")
         else:
+            if message.role not in SENT_AS_USER:
+                assembly.notes.append(
+                    f"a message has the role '{message.role}', which is unknown: taken for the user's"
+                )
             run.user(text, media)
     run.finish(["the tool definition is not recorded"] if called else [])
 

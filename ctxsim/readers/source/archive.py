@@ -5,13 +5,14 @@ Method 93 is Zstandard: APPNOTE.TXT 4.4.5, https://pkware.cachefly.net/webdocs/c
 
 from __future__ import annotations
 
+import io
 import struct
 import zipfile
 import zlib
 from typing import BinaryIO, cast
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source.limits import most_bytes, read_all, too_large
+from ctxsim.readers.source.limits import check_expansion, most_bytes, read_all, too_large
 
 ZSTANDARD = 93
 
@@ -38,6 +39,13 @@ def member_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         raise InputError(where, f"is damaged: {error}") from error
 
 
+def check_archive(archive: zipfile.ZipFile, name: str) -> None:
+    """Raise InputError where an archive's members are more than recordings expand to, by what it says of them."""
+    assert archive.fp is not None
+    size = archive.fp.seek(0, io.SEEK_END)
+    check_expansion(sum(info.file_size for info in archive.infolist()), size, name)
+
+
 def _zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     import pyarrow
 
@@ -49,7 +57,7 @@ def _zstandard(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     compressed = archive.fp.read(info.compress_size)
     # Inspect starts a new frame every 200 MiB; pyarrow goes on through all of them.
     with pyarrow.input_stream(pyarrow.BufferReader(compressed), compression="zstd") as stream:
-        data = read_all(stream, info.filename)
+        data: bytes = stream.read(info.file_size + 1)
     if zlib.crc32(data) != info.CRC:
         raise zipfile.BadZipFile("wrong checksum")
     return data

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from ctxsim.errors import InputError
+from ctxsim.readers.source.limits import Pace, check_expansion
 
 if TYPE_CHECKING:
     from ctxsim.readers.source.source import Source
@@ -18,6 +19,8 @@ MAGIC = b"PAR1"
 
 ROWS_AT_ONCE = 16
 BUFFER_BYTES = 1 << 20
+ROW_BYTES = 1_000
+"""What a row counts for beyond its values: it may be a transcript, and no recording has so many of so little."""
 
 
 def parquet_columns(source: Source) -> list[str]:
@@ -32,14 +35,21 @@ def parquet_rows(source: Source, columns: Collection[str]) -> Iterator[tuple[int
 
     with _parquet(source) as file:
         wanted = [name for name in file.schema_arrow.names if name in columns]
-        number = 0
+        number, expanded, pace, size = 0, 0, Pace(source.name), _size(source)
         try:
             for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=wanted, use_threads=False):
+                pace.took(read := batch.nbytes + ROW_BYTES * len(batch))
+                expanded += read
+                check_expansion(expanded, size, source.name)
                 for value in batch.to_pylist():
                     number += 1
                     yield number, value
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InputError(f"{source.name} row {number + 1}", f"cannot be read: {error}") from error
+
+
+def _size(source: Source) -> int:
+    return source.path.stat().st_size if source.path and not source.member else len(source.content())
 
 
 def _parquet(source: Source) -> Any:
@@ -50,8 +60,11 @@ def _parquet(source: Source) -> Any:
     if where is not None and not where.seekable():
         where = pyarrow.BufferReader(source.content())
     try:
-        return parquet.ParquetFile(
+        file = parquet.ParquetFile(
             where if where is not None else cast(Any, source.path), pre_buffer=False, buffer_size=BUFFER_BYTES
         )
+        groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
+        check_expansion(sum(group.total_byte_size for group in groups), _size(source), source.name)
+        return file
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(source.name, f"is a damaged Parquet file: {error}") from error

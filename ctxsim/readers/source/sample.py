@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source import delimited, parquet
+from ctxsim.readers.source.archive import check_archive
 from ctxsim.readers.source.database import MAGIC, Database, tables
 from ctxsim.readers.source.source import Record, Source
 from ctxsim.readers.source.values import json_document, json_values
@@ -89,6 +90,7 @@ class Sample:
             return ()
         try:
             with self.source.open() as stream, zipfile.ZipFile(cast(Any, stream)) as archive:
+                check_archive(archive, self.source.name)
                 return tuple(archive.namelist())
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
             raise InputError(self.source.name, f"is a damaged zip archive: {error}") from error

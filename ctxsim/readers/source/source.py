@@ -7,8 +7,9 @@ import io
 import sys
 import threading
 import zipfile
+import zlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -17,8 +18,8 @@ from typing import Any, BinaryIO, cast
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source.archive import member_bytes
-from ctxsim.readers.source.limits import most_bytes, read_all, too_large
+from ctxsim.readers.source.archive import check_archive, member_bytes
+from ctxsim.readers.source.limits import Pace, check_expansion, most_bytes, read_all, too_large
 from ctxsim.readers.source.values import json_values
 
 DECOMPRESSED_AT_ONCE = 1 << 18
@@ -57,6 +58,7 @@ class Source:
         self.reader = ""
         """The reader that the user named: a format, or a file of his own."""
         self._data = data
+        self._checked = False
         self.refused = refused
         """Why it must not be opened, or can't be."""
 
@@ -72,14 +74,27 @@ class Source:
         suffix = self.path.suffix
         try:
             if suffix == ".gz":
+                self._check(self.path, gzip.GzipFile(self.path))
                 return cast(BinaryIO, io.BufferedReader(_Decompressed(self.path), DECOMPRESSED_AT_ONCE))
             if suffix == ".zst":
                 import pyarrow
 
+                self._check(self.path, pyarrow.input_stream(str(self.path), compression="zstd"))
                 return io.BufferedReader(pyarrow.input_stream(str(self.path), compression="zstd"))
             return self.path.open("rb")
         except OSError as error:
             raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
+
+    def _check(self, path: Path, stream: Any) -> None:
+        """Go through a compressed file once, before any of it is kept. What is damaged is told when it is read."""
+        if self._checked:
+            return
+        expanded, compressed = 0, path.stat().st_size
+        with stream, suppress(EOFError, OSError, zlib.error):
+            while piece := stream.read(DECOMPRESSED_AT_ONCE):
+                expanded += len(piece)
+                check_expansion(expanded, compressed, self.name)
+        self._checked = True
 
     def content(self) -> bytes:
         """Return everything. For documents only: JSONL is streamed by `records`."""
@@ -89,11 +104,13 @@ class Source:
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Return non-empty lines with their numbers, split at line feeds only; `//` comment lines are left out."""
         limit = most_bytes()
+        pace = Pace(self.name)
         with self.open() as stream, self.readable():
             for number in count(1):
                 line = stream.readline(limit + 1)
                 if not line:
                     return
+                pace.took(len(line))
                 if len(line) > limit:
                     raise too_large(f"{self.name}:{number}")
                 line = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
@@ -169,7 +186,12 @@ def standard_input() -> Source:
 def archive_members(path: Path) -> Iterator[Source]:
     """Return the members of a zip archive as sources, read one at a time; a damaged archive as one that can't be."""
     try:
-        names = sorted(info.filename for info in _archive(path, _state(path)).infolist() if not info.is_dir())
+        archive = _archive(path, _state(path))
+        check_archive(archive, str(path))
+        names = sorted(info.filename for info in archive.infolist() if not info.is_dir())
+    except InputError as refused:
+        yield Source(str(path), path, named=True, refused=refused)
+        return
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
         yield Source(str(path), path, named=True)
         return

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source.limits import read_all
+from ctxsim.readers.source.limits import check_values, read_all
 
 T = TypeVar("T")
 
@@ -28,7 +28,10 @@ _DECODER = json.JSONDecoder(parse_int=lambda digits: int(digits[:MOST_DIGITS]))
 def json_values(line: bytes) -> list[Any]:
     """Return the JSON values on one line. Raises ValueError with the reason, and the byte of invalid UTF-8."""
     try:
+        check_values(line, "line")
         return [msgspec.json.decode(line)]
+    except InputError as error:
+        raise ValueError(error.what) from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as first:
@@ -53,6 +56,7 @@ def json_document(data: bytes, where: str) -> Any:
 
     JSON that holds half an emoji is read too: such text is recorded, and no tokenizer can read it.
     """
+    check_values(data, where)
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as first:

@@ -1,65 +1,26 @@
-"""Likely keys in texts: found by the forms that those who issue them have given them, and marked where they were.
+"""Likely secrets in texts, marked where they were: by the form that issuers give keys, and by what stands before them.
 
-Only keys with a form of their own are found: a password is a word like any other. Forms are those that issuers publish,
-and, where they publish none, those of gitleaks, by its rules' names (gitleaks/gitleaks, config/gitleaks.toml, 009e025).
+Also where they are encoded, or broken over lines. `NOT_LOOKED_FOR` says which kinds are left.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
+from ctxsim.safety.redaction.context import KINDS, contextual
+from ctxsim.safety.redaction.encoded import MOST_LOOKED, in_base64, in_percent, unbroken
+from ctxsim.safety.redaction.forms import FORMS, Form
+
+ENCODED = "encoded secret"
+
 _WORD = r"[\w-]"
-_LETTERS = "[A-Za-z0-9]"
-
-
-class Form(NamedTuple):
-    """How an issuer's keys begin, and at least how many of which characters follow."""
-
-    issuer: str
-    prefixes: tuple[str, ...]
-    character: str
-    least: int
-    source: str
-
-
-FORMS = (
-    Form("Anthropic", ("sk-ant-",), _WORD, 16, "gitleaks: anthropic-api-key, anthropic-admin-api-key"),
-    Form(
-        "OpenAI", ("sk-proj-", "sk-svcacct-", "sk-admin-", "sk-or-v1-"), _WORD, 16,
-        "gitleaks: openai-api-key; OpenRouter's begin alike",
-    ),
-    Form("OpenAI", ("sk-",), _LETTERS, 32, "gitleaks: openai-api-key, in its older form"),
-    Form("Google", ("AIza",), _WORD, 35, "gitleaks: gcp-api-key"),
-    Form(
-        "GitHub", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _LETTERS, 30,
-        "https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/",
-    ),
-    Form("GitHub", ("github_pat_",), r"\w", 30, "gitleaks: github-fine-grained-pat"),
-    Form("GitLab", ("glpat-", "gldt-", "glrt-", "glptt-"), _WORD, 20, "gitleaks: gitlab-pat and its like"),
-    Form("Hugging Face", ("hf_",), "[A-Za-z]", 30, "gitleaks: huggingface-access-token"),
-    Form(
-        "AWS", ("AKIA", "ASIA", "ABIA", "ACCA"), "[A-Z0-9]", 16,
-        "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-prefixes",
-    ),
-    Form("Slack", ("xoxb-", "xoxp-", "xoxa-", "xoxe-", "xoxr-", "xoxs-", "xapp-"), _WORD, 20,
-         "https://api.slack.com/concepts/token-types"),
-    Form("Stripe", ("sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"), _LETTERS, 16,
-         "https://docs.stripe.com/keys"),
-    Form("npm", ("npm_",), _LETTERS, 36, "gitleaks: npm-access-token"),
-    Form("PyPI", ("pypi-AgE",), _WORD, 40, "https://docs.pypi.org/api/secrets/"),
-    Form("SendGrid", ("SG.",), r"[\w.-]", 60, "gitleaks: sendgrid-api-token"),
-    Form("xAI", ("xai-",), _WORD, 60, "gitleaks has none; https://docs.x.ai shows it"),
-    Form("Groq", ("gsk_",), _LETTERS, 40, "https://console.groq.com/docs/quickstart shows it"),
-    Form("JSON web token", ("eyJ",), r"[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]", 8, "https://www.rfc-editor.org/rfc/rfc7519"),
-)  # fmt: skip
-
 PRIVATE_KEY = "private key"
 _BEGIN = "-----BEGIN "
 _PRIVATE_KEY = re.compile(
@@ -75,16 +36,24 @@ _CUT = r"(?=… \()"
 _OF_WORDS = bytes(re.fullmatch(_WORD, chr(byte), re.ASCII) is not None for byte in range(256))
 _LONGEST = max(len(prefix) for form in FORMS for prefix in form.prefixes)
 _FIRST_TWO = np.zeros(1 << 16, np.bool_)
+_FIRST_THREE = np.array(
+    sorted({int.from_bytes(prefix[:3].encode(), "little") for form in FORMS for prefix in form.prefixes}), np.uint32
+)
 _FIRST_TWO[[int.from_bytes(prefix[:2].encode(), "little") for form in FORMS for prefix in form.prefixes]] = True
+
+
+_START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
 
 
 def _pattern(form: Form) -> re.Pattern[str]:
     # At the beginning of a word, or after an escaped line feed: texts hold JSON. Elsewhere time would be quadratic.
-    begin = rf"(?:(?<![\w-])|(?<=\\[nrt]))(?:{'|'.join(map(re.escape, form.prefixes))})"
+    begin = rf"{_START}(?:{'|'.join(map(re.escape, form.prefixes))})"
     return re.compile(rf"{begin}(?:{form.character}{{{form.least},}}|{form.character}*{_CUT})", re.ASCII)
 
 
 _PATTERNS = tuple((form, _pattern(form)) for form in FORMS)
+_BROKEN = re.compile(rf"{_START}" r"[\w.+/=-]{4,200}+(?=[\"']?[ \t]*[+\\]?[ \t]*(?:\r?\n|\\n))", re.ASCII)
+"""What stands of a key in a line that isn't its last."""
 
 
 class Found(NamedTuple):
@@ -95,38 +64,76 @@ class Found(NamedTuple):
     end: int
 
 
-Patterns = Sequence[tuple[Form, re.Pattern[str]]]
-
-
-def _possible(text: str, among: Patterns = _PATTERNS) -> Patterns:
-    """Those whose prefix a text has: looked for first, which is a hundred times faster than the pattern."""
-    return [(form, pattern) for form, pattern in among if any(prefix in text for prefix in form.prefixes)]
+def _possible(text: str) -> Sequence[tuple[Form, re.Pattern[str]]]:
+    """Those whose prefix a text has at the beginning of a word: a hundred times faster than the patterns."""
+    begun = _beginnings(text)
+    return [one for one in _PATTERNS if any(prefix in begun for prefix in one[0].prefixes)] if begun else []
 
 
 def _beginnings(text: str) -> str:
-    """Where keys may begin in a text, a line each: words, also behind an escape, with a prefix's first two letters."""
+    """Where keys may begin in a text, a line each: words, also behind an escape, with a prefix's first three."""
     data = b" %b  " % text.encode("utf-8", "surrogatepass")
     inside = np.frombuffer(data.translate(_OF_WORDS), np.bool_)
     starts = np.flatnonzero(inside[1:] > inside[:-1]) + 1
     escaped = starts[np.frombuffer(data, np.uint8)[starts - 1] == ord("\\")] + 1
     pairs = np.ndarray(len(data) - 1, "<u2", data, strides=1)
-    found = (at for places in (starts, escaped) for at in places[_FIRST_TWO[pairs[places]]].tolist())
+    begun = np.concatenate((starts, escaped))
+    begun = begun[_FIRST_TWO[pairs[begun]]]
+    threes = pairs[begun] | np.frombuffer(data, np.uint8)[np.minimum(begun + 2, len(data) - 1)].astype(np.uint32) << 16
+    found = begun[np.isin(threes, _FIRST_THREE)].tolist()
     return b"\n".join([data[at : at + _LONGEST] for at in found]).decode("utf-8", "replace")
 
 
-def likely_keys(text: str, among: Patterns = _PATTERNS) -> list[Found]:
-    """Return the likely keys of a text in order; of two that overlap the one that begins first, then the longer."""
-    found = [
-        Found(form.issuer, match.start(), match.end())
-        for form, pattern in _possible(text, among)
-        for match in pattern.finditer(text)
-    ]
+def likely_keys(text: str) -> list[Found]:
+    """Return the likely secrets of a text in order; those that overlap are one."""
+    found = _plain(text)
+    found += (Found(ENCODED, *place) for place in in_base64(text, _holds))
+    found += (Found(ENCODED, *place) for place in in_percent(text, _holds))
+    return _apart(found)
+
+
+def _plain(text: str) -> list[Found]:
+    """Those that stand in a text as they are."""
+    possible = _possible(text)
+    found = [Found(form.issuer, *match.span()) for form, pattern in possible for match in pattern.finditer(text)]
+    for form, pattern in possible:
+        for start in islice(_places(text, form.prefixes), MOST_LOOKED):
+            if pattern.match(text, start) or not _BROKEN.match(text, start):
+                continue
+            if end := unbroken(text, start, pattern):
+                found.append(Found(form.issuer, start, end))
     if _BEGIN in text:
         found += [Found(PRIVATE_KEY, *match.span()) for match in _PRIVATE_KEY.finditer(text)]
+    found += [Found(*one) for one in contextual(text)]
+    return found
+
+
+def _places(text: str, prefixes: Iterable[str]) -> Iterator[int]:
+    """Where these stand that are long enough to be no part of a word."""
+    for prefix in prefixes:
+        at = text.find(prefix) if len(prefix) > _SHORT else -1
+        while at >= 0:
+            yield at
+            at = text.find(prefix, at + 1)
+
+
+_SHORT = 3
+
+
+def _holds(text: str) -> bool:
+    return bool(_plain(text))
+
+
+def _apart(found: Iterable[Found]) -> list[Found]:
+    """Those that overlap as one, by the issuer's name where one of them has it."""
     apart: list[Found] = []
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
         if not apart or one.start >= apart[-1].end:
             apart.append(one)
+            continue
+        last = apart[-1]
+        issuer = one.issuer if last.issuer in _NO_ISSUERS and one.issuer not in _NO_ISSUERS else last.issuer
+        apart[-1] = Found(issuer, last.start, max(last.end, one.end))
     return apart
 
 
@@ -140,20 +147,27 @@ def marked(text: str) -> str:
 
 
 def _mark(issuer: str) -> str:
-    return f"[redacted: {issuer if issuer == PRIVATE_KEY else f'{issuer} key'}]"
+    return f"[redacted: {kind_of(issuer)}]"
+
+
+def kind_of(issuer: str) -> str:
+    """Return what people call a secret of an issuer, or of a kind that none issues."""
+    return issuer if issuer in _NO_ISSUERS else f"{issuer} key"
+
+
+_NO_ISSUERS = frozenset((PRIVATE_KEY, ENCODED, *KINDS))
+
+
+_BETWEEN = f"\n\0{_BEGIN}\0\n"
 
 
 class Secrets:
     """The likely keys of a transcript's texts, and texts made of them without them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        texts = list(texts)
-        # Most forms are in none of them, and most often no form is in any.
-        together = "\n".join(texts)
-        among = _possible(_beginnings(together))
-        if not among and _BEGIN not in together:
-            texts = []
-        self._whose = {text[one.start : one.end]: one.issuer for text in texts for one in likely_keys(text, among)}
+        # All at once: most have none. Nothing of a key crosses what stands between them.
+        together = _BETWEEN.join(texts)
+        self._whose = {together[one.start : one.end]: one.issuer for one in likely_keys(together)}
 
     def __len__(self) -> int:
         return len(self._whose)
@@ -170,7 +184,7 @@ class Secrets:
             (piece, _mark(issuer))
             for key, issuer in islice(self._whose.items(), MOST_KNOWN)
             for whole in lines(key)
-            for piece in (whole[:PIECE], whole[-PIECE:])
+            for piece in dict.fromkeys((whole[:PIECE], whole[-PIECE:]))
         ]
 
     def marked(self, text: str) -> str:

@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from ctxsim.counting.tokenizers import Tokenizer
-from ctxsim.safety.redaction.keys import LINE_END, PIECE, likely_keys, lines
+from ctxsim.safety.redaction.keys import LINE_END, PIECE, kind_of, likely_keys, lines
+from ctxsim.safety.redaction.kinds import NOT_LOOKED_FOR
+from ctxsim.safety.redaction.network import with_network
 from ctxsim.safety.redaction.people import told_names, with_homes, with_mails, with_words, words_of
 from ctxsim.safety.redaction.stand_ins import StandIns
 from ctxsim.transcript import Transcript
@@ -24,14 +26,14 @@ _MODEL = "model"
 class Redaction:
     """Redacts transcripts one after the other; what is the same in several gets the same stand-in.
 
-    `keys`, `names` and `addresses` are what was replaced so far, as it was: never to be shown.
+    `found` says by kind what was replaced so far, as it was: never to be shown. With `everything` IP addresses, phone
+    numbers and host names are too.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, everything: bool = False) -> None:
         self._stand_ins = StandIns(tokenizer)
-        self.keys: set[str] = set()
-        self.names: set[str] = set()
-        self.addresses: set[str] = set()
+        self._everything = everything
+        self.found: dict[str, set[str]] = {}
 
     def transcript(self, transcript: Transcript) -> Transcript:
         """Return a transcript with stand-ins in every text, name and note; lengths and all else are the same."""
@@ -42,7 +44,7 @@ class Redaction:
         self._stand_ins.avoid(names)
         # Longer ones first: of two that begin alike the piece may be of either, and more is replaced.
         whole = sorted((line for key in keys for line in lines(key)), key=lambda line: (-len(line), line))
-        self._pieces = {piece: line for line in whole if len(line) > PIECE for piece in (line[:PIECE], line[-PIECE:])}
+        self._pieces = {piece: line for line in whole for piece in (line[:PIECE], line[-PIECE:])}
         self._words = words_of(names)
         self._done: dict[str, str] = {}
         return msgspec.convert(self._value(values), Transcript)
@@ -67,13 +69,16 @@ class Redaction:
     def _in_place(self, text: str) -> str:
         for found in likely_keys(text):
             # As long: what comes after it stays where it is.
-            text = text[: found.start] + self._key(text[found.start : found.end]) + text[found.end :]
+            key = text[found.start : found.end]
+            self._note(key, kind_of(found.issuer))
+            text = text[: found.start] + self._key(key) + text[found.end :]
         for piece, line in self._pieces.items():
             at = text.find(piece)
             while at >= 0:
                 text, end = self._without_piece(text, at, piece, line)
                 at = text.find(piece, end)
-        return with_homes(with_mails(text, self._address), self._name)
+        text = with_homes(with_mails(text, self._address), self._name)
+        return with_network(text, self._replaced) if self._everything else text
 
     def _without_piece(self, text: str, at: int, piece: str, line: str) -> tuple[str, int]:
         """A text without what stands there of a key that was cut, and where that ends."""
@@ -86,7 +91,6 @@ class Redaction:
         return text[:start] + self._stand_ins.of(line)[first:last] + text[end:], end
 
     def _key(self, key: str) -> str:
-        self.keys.add(key)
         if lines(key) == [key]:
             return self._stand_ins.of(key)
         # Line by line: a text holds a private key as it is, another one as JSON writes it, a third one a half of it.
@@ -95,12 +99,24 @@ class Redaction:
         return "".join(self._stand_ins.of(one) if number % 2 == 0 else one for number, one in enumerate(pieces))
 
     def _name(self, name: str) -> str:
-        self.names.add(name)
-        return self._stand_ins.of(name)
+        return self._replaced(name, "account name")
 
     def _address(self, address: str) -> str:
-        self.addresses.add(address)
-        return self._stand_ins.of(address)
+        return self._replaced(address, "e-mail address")
+
+    def _replaced(self, original: str, kind: str) -> str:
+        self._note(original, kind)
+        return self._stand_ins.of(original)
+
+    def _note(self, original: str, kind: str) -> None:
+        self.found.setdefault(kind, set()).add(original)
+
+    @property
+    def said(self) -> str:
+        """What was replaced, by kind, and what wasn't looked for: a line to end with."""
+        counts = ", ".join(f"{len(found):,} {kind}(s)" for kind, found in sorted(self.found.items()))
+        more = "" if self._everything else ", IP addresses, phone numbers, host names (--redact all)"
+        return f"redacted: {counts or 'nothing was found'}; not looked for: {NOT_LOOKED_FOR}{more}"
 
 
 def _strings(value: Any) -> Iterator[str]:

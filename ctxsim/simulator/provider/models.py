@@ -18,6 +18,7 @@ from ctxsim.errors import InputError
 from ctxsim.simulator.provider.price_list import every_price, from_list
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
+from ctxsim.small_files import small_file, toml_values
 
 
 class Model(msgspec.Struct, frozen=True):
@@ -51,10 +52,10 @@ LATEST = date(2100, 1, 1)
 def read_overrides(path: Path) -> tuple[Entry, ...]:
     """Return the entries of a user's TOML file. Raises InputError naming the field that doesn't fit."""
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File).model
+        return msgspec.convert(toml_values(small_file(path), path), _File).model
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except msgspec.ValidationError as error:
         raise InputError(path, str(error)) from None
 
 

@@ -5,7 +5,6 @@ One TOML file per vendor in `vendors/`, or the user's own; each section names it
 
 from __future__ import annotations
 
-import tomllib
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
@@ -17,6 +16,7 @@ import msgspec
 
 from ctxsim.errors import InputError, unknown
 from ctxsim.plugins import config_folder, user_file
+from ctxsim.small_files import small_file, toml_values
 
 Resend = Literal["never", "current_turn", "all"]
 
@@ -217,23 +217,24 @@ def load_vendor(name: str) -> Vendor:
     if name in _built_in():
         return _shipped(name)
     if name.endswith(".toml"):
-        return _parsed(name, user_file("vendor", name))
+        return parsed_vendor(name, user_file("vendor", name, small_file))
     if name in _own_names():
         file = own_folder() / f"{name}.toml"
-        return _parsed(str(file), file.read_bytes())
+        return parsed_vendor(str(file), small_file(file))
     raise unknown("vendor", name, vendor_names())
 
 
 @cache
 def _shipped(name: str) -> Vendor:
-    return _parsed(name, files("ctxsim.simulator.provider").joinpath("vendors", f"{name}.toml").read_bytes())
+    return parsed_vendor(name, files("ctxsim.simulator.provider").joinpath("vendors", f"{name}.toml").read_bytes())
 
 
 @cache
-def _parsed(where: str, text: bytes) -> Vendor:
+def parsed_vendor(where: str, text: bytes) -> Vendor:
+    """Return a vendor's rules as a file says them. Raises InputError naming the field that doesn't fit."""
     try:
-        return msgspec.convert({"name": Path(where).stem, **tomllib.loads(text.decode())}, Vendor)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        return msgspec.convert({"name": Path(where).stem, **toml_values(text, where)}, Vendor)
+    except msgspec.ValidationError as error:
         raise InputError(where, f"is no vendor: {error}") from None
 
 

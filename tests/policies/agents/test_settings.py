@@ -139,7 +139,7 @@ ENTRY = '[[setting]]\nkey = "a.b"\nfile = "code"\nsource = "s"\ntype = "int"\n'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("key =", "x.toml: Invalid value"),
+        ("key =", "x.toml: is no TOML: Invalid value"),
         ("[[setting]]\ntype = 'int'\nsource = ''", r"setting 1 \(no key\): Object missing required field `key`"),
         (ENTRY.replace('"int"', '"whole"'), r"setting 1 \(a.b\): Invalid enum value 'whole' - at `\$.type`"),
         (ENTRY + "bound = [1, 2]", r"setting 1 \(a.b\): Object contains unknown field `bound`"),

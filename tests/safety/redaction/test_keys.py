@@ -35,8 +35,12 @@ def example(prefix: str, issuer: str, character: str) -> str:
         return f"{prefix}hbGciOiJI.eyJzdWIiOiIx.{BODY[:40]}"
     if issuer == "AWS":
         return prefix + "QWERTYUIOPASDFGH"
+    if character in ("[a-f0-9]", "[A-Fa-f0-9]"):
+        return prefix + "3f9a07c1d25be884" * 4
+    if character.startswith("[A-Z0-9"):
+        return prefix + BODY.upper()
     letters = "".join(filter(str.isalpha, BODY)) if character == "[A-Za-z]" else BODY
-    return prefix + letters[:35] if issuer == "Google" else prefix + letters
+    return prefix + letters[:35] if prefix == "AIza" else prefix + letters
 
 
 @pytest.mark.parametrize("around", ["{}", "KEY={}", '{{"key": "{}"}}', "line\\n{}\\nline", "(see {}).", "Bearer {}\n"])
@@ -97,7 +101,25 @@ def test_a_key_that_a_policy_or_the_table_cut_is_redacted_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["eyJ", "eyJaaaaaaaa.", "eyJaaaaaaaa-", "sk-", "SG.", "-----BEGIN PRIVATE KEY-----", "ghp_a"]
+    "piece",
+    [
+        "eyJ",
+        "eyJaaaaaaaa.",
+        "eyJaaaaaaaa-",
+        "sk-",
+        "SG.",
+        "-----BEGIN PRIVATE KEY-----",
+        "ghp_a",
+        "ghp_a\n",
+        "password=",
+        "curl -u ",
+        "a://b:",
+        "Cookie: a=",
+        "%3A%41a ",
+        "dGVzdGVy" * 4 + " ",
+        "mysql -p",
+        "%41" * 400,
+    ],
 )
 def test_time_is_linear_in_what_nearly_is_a_key(piece: str) -> None:
     began = time.process_time()

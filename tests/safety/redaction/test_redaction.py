@@ -181,7 +181,10 @@ def test_the_command_writes_every_format_without_them(form: str, tmp_path: Path)
     )  # fmt: skip
     (tmp_path / "t.jsonl").write_bytes(b"\n".join(lines(msgspec.structs.replace(made, name=f"{NAME}.jsonl"))))
     ran = ctxsim("transcripts", "convert", "t.jsonl", "--to", form, "--redact", "--out", "out.jsonl", cwd=tmp_path)
-    assert "redacted: 2 likely key(s), 1 account name(s), 1 e-mail address(es)" in ran.stderr
+    assert (
+        "redacted: 1 GitHub key(s), 1 account name(s), 1 e-mail address(s), 1 private key(s); not looked for: "
+        in ran.stderr
+    )
     said = (tmp_path / "out.jsonl").read_text()
     assert not any(one in said for one in (NAME, "firma", BODY[:10], BODY[::-1][:10], "PRIVATE"))
     (after,) = read(str(tmp_path / "out.jsonl"))

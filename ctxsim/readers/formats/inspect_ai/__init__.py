@@ -18,7 +18,6 @@ from typing import Any, cast
 
 import msgspec
 
-from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, left_out, text_and_media
 from ctxsim.readers.assembly.requests import Request, Step, threads
 from ctxsim.readers.formats.inspect_ai.events import Compaction, ModelEvent, Walk
@@ -31,6 +30,7 @@ from ctxsim.readers.formats.inspect_ai.messages import (
 )
 from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.readers.source.archive import member_bytes
+from ctxsim.readers.source.values import json_document
 from ctxsim.transcript import Transcript
 
 NAME = "inspect-ai"
@@ -104,10 +104,7 @@ def _sequences(source: Source, archive: zipfile.ZipFile, folder: str) -> dict[st
 
 
 def _member(source: Source, archive: zipfile.ZipFile, name: str) -> Any:
-    try:
-        return msgspec.json.decode(member_bytes(archive, archive.getinfo(name)))
-    except msgspec.DecodeError as error:
-        raise InputError(f"{source.name}!{name}", f"is not complete JSON: {error}") from None
+    return json_document(member_bytes(archive, archive.getinfo(name)), f"{source.name}!{name}")
 
 
 def _transcripts(source: Source, where: str, sample: EvalSample) -> Iterator[Transcript]:
