@@ -13,15 +13,16 @@ from ctxsim import readers
 from ctxsim.answers.bill import index as indexes
 from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import Facts, Session
-from ctxsim.answers.bill.sums import By, Sum, billed, key_of
 from ctxsim.answers.bill.sums import Bill as Lines
-from ctxsim.errors import InputError, NotATranscript, unknown
+from ctxsim.answers.bill.sums import By, Sum, billed, key_of
+from ctxsim.errors import CtxsimError, InputError, NotATranscript, unknown
 from ctxsim.readers.source import Source
 
 if TYPE_CHECKING:
     import pandas
 
     from ctxsim.answers.bill.smaller import Smaller
+    from ctxsim.answers.bill.unpaired import Difference
 
 FOUND = "@found"
 DAYS = 30
@@ -106,6 +107,41 @@ def bill(
     if index and (facts.changed or prices.changed):
         indexes.save(place, known)
     return Bill(found, prices, left_out, errors, _memory(Path(project)) if project is not None else {})
+
+
+class Unpaired(msgspec.Struct, frozen=True):
+    """What changed between two sets of sessions; `broken` are the figures that a rule forbids, `errors` what of the
+    recordings couldn't be read.
+    """
+
+    differences: list[Difference]
+    broken: list[Difference]
+    errors: list[str]
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for each figure."""
+        import pandas
+
+        return pandas.DataFrame([msgspec.structs.asdict(one) for one in self.differences])
+
+
+def compare_unpaired(
+    before: str | PathLike[str], after: str | PathLike[str], fail_if: Sequence[str] = (), *, index: bool = True
+) -> Unpaired:
+    """Return what changed between two sets of recorded sessions of agents that were changed in between.
+
+    `fail_if` are rules as `cost > 10%`. Raises CtxsimError where a set is too small, and where a rule's figure can't be
+    compared: a gate that judges nothing is no pass.
+    """
+    from ctxsim.answers.bill.unpaired import cases, differences, parse_gate
+
+    rules = [parse_gate(rule) for rule in fail_if]
+    sides = [bill(one, days=None, index=index) for one in (before, after)]
+    found = differences(*(cases(side.lines) for side in sides))
+    if lacking := {rule.figure for rule in rules} - {one.figure for one in found}:
+        raise CtxsimError(f"nothing for --fail-if to judge: too few sessions have {', '.join(sorted(lacking))}")
+    broken = [one for one in found if any(rule.breaks(one) for rule in rules)]
+    return Unpaired(found, broken, [line for side in sides for line in side.errors])
 
 
 def _sessions(

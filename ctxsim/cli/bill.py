@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ctxsim.answers.bill.sums import BYS, misses, unfinished
+from ctxsim.answers.bill.sums import BYS, Sum, misses, unfinished
 from ctxsim.api.bill import DAYS, FOUND, Bill, bill, forget
 from ctxsim.cli import options
 from ctxsim.cli.loudness import note
@@ -76,7 +76,7 @@ def _table(one: Sheet) -> None:
     out.print(rich_table(escaped(one), out.width))
 
 
-def _say(found: Bill, total: told.Sum) -> None:
+def _say(found: Bill, total: Sum) -> None:
     lines = found.lines
     formats = [session.format for session in sorted(lines.sessions, key=lambda one: -len(one.responses))]
     click.echo()

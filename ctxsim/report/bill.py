@@ -70,7 +70,9 @@ def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[flo
     if total.usd_recorded and total.usd_listed:
         yield f"{usd(total.usd_recorded)} as logs state, {usd(total.usd_listed)} by recorded tokens at list prices."
     elif total.usd:
-        yield "Dollars as logs state them." if total.usd_recorded else "Recorded tokens at the list prices of their day."
+        yield (
+            "Dollars as logs state them." if total.usd_recorded else "Recorded tokens at the list prices of their day."
+        )
     if total.unpriced:
         yield f"{total.unpriced:,} of {total.responses:,} responses have no known price: their dollars are missing."
     if begun[0] >= 1_000:
@@ -79,7 +81,7 @@ def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[flo
 
 
 def _dates(first_s: float, last_s: float) -> str:
-    first, last = (datetime.fromtimestamp(time_s) for time_s in (first_s, last_s))  # noqa: DTZ006 the user's own days
+    first, last = (datetime.fromtimestamp(time_s) for time_s in (first_s, last_s))
     year = "" if first.year == last.year else f" {first.year}"
     if first.date() == last.date():
         return f"{last.day} {last:%B %Y}"

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
+from zlib import crc32
 
 import msgspec
 
-from ctxsim import __version__
 from ctxsim.answers.bill.facts import Response, Session
 from ctxsim.answers.bill.index import Index
+
+ADDITIONS = Path(__file__).parents[2] / "simulator" / "provider" / "models.toml"
+"""What the list of prices lacks. Read by its path: its package takes longer to import than an index to answer."""
 
 Rate = float | tuple[tuple[int, float], ...]
 
@@ -60,7 +64,7 @@ class PriceList:
     """Prices by model and day, looked up once and kept in an index: a list of another version is asked again."""
 
     def __init__(self, index: Index) -> None:
-        now = f"genai-prices {version('genai-prices')}, ctxsim {__version__}"
+        now = f"genai-prices {version('genai-prices')}, additions {crc32(ADDITIONS.read_bytes()):08x}"
         if index.priced_by != now:
             index.priced_by, index.rates = now, {}
         self._index = index
@@ -99,10 +103,8 @@ def _listed(model: str, time_s: float | None) -> tuple[Rates | None, bool]:
     prices = found.prices if found else None
     if prices is None:
         return None, False
-    if prices.hours and time_s is not None:
-        chosen = msgspec.structs.replace(prices, zero_s=0.0).at(time_s)
-    else:
-        chosen = prices
+    timed = prices.hours and time_s is not None
+    chosen = msgspec.structs.replace(prices, zero_s=0.0).at(time_s or 0.0) if timed else prices
     write = chosen.cache_write if chosen.cache_write is not None else chosen.input
     long = chosen.cache_write_long if chosen.cache_write_long is not None else write
     read = chosen.cache_read if chosen.cache_read is not None else chosen.input

@@ -1,8 +1,8 @@
 """From a transcript to its facts: recorded usage response by response, and what each request was filled with.
 
 What fills a request is told without a tokenizer. Recorded tokens are fitted to logged characters, a head that no log
-holds, and what joined unlogged (`recorded.usage.fit_size`); each request is then made as large as it was recorded. Where
-less is logged than was sent, the rest is *unknown*.
+holds, and what joined unlogged (`recorded.usage.fit_size`); each request is then made as large as it was recorded.
+Where less is logged than was sent, the rest is *unknown*.
 """
 
 from __future__ import annotations

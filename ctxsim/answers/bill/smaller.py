@@ -11,12 +11,15 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ctxsim.answers.bill.changes import Effect, Request, Requests, as_recorded
 from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import Session
 from ctxsim.answers.bill.offers import MODEL, Offer, offers
 from ctxsim.answers.bill.sums import DAY_S, Bill
+
+Array = npt.NDArray[np.float64]
 
 LEAST = 0.02
 """Of a bill: nothing that saves less is worth a line."""
@@ -101,7 +104,7 @@ class _Paid:
         days = (span[1] - span[0]) / DAY_S if span else 0.0
         self.months = days / MONTH_DAYS if days >= LEAST_DAYS else None
 
-    def _recorded(self, bill: Bill) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def _recorded(self, bill: Bill) -> Array:
         by: dict[str, float] = {}
         for line in bill.lines:
             by[line.session.name] = by.get(line.session.name, 0.0) + line.paid.usd
@@ -139,7 +142,7 @@ class _Paid:
         # Where a log states dollars, the change is as large a share of them.
         scale = np.divide(self.recorded, self.before, out=np.zeros_like(self.before), where=self.before > 0)
         saved = (self.before - np.array(after)) * scale
-        by_root = np.bincount(self.root, saved) if len(saved) else np.zeros(1)
+        by_root = np.bincount(self.root, saved).astype(float) if len(saved) else np.zeros(1)
         low, high = _interval(by_root)
         usd = float(saved.sum())
         kept = 1 - effect.lost / effect.chances if chosen[0].keeps and effect.chances else None
@@ -149,7 +152,7 @@ class _Paid:
         )  # fmt: skip
 
 
-def _interval(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[float, float]:
+def _interval(values: Array) -> tuple[float, float]:
     drawn = np.random.default_rng(SEED).multinomial(len(values), np.full(len(values), 1 / len(values)), RESAMPLES)
     low, high = np.percentile(drawn @ values, [5, 95])
     return float(low), float(high)

@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from pathlib import Path
+
 # Type checkers take this name for true; importing typing takes a tenth of the time that there is.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def main() -> None:
         home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
         shown = line(said, home, Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
     # It must never disturb the agent that asks it.
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001
         shown = f"ctxsim: {type(error).__name__}"
     try:
         sys.stdout.write("".join(one if one.isprintable() else "?" for one in shown)[:200] + "\n")

@@ -130,7 +130,8 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     times = [one.time_s for session in found for one in (*session.responses, *session.beside) if one.time_s is not None]
     since = max(times) - days * DAY_S if times and days is not None else None
     seen: set[tuple[object, ...]] = set()
-    lines, kept, repeated, unrecorded = [], [], 0, 0
+    lines: list[Line] = []
+    kept, repeated, unrecorded = [], 0, 0
     for session in found:
         unrecorded += session.unrecorded
         before = len(lines)
@@ -158,7 +159,7 @@ def _each(session: Session, prices: PriceList) -> Iterator[tuple[Response, Paid]
 def key_of(by: By) -> Callable[[Line], str]:
     """Return what a line is counted under; parts are no property of a line."""
     return {
-        "day": lambda line: _day(line, 0), "week": lambda line: _day(line, 1), "project": project_of,
+        "day": lambda line: _day(line, False), "week": lambda line: _day(line, True), "project": project_of,
         "session": lambda line: line.session.name, "model": lambda line: line.response.model or "unknown",
         "agent": lambda line: line.session.format,
     }[by]  # fmt: skip
@@ -167,7 +168,7 @@ def key_of(by: By) -> Callable[[Line], str]:
 def _day(line: Line, week: bool) -> str:
     if line.response.time_s is None:
         return UNDATED
-    day = datetime.fromtimestamp(line.response.time_s).date()  # noqa: DTZ006 the user's own days
+    day = datetime.fromtimestamp(line.response.time_s).date()
     return str(day - timedelta(days=day.weekday()) if week else day)
 
 

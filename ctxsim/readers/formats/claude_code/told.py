@@ -1,5 +1,5 @@
-"""Responses of sub-agents that a session's file tells of in its lines of progress: the only trace of what they cost where
-their own files are gone.
+"""Responses of sub-agents that a session's file tells of in its lines of progress: the only trace of what they cost
+where their own files are gone.
 """
 
 from __future__ import annotations
