@@ -139,7 +139,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
             if since is not None and response.time_s is not None and response.time_s < since:
                 continue
             if response.time_s is not None:
-                mark = (response.time_s, response.model, response.read, response.write, response.plain)
+                mark = msgspec.structs.astuple(response)[:9]
                 if mark in seen:
                     repeated += 1
                     continue
