@@ -144,6 +144,6 @@ def test_what_a_page_shows_runs(page: Path, tmp_path: Path, monkeypatch: pytest.
 
 def test_the_readme_shows_what_people_need_first() -> None:
     lines = [words for line in shown(ROOT / "README.md") if (words := words_of(line))]
-    needed = {"bench", "replay", "sweep", "report", "compare", "window", "validate", "calibrate", "check", "list"}
+    needed = {"bench", "replay", "sweep", "report", "compare", "bill", "validate", "calibrate", "check", "list"}
     assert needed <= {words[0] for words in lines} <= set(COMMANDS)
     assert {"losses", "--estimates", "--doctor"} <= {word for words in lines for word in words}

@@ -105,7 +105,7 @@ LINES = [
     ["compare", "run", "other"],
     ["validate", "good"],
     ["compactions", "good"],
-    ["window", "good", "--out", "w.png"],
+    ["bill", "good", "--no-index", "--out", "w.png"],
     ["serve", "--scenario", EVIL],
     ["drive", EVIL],
     ["validate", "good", "--estimates", "--by-kind", "--out", "acc"],

@@ -65,7 +65,7 @@ def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
         "import sys, contextlib, io\n"
         "from ctxsim.cli import run\n"
         "with contextlib.redirect_stdout(io.StringIO()):\n"
-        "    lines = ['bench logs --policy head-tail --out run', 'report run', 'validate logs', 'window logs',\n"
+        "    lines = ['bench logs --policy head-tail --out run', 'report run', 'validate logs', 'bill logs --no-index',\n"
         "             'calibrate logs --out own.json', 'transcripts check logs', 'list policies']\n"
         "    done = [run(line.split()) for line in lines]\n"
         "apart = {'transformers', 'tokenizers', 'tiktoken', 'plotly', 'scipy', 'distributed', 'requests', 'httpx'}\n"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -56,15 +55,16 @@ def load(path: Path) -> Index:
 
 def save(path: Path, index: Index) -> None:
     """Write the index for its user alone, whole or not at all; a folder that can't be written keeps none."""
+    # What was seen before is answered without it.
+    from ctxsim.results.files import replacing
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Made for its owner alone.
-        number, name = tempfile.mkstemp(dir=path.parent, prefix=".facts-")
+        with replacing(path) as temporary:
+            temporary.touch(mode=0o600)
+            temporary.write_bytes(msgspec.msgpack.encode(index))
     except OSError:
         return
-    with os.fdopen(number, "wb") as stream:
-        stream.write(msgspec.msgpack.encode(index))
-    Path(name).replace(path)
 
 
 def forget(path: Path) -> bool:
