@@ -122,6 +122,7 @@ def run_shown(words: list[str], cwd: Path) -> Done:
 def test_what_a_page_shows_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # An agent works below the temporary folder.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     write_logs(tmp_path / "logs", count=1)
     (tmp_path / "policy.py").write_text((ROOT / "docs" / "examples" / "mask.py").read_text())
     (tmp_path / "my-summary.md").write_text("ticket-093 is open.")
