@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ctxsim.answers.bill.sums import BYS, Sum, misses, unfinished
+from ctxsim.answers.bill.sums import BYS, Sum, misses, summaries, unfinished
 from ctxsim.api.bill import DAYS, FOUND, Bill, bill, forget
 from ctxsim.cli import options
 from ctxsim.cli.loudness import note
@@ -80,7 +80,8 @@ def _say(found: Bill, total: Sum) -> None:
     lines = found.lines
     formats = [session.format for session in sorted(lines.sessions, key=lambda one: -len(one.responses))]
     click.echo()
-    for line in told.opening(total, len(lines.sessions), formats, lines.span_s(), unfinished(lines)):
+    beside = unfinished(lines), summaries(lines)
+    for line in told.opening(total, len(lines.sessions), formats, lines.span_s(), *beside):
         note(safe(line))
     if lines.repeated:
         note(f"{lines.repeated:,} responses that stand in several files count once.")

@@ -61,7 +61,7 @@ def group(part: str) -> str:
 
 
 def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[float, float] | None,
-            begun: tuple[int, float]) -> Iterator[str]:  # fmt: skip
+            begun: tuple[int, float], compactions: tuple[int, float]) -> Iterator[str]:  # fmt: skip
     """Yield the first lines: whose sessions, when, what they cost, and what that rests on."""
     agents = ", ".join(dict.fromkeys(AGENTS.get(one, one) for one in formats))
     when = f", {_dates(*span_s)}" if span_s else ""
@@ -78,6 +78,9 @@ def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[flo
     if begun[0] >= 1_000:
         yield (f"Not in it: about {usd(begun[1])} USD of output that logs record too low "
                f"({tokens(begun[0])} tokens).")  # fmt: skip
+    if compactions[0]:
+        yield (f"Nor the requests of {compactions[0]:,} compaction{'s' * (compactions[0] != 1)}, which logs don't "
+               f"state: about {usd(compactions[1])} USD.")  # fmt: skip
 
 
 def _dates(first_s: float, last_s: float) -> str:
@@ -199,7 +202,7 @@ def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
 
 def _range(one: Saving) -> str:
     low, high = one.month or (one.low, one.high)
-    return f"{low:,.0f} to {high:,.0f}" if high >= 10 else f"{low:,.2f} to {high:,.2f}"
+    return f"{round(low):,} to {round(high):,}" if high >= 10 else f"{low:,.2f} to {high:,.2f}"
 
 
 def closing(found: Smaller) -> Iterator[str]:
@@ -208,9 +211,9 @@ def closing(found: Smaller) -> Iterator[str]:
         yield f"Nothing tried would have made it 2 % smaller ({found.tried} changes)."
         return
     if found.together:
-        count = "two" if found.together.name.count(" + ") == 1 else "three"
         month = " a month" if found.together.month else ""
-        yield f"They overlap. The first {count} together: {_range(found.together)} USD{month}."
+        yield f"They overlap. Together {_range(found.together)} USD{month}:"
+        yield f"  {found.together.name}"
     yield ""
     for one in found.savings:
         if one.how:

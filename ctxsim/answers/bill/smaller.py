@@ -24,6 +24,9 @@ Array = npt.NDArray[np.float64]
 LEAST = 0.02
 """Of a bill: nothing that saves less is worth a line."""
 
+MOST = 3
+"""Changes that are billed together."""
+
 MOST_LOST = 0.05
 """Of the uses of older results: nothing that may lose more is advised."""
 
@@ -78,9 +81,19 @@ def smaller(bill: Bill, prices: PriceList, memory: int = 0) -> Smaller:
         found += sorted(fit, key=lambda one: -one[0].usd)[:1]
     # Nobody can foretell another model's answers: it stands last, and never among the best.
     found.sort(key=lambda one: (one[1].order >= MODEL, -one[0].usd, one[0].name))
-    best = sorted([one for one in found if one[1].order < MODEL][:3], key=lambda one: one[1].order)
-    together = paid.saving([offer for _, offer in best]) if len(best) > 1 else None
+    together = _best(paid, [offer for _, offer in found if offer.order < MODEL])
     return Smaller([saving for saving, _ in found], together, tried)
+
+
+def _best(paid: _Paid, chosen: Sequence[Offer]) -> Saving | None:
+    """What the first changes save together, up to three: one that adds nothing to those before it is passed over."""
+    best: list[Offer] = []
+    together: Saving | None = None
+    for offer in chosen:
+        tried = paid.saving(sorted([*best, offer], key=lambda one: one.order))
+        if len(best) < MOST and tried.share >= (together.share if together else 0.0) + LEAST:
+            best, together = [*best, offer], tried
+    return together if len(best) > 1 else None
 
 
 class _Paid:

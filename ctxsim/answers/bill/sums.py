@@ -212,3 +212,20 @@ def unfinished(bill: Bill) -> tuple[int, float]:
             tokens += more
             usd += more * line.rates.at(one.input)[4] if line.rates else 0.0
     return round(tokens), usd
+
+
+def summaries(bill: Bill) -> tuple[int, float]:
+    """Return how many recorded compactions there are, and about what their own requests cost, which logs don't state:
+    the request before was read once more, and what stands after it beside the head was written by the model.
+    """
+    times, usd = 0, 0.0
+    last: dict[str, Line] = {}
+    for line in bill.lines:
+        before = last.get(line.session.name)
+        if line.response.compacted and before:
+            times += 1
+            if before.rates:
+                read, _, _, _, output = before.rates.at(before.response.input)
+                usd += before.response.input * read + (line.response.input - line.response.head) * output
+        last[line.session.name] = line
+    return times, usd

@@ -95,8 +95,8 @@ def test_responses_outside_the_conversation_are_paid_and_named(tmp_path: Path) -
     lines = claude_code(1)
     usage = {"input_tokens": 7, "cache_read_input_tokens": 70, "cache_creation_input_tokens": 700, "output_tokens": 1}
     message = {"id": "told", "model": "claude-sonnet-4-5", "usage": usage}
-    told = {"type": "progress", "uuid": "p", "timestamp": "2026-01-05T09:00:30.000Z",
-            "data": {"type": "agent_progress", "agentId": "x7", "message": {"type": "assistant", "message": message}}}  # fmt: skip
+    data = {"type": "agent_progress", "agentId": "x7", "message": {"type": "assistant", "message": message}}
+    told = {"type": "progress", "uuid": "p", "timestamp": "2026-01-05T09:00:30.000Z", "data": data}
     file = tmp_path / "a.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in [*lines, told, told]))
     found = bill(file)

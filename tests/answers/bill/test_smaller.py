@@ -11,7 +11,7 @@ import pytest
 from ctxsim.answers.bill.dollars import Rates
 from ctxsim.answers.bill.facts import Large, Response, Session
 from ctxsim.answers.bill.smaller import LEAST, smaller
-from ctxsim.answers.bill.sums import Bill, billed
+from ctxsim.answers.bill.sums import Bill, billed, summaries
 
 RATES = {"x-dear": Rates(1e6, 10e6, 20e6, 5e6, 50e6), "x-cheap": Rates(0.1e6, 1e6, 2e6, 0.5e6, 5e6)}
 PRICES: Any = SimpleNamespace(of=lambda model, time_s: RATES.get(model))
@@ -47,6 +47,13 @@ def test_savings_are_of_the_whole_bill_the_largest_first() -> None:
     assert pauses.month is None, "without dates nobody knows a month"
 
 
+def test_a_compactions_own_request_is_told_beside_the_total() -> None:
+    of = bill(FIRST, response(0, 300, 200, compacted=True))
+    # 1,100 tokens are read once more at 1, and 200 written by the model at 50.
+    assert summaries(of) == (1, 1_100 + 200 * 50)
+    assert summaries(bill(FIRST, response(1_100, 50, 50))) == (0, 0.0)
+
+
 def test_what_saves_less_than_a_fiftieth_is_no_line() -> None:
     of = bill(FIRST, response(1_100, 50, 50, turn=True), *[response(0, 5_000, 4_900) for _ in range(9)])
     assert all(one.share >= LEAST for one in smaller(of, PRICES).savings)
@@ -73,6 +80,15 @@ def test_another_model_stands_last_and_in_no_sum() -> None:
     # 11,000 + 1,600 and two answers of 500, at a tenth of the price.
     assert found.savings[-1].usd == pytest.approx(0.9 * 13_600)
     assert found.together is None
+
+
+def test_what_adds_nothing_to_what_is_done_is_in_no_sum() -> None:
+    # Where no pause outlives the cache, an hour's cache only costs more.
+    responses = [FIRST, *(response(100, 9_050, 50, missed=9_000, cause=1, pause_s=1_000.0) for _ in range(9))]
+    found = smaller(bill(*responses, response(9_150, 50, 50, turn=True), response(9_200, 30, 30)), PRICES)
+    names = [one.name for one in found.savings]
+    assert names[0] == "pauses within the cache's life" and "one-hour cache" in names
+    assert "one-hour cache" not in (found.together.name if found.together else "")
 
 
 def test_memory_files_half_as_long_leave_every_request() -> None:
