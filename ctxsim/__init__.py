@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ctxsim.api.bill import bill as bill
+    from ctxsim.api.bill import compare_unpaired as compare_unpaired
     from ctxsim.api.forecasts import Forecasts as Forecasts
     from ctxsim.api.forecasts import forecast as forecast
     from ctxsim.api.live import Endpoint as Endpoint
@@ -51,6 +53,7 @@ PUBLIC = {
     "ctxsim.api.runs": ("Comparison", "Run", "bench", "compare", "read_run", "sweep"),
     "ctxsim.api.settings": ("settings",),
     "ctxsim.api.trust": ("calibrate", "check", "compactions", "estimates", "validate"),
+    "ctxsim.api.bill": ("bill", "compare_unpaired"),
     "ctxsim.api.live": ("Endpoint", "drive", "serve"),
     "ctxsim.counting.estimators": ("Estimator",),
     "ctxsim.policies": ("Policy", "open_policy"),
@@ -63,8 +66,8 @@ PUBLIC = {
 
 __all__ = [
     "Comparison", "Endpoint", "Estimator", "Policy", "Provider", "Replay", "Run", "Scenario", "Transcript",
-    "Transcripts", "View", "bench", "calibrate", "check", "compactions", "compare", "drive", "estimates",
-    "open_policy", "read", "read_run", "replay", "scenario", "serve", "settings", "sweep", "validate",
+    "Transcripts", "View", "bench", "bill", "calibrate", "check", "compactions", "compare", "compare_unpaired", "drive",
+    "estimates", "open_policy", "read", "read_run", "replay", "scenario", "serve", "settings", "sweep", "validate",
 ]  # fmt: skip
 
 

@@ -1,6 +1,19 @@
-"""`python -m ctxsim`."""
+"""`python -m ctxsim`, and what the installed command runs."""
 
-from ctxsim.cli import main
+import sys
+
+
+def main() -> None:
+    """Run this process's command line. A status line is asked for at every message: nothing else is imported for it."""
+    if sys.argv[1:] == ["statusline"]:
+        from ctxsim.answers.bill import status
+
+        status.main()
+        return
+    from ctxsim.cli import main as commands
+
+    commands()
+
 
 if __name__ == "__main__":
     main()

@@ -91,7 +91,8 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens as a provider reports them. `input_tokens` is the whole prompt: uncached + cache write + read.
 
     `cache_write_long_tokens` are those of `cache_write_tokens` that were written for the longer of a vendor's two cache
-    lifetimes. `cost_usd` is what the log says this call cost, all of it, in dollars.
+    lifetimes. `cost_usd` is what the log says this call cost, all of it, in dollars. `output_begun_tokens` is what a
+    log states of a response that it shows unfinished: so many were written by then, and the whole isn't known.
     """
 
     input_tokens: int
@@ -101,6 +102,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     reasoning_tokens: int | None = None
     cost_usd: float | None = None
     cache_write_long_tokens: int | None = None
+    output_begun_tokens: int | None = None
 
     def reported(self, factor: float) -> Usage:
         """Return the same as an endpoint reports it that is off by a factor."""
@@ -170,7 +172,8 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     pairs (call, place): requests from that call on, from 1, went without the text of the tool result at that place.
     A segment after a compaction begins with `carried` items from before it: the summary, then what was kept.
     `cost_usd` is a session's cost in dollars where the log states only the total. `project` is the folder that the
-    agent worked in and `version` the agent's own, both '' where the log doesn't say.
+    agent worked in and `version` the agent's own, both '' where the log doesn't say. `beside` are responses that the
+    log holds and the conversation doesn't, as of branches that were left: paid, with usage and without items.
     """
 
     name: str
@@ -187,6 +190,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_usd: float | None = None
     project: str = ""
     version: str = ""
+    beside: tuple[Call, ...] = ()
 
     @property
     def model(self) -> str:

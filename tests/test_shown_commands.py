@@ -122,6 +122,7 @@ def run_shown(words: list[str], cwd: Path) -> Done:
 def test_what_a_page_shows_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # An agent works below the temporary folder.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     write_logs(tmp_path / "logs", count=1)
     (tmp_path / "policy.py").write_text((ROOT / "docs" / "examples" / "mask.py").read_text())
     (tmp_path / "my-summary.md").write_text("ticket-093 is open.")
@@ -144,6 +145,6 @@ def test_what_a_page_shows_runs(page: Path, tmp_path: Path, monkeypatch: pytest.
 
 def test_the_readme_shows_what_people_need_first() -> None:
     lines = [words for line in shown(ROOT / "README.md") if (words := words_of(line))]
-    needed = {"bench", "replay", "sweep", "report", "compare", "window", "validate", "calibrate", "check", "list"}
+    needed = {"bench", "replay", "sweep", "report", "compare", "bill", "validate", "calibrate", "check", "list"}
     assert needed <= {words[0] for words in lines} <= set(COMMANDS)
     assert {"losses", "--estimates", "--doctor"} <= {word for words in lines for word in words}

@@ -26,6 +26,9 @@ GROUPS: dict[str, dict[str, str]] = _TABLES["groups"]
 
 COMMANDS = [name for group in GROUPS.values() for name in group]
 
+HIDDEN = ("statusline",)
+"""Commands that programs run, not people."""
+
 BEFORE: dict[str, str] = _TABLES["before"]
 
 GRACE_S = 1.7
@@ -42,7 +45,7 @@ class _Commands(click.Group):
         return COMMANDS
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+        if name not in COMMANDS and name not in HIDDEN:
             return None
         module: Any = importlib.import_module(f"ctxsim.cli.{'lists' if name == 'list' else name}")
         command: click.Command = module.command
@@ -54,7 +57,7 @@ class _Commands(click.Group):
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         if args and args[0] in BEFORE:
             raise CtxsimError(f"'{args[0]}' is now: {BEFORE[args[0]]}")
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in (*COMMANDS, *HIDDEN) and not args[0].startswith("-"):
             raise unknown("command", args[0], COMMANDS)
         return super().resolve_command(context, args)
 

@@ -20,17 +20,25 @@ from ctxsim.results.run import UNCHECKED
 @click.argument("after", type=options.PATH, metavar="RUN_B", required=False)
 @click.option("--policy", "two", nargs=2, metavar="LABEL LABEL", help="These two, within RUN_A or from A to B.")
 @click.option("--fail-if", "rules", multiple=True, metavar="RULE", help="As in 'cost_usd > +2%'; then exit status 1.")
+@click.option("--unpaired", is_flag=True, help="Compare two folders of recordings instead: sessions of changed agents.")
 @options.goal
 @options.form
 def command(
-    before: Path, after: Path | None, two: tuple[str, str] | None, rules: tuple[str, ...], goal: str, form: str
-) -> None:
+    before: Path, after: Path | None, two: tuple[str, str] | None, rules: tuple[str, ...], unpaired: bool, goal: str,
+    form: str,
+) -> None:  # fmt: skip
     """Compare two runs policy by policy, over the transcripts that both have; tell noise from change.
 
     Begins with what RUN_B advises. Policies pair by label, then by label without the estimator; where each run has one
     policy, with each other. What has no pair is told. Noise: the interval of the paired difference has 0 in it.
     Columns: tokens_sum, tokens_peak, cost_usd, survival, survival_loose, cache_hit_ratio, compactions, refused.
+
+    With --unpaired: recordings of two sets of sessions, and for --fail-if one of their figures, as in 'cost > 10%':
+    cost, cost_per_call, tokens, tokens_per_call, head, calls, compactions.
     """
+    if unpaired:
+        _unpaired(before, after, rules, form)
+        return
     from ctxsim.report.changes import change_sheet
 
     first = read_run(before)
@@ -48,4 +56,20 @@ def command(
     for change in found.broken:
         tell(f"{second.shown(change.policy)}: {change.column} {change.difference:+,.4g}")
     if found.broken:
+        sys.exit(1)
+
+
+def _unpaired(before: Path, after: Path | None, rules: tuple[str, ...], form: str) -> None:
+    from ctxsim.api.bill import compare_unpaired
+    from ctxsim.report.changes import unpaired_sheet
+
+    if after is None:
+        raise click.UsageError("--unpaired needs two folders of recordings: before and after")
+    found = compare_unpaired(before, after, rules)
+    show("compare", [unpaired_sheet(found.differences, found.broken)], form)
+    for line in found.errors:
+        tell(line)
+    for one in found.broken:
+        tell(f"{one.figure}: {one.effect:+,.1f}{' %' if one.ratio else ''}")
+    if found.broken or found.errors:
         sys.exit(1)

@@ -61,7 +61,12 @@ NOTES = re.compile(r"^(?:Provider|Recorded|Size|Head|Note|Results|written|left o
 
 @pytest.mark.parametrize(
     "line",
-    [BENCH, "replay logs/rollout-1.jsonl --policy mask:keep=1", "window logs", "transcripts stats logs"],
+    [
+        BENCH,
+        "replay logs/rollout-1.jsonl --policy mask:keep=1",
+        "bill logs --no-index --out b.png",
+        "transcripts stats logs",
+    ],
 )
 def test_quiet_is_the_result_alone(line: str, folder: Path) -> None:
     usual, quiet = ctxsim(*line.split(), cwd=folder), ctxsim(*line.split(), "-q", cwd=folder)

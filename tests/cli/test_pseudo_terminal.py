@@ -106,7 +106,7 @@ LINES = [
     ["validate", "good"],
     ["compactions", "good"],
     ["forecast", "good", "--next", "1"],
-    ["window", "good", "--out", "w.png"],
+    ["bill", "good", "--no-index", "--out", "w.png"],
     ["serve", "--scenario", EVIL],
     ["drive", EVIL],
     ["validate", "good", "--estimates", "--by-kind", "--out", "acc"],

@@ -26,6 +26,7 @@ WHOLE = Transcript(
     compactions=(Compaction(2, 3, "auto", ("Mail.",), (1, 2), 41, 12, 2.5),),
     cleared=((2, 2),),
     cost_usd=0.5,
+    beside=(Call(0, 0, Usage(30, None, output_begun_tokens=2), 1.5, "m", comparable=False),),
 )
 
 

@@ -80,6 +80,12 @@ def test_two_agents_are_two_threads_even_with_the_same_first_request() -> None:
     assert numbers(threads(both)) == [([0, 2], []), ([1, 3], [])]
 
 
+def test_two_contexts_that_begin_to_the_letter_alike_go_on_in_themselves() -> None:
+    # As two traces do whose first request and reply are the same: each second request goes on from its own first one.
+    requests = [snap("a", "b", "t1"), snap("a", "b", "t2"), snap("abc", "d", "t1"), snap("abe", "f", "t2")]
+    assert [[step.number for step in thread.steps] for thread in threads(requests)] == [[0, 2], [1, 3]]
+
+
 def test_a_sub_agent_that_takes_over_the_history_and_gives_it_back() -> None:
     handed = [snap("su", "A", "main"), snap("suAt", "B", "helper"), snap("suAtBr", "C", "main")]
     assert numbers(threads(handed)) == [([0, 1, 2], [])]

@@ -51,6 +51,8 @@ class Assembly:
         self.window: int | None = None
         self.project = ""
         self.version = ""
+        # Responses of branches that were left: paid, and no part of the conversation.
+        self._beside: list[Call] = []
         self._items: list[Item] = []
         self._calls: list[Call] = []
         self._message = 0
@@ -99,6 +101,11 @@ class Assembly:
         self._append(list(parts))
         self._unanswered = [item for item in self._items[start:] if item.kind == "tool_call"]
         self._calls.append(Call(start, len(self._items), usage, time_s, model, comparable, window=self.window))
+
+    def beside(self, usage: Usage | None, time_s: float | None, model: str) -> None:
+        """A response that was paid and is no part of the conversation, as one of a branch that was left."""
+        if usage:
+            self._beside.append(Call(0, 0, usage, time_s, model, comparable=False))
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
         """The result of a tool call of the last response."""
@@ -198,6 +205,7 @@ class Assembly:
             cost_usd=self.cost_usd,
             project=self.project,
             version=self.version,
+            beside=tuple(self._beside),
         )
 
     def _take(self, call_id: str, tool: str) -> Item | None:

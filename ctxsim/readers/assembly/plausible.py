@@ -20,7 +20,7 @@ LATEST_S = 253_402_300_799.0
 """The end of the year 9999, after which there is no date. Microseconds taken for milliseconds are beyond it."""
 
 _OPTIONAL = ("output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_long_tokens",
-             "reasoning_tokens")  # fmt: skip
+             "reasoning_tokens", "output_begun_tokens")  # fmt: skip
 
 Judge = Callable[[Any], bool]
 
@@ -44,6 +44,7 @@ def plausible(transcript: Transcript) -> Transcript:
     """
     found: Counter[str] = Counter()
     calls = tuple(_call(call, found) for call in transcript.calls)
+    beside = tuple(_call(call, found) for call in transcript.beside)
     items = tuple(_item(item, found) for item in transcript.items)
     compactions = tuple(_compaction(one, found) for one in transcript.compactions)
     head = transcript.head
@@ -56,8 +57,9 @@ def plausible(transcript: Transcript) -> Transcript:
     if not found and notes == list(transcript.notes):
         return transcript
     return msgspec.structs.replace(
-        transcript, calls=calls, items=items, compactions=compactions, head=head, cost_usd=cost, notes=tuple(notes)
-    )
+        transcript, calls=calls, items=items, compactions=compactions, head=head, cost_usd=cost, notes=tuple(notes),
+        beside=beside,
+    )  # fmt: skip
 
 
 def _kept(value: Any, judge: Judge, what: str, found: Counter[str]) -> Any:

@@ -47,6 +47,7 @@ class _Start(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     cost_usd: float | None = None
     project: str = ""
     version: str = ""
+    beside: tuple[Call, ...] = ()
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):

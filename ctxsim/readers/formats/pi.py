@@ -137,11 +137,20 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             conversation.add(entry)
         elif entry.role in CHAT or entry.type == "custom_message":
             assembly.left_out["entry of an abandoned branch"] += 1
+            _beside(assembly, entry)
     assembly.notes += [*notes, *compaction_notes(conversation.compactions, assembly.calls)]
     as_user = conversation.kept_as_user
     yield assembly.finished(
         "no response of a model in it", *([f"{as_user} system message(s) kept as user text"] if as_user else [])
     )
+
+
+def _beside(assembly: Assembly, entry: _Entry) -> None:
+    """A response of a branch that was left was paid all the same."""
+    message = entry.message
+    if message and message.role == "assistant" and message.usage and message.model not in GATEWAY_MODELS:
+        at_s = time_s(message.timestamp) or time_s(entry.timestamp)
+        assembly.beside(message.usage.request(), at_s, message.model or "")
 
 
 def _entries(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[_Entry]:

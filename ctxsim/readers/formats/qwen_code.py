@@ -187,6 +187,8 @@ class _Conversation:
             self._history_replaced(line)
         elif not on_branch:
             self.counts["line of an abandoned branch"] += 1
+            if line.type == "assistant" and line.usage_metadata:
+                self.assembly.beside(line.usage_metadata.request(), time_s(line.timestamp), line.model or "")
         elif line.subtype in DISPLAY_ONLY:
             self.counts[f"{line.subtype} line"] += 1
         elif line.type == "assistant":

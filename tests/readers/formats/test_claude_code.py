@@ -94,7 +94,7 @@ def test_a_response_of_several_lines_is_one_call_with_the_usage_of_its_last_line
     assert kinds(transcript) == ["user", "reasoning", "assistant", "tool_call", "tool_result", "assistant"]
     first, second = transcript.calls
     # 10 + 100 + 2000; the output number of a line without a stop reason is of a response that still streams.
-    assert first.usage == Usage(2110, None, 2000, 100)
+    assert first.usage == Usage(2110, None, 2000, 100, output_begun_tokens=31)
     assert second.usage == Usage(2151, 7, 2150, 0)
     assert (first.start, first.end, second.start, second.end) == (1, 4, 5, 6)
     assert first.time_s == 1735787045.0
@@ -131,13 +131,16 @@ def test_an_edited_prompt_leaves_the_old_branch_out(tmp_path: Path) -> None:
         user("u1", None, "First try."),
         answer("a1", "u1", "m1", text("No.")),
         user("u2", "a1", "Bad idea."),
-        answer("a2", "u2", "m2", call("t1")),
+        answer("a2", "u2", "m2", call("t1"), usage=usage(9, 100, 2000, 31)),
         result("r1", "a2", "t1", "rejected"),
         user("u3", "a1", "Good idea."),
         answer("a3", "u3", "m3", text("Yes.")),
     )
     assert [item.text for item in transcript.items] == ["First try.", "No.", "Good idea.", "Yes."]
     assert transcript.notes == ("left out: 3 x line of an abandoned branch",)
+    # It was paid all the same.
+    assert [call.usage for call in transcript.beside] == [Usage(2109, None, 2000, 100, output_begun_tokens=31)]
+    assert len(transcript.calls) == 2
 
 
 def test_a_call_that_was_asked_twice_keeps_the_result_of_the_branch(tmp_path: Path) -> None:

@@ -115,12 +115,19 @@ def test_a_rewind_leaves_the_old_branch_out(tmp_path: Path) -> None:
     transcript = one(
         tmp_path,
         line("user", "u1", None, {"text": "Go."}),
-        line("assistant", "a1", "u1", {"text": "Wrong."}),
+        line(
+            "assistant",
+            "a1",
+            "u1",
+            {"text": "Wrong."},
+            usageMetadata={"promptTokenCount": 12, "candidatesTokenCount": 4},
+        ),
         line("system", "y1", "u1", subtype="rewind", systemPayload={"truncatedCount": 1}),
         line("user", "u2", "y1", {"text": "Better."}, subtype="mid_turn_user_message"),
         line("assistant", "a2", "u2", {"text": "Right."}),
     )
     assert [item.text for item in transcript.items] == ["Go.", "Better.", "Right."]
+    assert [call.usage for call in transcript.beside] == [Usage(12, 4)]
     assert transcript.notes == ("left out: 1 x line of an abandoned branch, 1 x system rewind",)
 
 

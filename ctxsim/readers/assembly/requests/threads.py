@@ -156,6 +156,8 @@ class _Links:
         """Return what a request goes on from by the rule, or else the request that it makes again, or neither."""
         for length in range(len(request.keys), -1, -1):
             earlier = self._wholes.get(prefixes[length], [])[::-1]
+            # Of requests that are the same to the letter that of its own context is meant, the latest.
+            earlier.sort(key=lambda candidate: self._requests[candidate].context != request.context)
             for candidate in earlier:
                 if length < len(request.keys) and self._is_answer(candidate, request, length):
                     return Step(candidate, length + 1, True), None

@@ -15,7 +15,7 @@ Documentation: https://code.claude.com/docs/en/sessions (the files; their lines 
 from __future__ import annotations
 
 from collections import Counter as Frequencies
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -34,7 +34,8 @@ from ctxsim.readers.assembly.session_tree import (
     where,
 )
 from ctxsim.readers.formats.claude_code.attachments import attachment_content
-from ctxsim.readers.formats.claude_code.tree import Line, Metadata, Repeats, conversation
+from ctxsim.readers.formats.claude_code.told import ToldOfAgents
+from ctxsim.readers.formats.claude_code.tree import Line, LineMessage, Metadata, Repeats, conversation, recorded_usage
 from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
@@ -70,17 +71,20 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return the session, then the sub-agents that are in its file. The file of a sub-agent is one transcript."""
     notes: list[str] = []
     counts: Frequencies[str] = Frequencies()
-    lines_of = _lines(source, notes, counts)
+    told = ToldOfAgents(source.path)
+    lines_of = _lines(source, notes, counts, told)
     for name, parent, lines in conversations(source.name, lines_of, lambda session: _parent_name(source, session)):
-        yield _Conversation(name, parent, counts).transcript(lines, notes)
+        yield _Conversation(name, parent, counts).transcript(lines, notes, told.responses())
         # What is known of the file is told of its first conversation.
-        notes, counts = [], Frequencies()
+        notes, counts, told = [], Frequencies(), ToldOfAgents(None)
 
 
-def _lines(source: Source, notes: list[str], counts: Frequencies[str]) -> Iterator[Envelope]:
+def _lines(source: Source, notes: list[str], counts: Frequencies[str], told: ToldOfAgents) -> Iterator[Envelope]:
     repeats = Repeats()
     for record in source.records(notes):
         kind = kind_of(record.value)
+        if kind == "progress":
+            told.hear(record.value)
         line: Envelope | None
         if kind in KNOWN:
             line = convert(record.value, Line, record.where)
@@ -105,6 +109,10 @@ def _parent_name(source: Source, session: str) -> str | None:
     return next((file for file in files if source.path and Path(file).exists()), files[0])
 
 
+def _model(messages: Sequence[LineMessage]) -> str:
+    return next((message.model for message in messages if message.model), "")
+
+
 class _Conversation:
     def __init__(self, name: str, parent: str | None, counts: Frequencies[str]) -> None:
         self.name = name
@@ -117,7 +125,9 @@ class _Conversation:
         self.last_request: tuple[str, int] | None = None
         self.cleared_requests = 0
 
-    def transcript(self, lines: Sequence[Envelope], notes: list[str]) -> Transcript:
+    def transcript(
+        self, lines: Sequence[Envelope], notes: list[str], told: Iterable[tuple[LineMessage, Any]]
+    ) -> Transcript:
         kept, rest = conversation(lines)
         responses: dict[str, list[Line]] = {}
         for line in kept:
@@ -134,6 +144,9 @@ class _Conversation:
             self._add(line, of_response)
             for each in of_response or [line]:
                 self.items_of.setdefault(each.uuid or "", range(start, len(self.assembly.items)))
+        self._beside(rest)
+        for message, when in told:
+            self._paid([message], when)
         for line in rest:
             self.counts["line of an abandoned branch" if line.type in CHAT else line.kind] += 1
         self.assembly.notes += [*notes, *compaction_notes(self.compaction_notes, self.assembly.calls)]
@@ -161,10 +174,9 @@ class _Conversation:
         self.restoring = False
         messages = [line.message for line in lines if line.message]
         self.counts["assistant line without a message"] += len(lines) - len(messages)
-        recorded = next((message.usage for message in reversed(messages) if message.usage), None)
-        finished = any(message.stop_reason for message in messages)
+        recorded, finished = recorded_usage(messages)
         usage = recorded.request(finished) if recorded else None
-        model = next((message.model for message in messages if message.model), "")
+        model = _model(messages)
         if usage:
             self._compare(model, usage.input_tokens)
             self.counts["output token count of an unfinished response"] += not finished
@@ -178,6 +190,20 @@ class _Conversation:
             model,
             self.whole_history and not cleared,
         )
+
+    def _beside(self, rest: Sequence[Line]) -> None:
+        """Responses of branches that were left were paid all the same."""
+        left: dict[str, list[Line]] = {}
+        for line in rest:
+            if line.type == "assistant" and not line.local:
+                left.setdefault(line.response, []).append(line)
+        for lines in left.values():
+            self._paid([line.message for line in lines if line.message], lines[0].timestamp)
+
+    def _paid(self, messages: Sequence[LineMessage], when: Any) -> None:
+        recorded, finished = recorded_usage(messages)
+        if recorded:
+            self.assembly.beside(recorded.request(finished), time_s(when), _model(messages))
 
     def _compare(self, model: str, tokens: int) -> None:
         """Notice a request that is much smaller than the one before it: some clearing leaves no line in the file."""

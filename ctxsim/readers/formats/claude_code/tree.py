@@ -37,6 +37,7 @@ class LineUsage(BilledUsage):
         return msgspec.structs.replace(
             usage,
             output_tokens=usage.output_tokens if finished else None,
+            output_begun_tokens=None if finished else usage.output_tokens,
             reasoning_tokens=self.thinking_tokens if finished else None,
         )
 
@@ -64,6 +65,12 @@ class LineMessage(msgspec.Struct):
         """Whether the server left old tool results out of the request."""
         edits = (self.context_management and self.context_management.applied_edits) or []
         return any(edit.type.startswith("clear_tool_uses") for edit in edits)
+
+
+def recorded_usage(messages: Sequence[LineMessage]) -> tuple[LineUsage | None, bool]:
+    """Return what the lines of one response state last of its usage, and whether the response is finished there."""
+    stated = next((message.usage for message in reversed(messages) if message.usage), None)
+    return stated, any(message.stop_reason for message in messages)
 
 
 class _Segment(msgspec.Struct, rename="camel"):

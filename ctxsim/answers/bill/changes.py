@@ -1,0 +1,232 @@
+"""What a person could have done otherwise, as changes to the requests of a recorded session.
+
+A change takes a session's requests, by class of tokens, and returns them as they would have been billed. Nothing else
+moves: the same answers, at the same times. Tokens that leave a request leave those that were read before those that
+were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from ctxsim.answers.bill import facts
+from ctxsim.answers.bill.facts import Response, Session
+
+SHORT_S, LONG_S = 300.0, 3_600.0
+"""The two lifetimes of what Anthropic's cache writes. https://docs.claude.com/en/docs/build-with-claude/prompt-caching"""
+
+
+class Request(msgspec.Struct, gc=False):
+    """A request by class, with its output and its model; `gone` tokens were left out of its conversation so far."""
+
+    read: int
+    write: int
+    long: int
+    plain: int
+    output: int
+    model: str
+    gone: int = 0
+
+    @property
+    def input(self) -> int:
+        """All its tokens."""
+        return self.read + self.write + self.plain
+
+    def leave_out(self, start: int, tokens: int) -> None:
+        """Take tokens out from a position on."""
+        first = start
+        for name in ("read", "write", "plain"):
+            held = getattr(self, name)
+            taken = min(max(0, held - first), tokens)
+            first = max(0, first - held)
+            if name == "write" and held:
+                self.long -= round(self.long * taken / held)
+            setattr(self, name, held - taken)
+            tokens -= taken
+
+    def anew(self, cached: bool) -> None:
+        """Let nothing of it be read: it is written, or where no cache writes are paid, plain."""
+        if cached:
+            self.long = self.long if self.write else 0
+            share = self.long / self.write if self.write else 0.0
+            self.write = self.input
+            self.long = round(self.write * share)
+            self.read = self.plain = 0
+        else:
+            self.plain, self.read = self.input, 0
+
+
+Requests = list[Request]
+Change = Callable[[Session, Requests], Requests]
+"""Gives the requests of a session anew: the first are its responses, in order, and further ones may follow them."""
+
+
+class Effect(msgspec.Struct):
+    """What a change did: how often, of how many chances, and the uses of older results that it would have cost."""
+
+    times: int = 0
+    chances: int = 0
+    lost: int = 0
+
+
+def as_recorded(session: Session) -> Requests:
+    """Return a session's requests as its log states them."""
+    return [Request(one.read, one.write, one.long, one.plain, one.output, one.model) for one in session.responses]
+
+
+def _writes(session: Session) -> bool:
+    return any(one.write for one in session.responses)
+
+
+def new_session_per_task(session: Session, requests: Requests, effect: Effect) -> Requests:
+    """Begin a new session at each turn from which on no result from before was used again, where more is left behind
+    than has to be sent anew. Its first request finds nothing in the cache.
+    """
+    gone, cached = 0, _writes(session)
+    for one, request in zip(session.responses, requests, strict=False):
+        if one.compacted:
+            gone = 0
+        if one.turn:
+            effect.chances += 1
+            behind = one.input - one.head - one.fresh
+            if not one.crossing:
+                effect.times += 1
+                if behind > one.head + one.fresh + gone:
+                    gone = request.gone = behind
+                    request.leave_out(one.head, _behind(one, request, gone))
+                    request.anew(cached)
+                    continue
+        if gone:
+            request.leave_out(one.head, _behind(one, request, gone))
+            request.gone = gone
+    return requests
+
+
+def _behind(one: Response, request: Request, gone: int) -> int:
+    """How much of what is gone a request still has: its head and what joined last stay, whatever was cut before."""
+    return min(gone, max(0, request.input - one.head - one.fresh))
+
+
+def compacted_at(limit: int, summary: int, session: Session, requests: Requests, effect: Effect) -> Requests:
+    """Compact before each request of more than `limit` tokens: a request that reads the conversation writes `summary`
+    tokens, which stand in its place. The request after it finds nothing in the cache.
+    """
+    gone, before, cached, more = 0, 0, _writes(session), []
+    for one, request in zip(session.responses, requests, strict=False):
+        effect.chances += one.needs
+        if one.compacted or request.gone != before:
+            # The recorded agent compacted here, or a new session begins.
+            gone, before = 0, request.gone
+        request.leave_out(one.head, _behind(one, request, gone))
+        over = request.input - one.head - summary
+        if request.input > limit and over > summary:
+            more.append(Request(request.read, request.write, request.long, request.plain, summary, request.model))
+            gone += over
+            request.leave_out(one.head + summary, over)
+            request.anew(cached)
+            effect.times += 1
+            effect.lost += one.crossing
+    return [*requests, *more]
+
+
+def results_cut(most: int, tool: str, session: Session, requests: Requests, effect: Effect) -> Requests:
+    """Cut each result of a tool, '' for all, to `most` tokens as it comes in."""
+    for one in session.responses:
+        effect.chances += one.needs
+    for large in session.large:
+        name = session.parts[large.part].removeprefix(facts.RESULTS)
+        over = large.tokens - most
+        if over <= 0 or (tool and name != tool):
+            continue
+        effect.times += 1
+        effect.lost += large.needs
+        for at in range(large.first, min(large.last, len(session.responses))):
+            one, request = session.responses[at], requests[at]
+            fresh = at == large.first
+            start = max(one.head, one.input - one.fresh) if fresh else one.head
+            request.leave_out(min(start, max(0, request.input - over)), over)
+    return requests
+
+
+def without_server(server: str, session: Session, requests: Requests, effect: Effect) -> Requests:
+    """Leave an MCP server's tools out of the head of sessions that never called one of them."""
+    effect.chances += 1
+    if any(facts.server_of(tool) == server for tool in session.uses):
+        effect.times += 1
+        return requests
+    for one, request in zip(session.responses, requests, strict=False):
+        for at in range(0, len(one.parts), 4):
+            if session.parts[one.parts[at]] == facts.SERVER + server:
+                request.leave_out(0, sum(one.parts[at + 1 : at + 4]))
+    return requests
+
+
+def head_shorter(tokens: int, session: Session, requests: Requests, effect: Effect) -> Requests:
+    """Take tokens out of the head of every request, as a shorter memory file does."""
+    for one, request in zip(session.responses, requests, strict=False):
+        effect.times += 1
+        request.leave_out(0, min(tokens, one.head))
+    return requests
+
+
+def other_model(
+    now: str, then: str, scale: float, children: bool, session: Session, requests: Requests, effect: Effect
+) -> Requests:
+    """Send what went to one model, or with `children` what sub-agents sent to it, to another; `scale`: its tokens for
+    each of the first one's.
+    """
+    if children and not session.parent:
+        return requests
+    for request in requests:
+        effect.chances += 1
+        if request.model == now:
+            effect.times += 1
+            request.model = then
+            for name in ("read", "write", "long", "plain", "output"):
+                setattr(request, name, round(getattr(request, name) * scale))
+    return requests
+
+
+def _in_time(session: Session, requests: Requests, effect: Effect, lives_s: float) -> None:
+    for one, request in zip(session.responses, requests, strict=False):
+        if one.missed and one.cause == 1 and (one.pause_s or 0.0) <= lives_s:
+            moved = min(one.missed, request.write or request.plain)
+            effect.times += 1
+            if request.write:
+                request.long -= round(request.long * moved / request.write)
+                request.write -= moved
+            else:
+                request.plain -= moved
+            request.read += moved
+
+
+def no_long_pause(session: Session, requests: Requests, effect: Effect) -> Requests:
+    """Let every pause end before the cache forgets."""
+    _in_time(session, requests, effect, float("inf"))
+    return requests
+
+
+def hour_long_cache(session: Session, requests: Requests, effect: Effect) -> Requests:
+    """Write all for the longer lifetime: pauses of up to an hour are read across."""
+    if any(one.long for one in session.responses) or not _writes(session):
+        return requests
+    _in_time(session, requests, effect, LONG_S)
+    for request in requests:
+        request.long = request.write
+    return requests
+
+
+def five_minute_cache(session: Session, requests: Requests, effect: Effect) -> Requests:
+    """Write all for the shorter lifetime: after a longer pause nothing is left to be read."""
+    if not any(one.long for one in session.responses):
+        return requests
+    for one, request in zip(session.responses, requests, strict=False):
+        if SHORT_S < (one.pause_s or 0.0) <= LONG_S and request.read:
+            effect.times += 1
+            request.write += request.read
+            request.read = 0
+    for request in requests:
+        request.long = 0
+    return requests

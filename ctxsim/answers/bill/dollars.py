@@ -1,0 +1,148 @@
+"""What responses cost: as the log states it, else by the log's own classes of tokens at the prices of that day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from zlib import crc32
+
+import msgspec
+
+from ctxsim.answers.bill.facts import Response, Session
+from ctxsim.answers.bill.index import Index
+
+ADDITIONS = Path(__file__).parents[2] / "simulator" / "provider" / "models.toml"
+"""What the list of prices lacks. Read by its path: its package takes longer to import than an index to answer."""
+
+Rate = float | tuple[tuple[int, float], ...]
+
+
+class Rates(msgspec.Struct, frozen=True, array_like=True):
+    """USD per million tokens of one model at one time, as `simulator.provider.prices` has them, `hours` told apart."""
+
+    read: Rate
+    write: Rate
+    long: Rate
+    plain: Rate
+    output: Rate
+
+    def at(self, tokens: int) -> tuple[float, float, float, float, float]:
+        """USD per token of each class, for a request of so many tokens."""
+        read, write, long, plain, output = (
+            _step(rate, tokens) / 1e6 for rate in (self.read, self.write, self.long, self.plain, self.output)
+        )
+        return read, write, long, plain, output
+
+
+class Paid(msgspec.Struct, frozen=True, gc=False):
+    """Dollars of one response by class. `how`: 'recorded', 'listed', or '' where neither is known and all are 0."""
+
+    read: float
+    write: float
+    plain: float
+    output: float
+    how: str
+
+    @property
+    def usd(self) -> float:
+        """All classes."""
+        return self.read + self.write + self.plain + self.output
+
+
+NOTHING = Paid(0.0, 0.0, 0.0, 0.0, "")
+
+
+def _step(rate: Rate, tokens: int) -> float:
+    if isinstance(rate, float | int):
+        return rate
+    return next((price for start, price in reversed(rate) if tokens > start), rate[0][1])
+
+
+class PriceList:
+    """Prices by model and day, looked up once and kept in an index: a list of another version is asked again."""
+
+    def __init__(self, index: Index) -> None:
+        now = f"genai-prices {version('genai-prices')}, additions {crc32(ADDITIONS.read_bytes()):08x}"
+        if index.priced_by != now:
+            index.priced_by, index.rates = now, {}
+        self._index = index
+        self._known: dict[str, Rates | None] = {}
+        self.changed = False
+
+    def of(self, model: str, time_s: float | None) -> Rates | None:
+        """Return what a model's tokens cost at a time; None where no price is known."""
+        if not model:
+            return None
+        # Some prices differ by the hour: half an hour is the grain of all that are known.
+        key = f"{model}|{'' if time_s is None else int(time_s // 1800)}"
+        if key not in self._known:
+            day = f"{model}|{'' if time_s is None else int(time_s // 86400)}d"
+            self._known[key] = self._stored(day, key, model, time_s)
+        return self._known[key]
+
+    def _stored(self, day: str, key: str, model: str, time_s: float | None) -> Rates | None:
+        rates = self._index.rates
+        for name in (day, key):
+            if name in rates:
+                found = rates[name]
+                return None if found is None else msgspec.convert(found, Rates)
+        made, by_hour = _listed(model, time_s)
+        rates[key if by_hour else day] = None if made is None else msgspec.structs.astuple(made)
+        self.changed = True
+        return made
+
+
+def _listed(model: str, time_s: float | None) -> tuple[Rates | None, bool]:
+    """The prices of the list, and whether they hold for some hours of the day alone."""
+    from ctxsim.simulator.provider.models import find_model
+
+    day = None if time_s is None else datetime.fromtimestamp(time_s, UTC).date()
+    found = find_model(model, day, recorded=True)
+    prices = found.prices if found else None
+    if prices is None:
+        return None, False
+    timed = prices.hours and time_s is not None
+    chosen = msgspec.structs.replace(prices, zero_s=0.0).at(time_s or 0.0) if timed else prices
+    write = chosen.cache_write if chosen.cache_write is not None else chosen.input
+    long = chosen.cache_write_long if chosen.cache_write_long is not None else write
+    read = chosen.cache_read if chosen.cache_read is not None else chosen.input
+    return Rates(read, write, long, chosen.input, chosen.output), bool(prices.hours)
+
+
+def listed(one: Response, rates: Rates | None) -> Paid:
+    """Return what a response's recorded classes cost at some rates."""
+    if rates is None:
+        return NOTHING
+    read, write, long, plain, output = rates.at(one.input)
+    return Paid(
+        one.read * read, (one.write - one.long) * write + one.long * long, one.plain * plain, one.output * output,
+        "listed",
+    )  # fmt: skip
+
+
+def paid(session: Session, prices: Callable[[str, float | None], Rates | None]) -> tuple[list[Paid], list[Paid]]:
+    """Return what each response of a session cost, and each of those beside it.
+
+    What the log states of a response is shared by its classes as their listed prices are, or as their tokens; what it
+    states of the session alone, by the responses' tokens.
+    """
+    tokens = sum(one.input + one.output for one in session.responses)
+
+    def of(one: Response, inside: bool) -> Paid:
+        made = listed(one, prices(one.model, one.time_s))
+        stated = one.usd
+        if stated is None and inside and session.usd is not None and tokens:
+            stated = session.usd * (one.input + one.output) / tokens
+        return made if stated is None else _stated(one, stated, made)
+
+    return [of(one, True) for one in session.responses], [of(one, False) for one in session.beside]
+
+
+def _stated(one: Response, usd: float, made: Paid) -> Paid:
+    shares = (made.read, made.write, made.plain, made.output) if made.usd else (one.read, one.write, one.plain,
+                                                                              one.output)  # fmt: skip
+    whole = sum(shares)
+    read, write, plain, output = (usd * share / whole if whole else 0.0 for share in shares)
+    return Paid(read, write, plain, output if whole else usd, "recorded")

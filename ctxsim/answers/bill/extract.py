@@ -1,0 +1,304 @@
+"""From a transcript to its facts: recorded usage response by response, and what each request was filled with.
+
+What fills a request is told without a tokenizer. Recorded tokens are fitted to logged characters, a head that no log
+holds, and what joined unlogged (`recorded.usage.fit_size`); each request is then made as large as it was recorded.
+Where less is logged than was sent, the rest is *unknown*.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Frequencies
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ctxsim.answers.bill import facts
+from ctxsim.answers.bill.facts import Facts, Large, Response, Session, server_of
+from ctxsim.readers.assembly.segments import segments
+from ctxsim.recorded.heads import USUAL
+from ctxsim.recorded.usage import Request, fit_size
+from ctxsim.simulator.provider.priors import tokens_per_counted
+from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
+from ctxsim.simulator.references import References, prepare
+from ctxsim.transcript import Call, Item, Transcript, Usage
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+FALL = 0.93
+"""A request of less than this share of the one before isn't its continuation: something was cleared, logged or not."""
+
+MISSED_LEAST, MISSED_SHARE = 1_000, 0.05
+"""Fewer tokens than these, or than this share of a request, are the grain of a provider's cache and no miss."""
+
+LARGE = 1_000
+"""Tokens from which on a result is large."""
+
+SLACK_S = 30.0
+"""Logs tell when a response began, not when it was asked for."""
+
+OF_KIND = {"assistant": facts.ASSISTANT, "reasoning": facts.THINKING, "tool_call": facts.ASKED}
+
+
+def facts_of(transcripts: Sequence[Transcript]) -> Facts:
+    """Return the facts of a file's transcripts, in order."""
+    return Facts(tuple(_session(one) for one in transcripts))
+
+
+def _session(transcript: Transcript) -> Session:
+    names: dict[str, int] = {}
+    responses: list[Response] = []
+    large: list[Large] = []
+    ratios: list[float] = []
+    cuts = segments(transcript)
+    compactions, call = {one.call for one in transcript.compactions}, 1
+    for number, segment in enumerate(cuts):
+        filled = _Filled(segment, names, number > 0, call in compactions)
+        call += len(segment.calls)
+        large += filled.large(len(responses))
+        responses += filled.responses(responses[-1] if responses else None)
+        ratios.append(filled.chars_per_token)
+    outside = names.setdefault(facts.BESIDE, len(names)) if transcript.beside else 0
+    stated = any(one.usd is not None for one in responses)
+    return Session(
+        transcript.name, transcript.parent or "", transcript.format, transcript.project, transcript.version,
+        tuple(responses), tuple(_beside(call.usage, call, outside) for call in transcript.beside if call.usage),
+        tuple(names), tuple(large), dict(Frequencies(_tools(transcript.items))), float(np.median(ratios or [USUAL])),
+        None if stated else transcript.cost_usd, sum(call.usage is None for call in transcript.calls),
+    )  # fmt: skip
+
+
+def _tools(items: Sequence[Item]) -> Iterator[str]:
+    return (item.tool for item in items if item.kind == "tool_call")
+
+
+class _Split(msgspec.Struct, frozen=True):
+    read: int
+    write: int
+    plain: int
+
+
+def _split(usage: Usage) -> _Split:
+    read = min(usage.cache_read_tokens or 0, usage.input_tokens)
+    write = min(usage.cache_write_tokens or 0, usage.input_tokens - read)
+    return _Split(read, write, usage.input_tokens - read - write)
+
+
+def _plain_response(call: Call, usage: Usage, split: _Split) -> Response:
+    begun = usage.output_tokens is None
+    output = usage.output_begun_tokens if begun else usage.output_tokens
+    long = min(usage.cache_write_long_tokens or 0, split.write)
+    return Response(
+        call.time_s, call.model, split.read, split.write, long, split.plain, output or 0, begun, usage.cost_usd
+    )
+
+
+def _beside(usage: Usage, call: Call, part: int) -> Response:
+    split = _split(usage)
+    made = _plain_response(call, usage, split)
+    return msgspec.structs.replace(made, parts=(part, split.read, split.write, split.plain))
+
+
+class _Entry(msgspec.Struct, frozen=True, gc=False):
+    """What stands at a place of requests: from that place on, its part, its characters; `tokens` if they are known."""
+
+    place: float
+    part: int
+    chars: int
+    tokens: float = 0.0
+    reasoning: bool = False
+
+
+class _Filled:
+    """The requests of one segment, filled."""
+
+    def __init__(self, segment: Transcript, names: dict[str, int], later: bool, compacted: bool) -> None:
+        self.segment, self.names, self.later, self.compacted = segment, names, later, compacted
+        self.calls = [(number, call, call.usage) for number, call in enumerate(segment.calls) if call.usage]
+        self.model = segment.model
+        self.resend = load_vendor(vendor_of(self.model)).reasoning.of(self.model) if self.model else "never"
+        self.users = [item.place for item in segment.items if item.kind == "user"]
+        self.reasons = any(item.kind == "reasoning" for item in segment.items)
+        self.entries = sorted(
+            [*self._head(), *(one for item in segment.items for one in self._item(item))], key=lambda one: one.place
+        )
+        self.used = prepare(segment)
+        self.factor = 1.0
+        self.places = np.array([one.place for one in self.entries])
+        self.parts: Ints = np.array([one.part for one in self.entries], dtype=np.int64)
+        self._fitted()
+
+    @property
+    def chars_per_token(self) -> float:
+        return USUAL / self.factor
+
+    def _part(self, name: str) -> int:
+        return self.names.setdefault(name, len(self.names))
+
+    def _head(self) -> Iterator[_Entry]:
+        head = self.segment.head
+        if head.system:
+            yield _Entry(-2, self._part(facts.SYSTEM), len(head.system))
+        for tool in head.tools:
+            name = msgspec.json.decode(tool).get("name", "") if tool.startswith("{") else ""
+            server = server_of(name) if isinstance(name, str) else ""
+            yield _Entry(-1, self._part(facts.SERVER + server if server else facts.TOOLS), len(tool))
+
+    def _item(self, item: Item) -> Iterator[_Entry]:
+        chars = sum(map(len, item.texts))
+        if item.kind == "user":
+            attached = item.text.startswith("<system-reminder>")
+            carried = item.place < self.segment.carried
+            part = facts.CARRIED if carried else facts.ATTACHED if attached else facts.USER
+        else:
+            part = OF_KIND.get(item.kind) or facts.RESULTS + (item.tool or "a tool")
+        if chars:
+            yield _Entry(item.place, self._part(part), chars, reasoning=item.kind == "reasoning")
+        for media in item.media:
+            known = self._part(facts.THINKING if item.kind == "reasoning" else facts.MEDIA)
+            yield _Entry(item.place, known, 0, media.tokens, item.kind == "reasoning")
+
+    def _fitted(self) -> None:
+        """Fit head, tokens per character and what joined unlogged, on the calls before anything was cleared."""
+        chars = np.array([one.chars for one in self.entries], dtype=float)
+        tokens = np.array([one.tokens for one in self.entries], dtype=float)
+        whole, last = [], 0
+        for number, call, usage in self.calls:
+            if call.model != self.model:
+                continue
+            if usage.input_tokens < FALL * last:
+                break
+            last = usage.input_tokens
+            sent = self._sent(call)
+            text, media = float(chars[sent].sum()), float(tokens[sent].sum())
+            whole.append(Request(number, round(text / USUAL), round(media), usage.input_tokens))
+        known = tokens_per_counted(self.model)
+        size = fit_size(whole, known.tokens if known else 1.0)
+        if size:
+            self.factor = max(size.factor, 0.01)
+            joined = [
+                _Entry(self.segment.calls[step.call].start - 0.5, self._part(facts.JOINED), 0, step.tokens)
+                for step in size.steps
+            ]
+            hidden = [_Entry(-3, self._part(facts.FITTED), 0, size.head)] if size.head else []
+            self.entries = sorted([*hidden, *self.entries, *joined], key=lambda one: one.place)
+        chars = np.array([one.chars for one in self.entries], dtype=float)
+        self.sizes: Array = chars * self.factor / USUAL + np.array([one.tokens for one in self.entries], dtype=float)
+        self.places = np.array([one.place for one in self.entries])
+        self.parts = np.array([one.part for one in self.entries], dtype=np.int64)
+
+    def _sent(self, call: Call) -> npt.NDArray[np.bool_]:
+        """Which entries a call's request holds, by the vendor's rule on reasoning."""
+        sent = self.places < call.start
+        if self.reasons and self.resend != "all":
+            turn = max((place for place in self.users if place < call.start), default=-1)
+            before = turn if self.resend == "current_turn" else call.start
+            reasoning = np.array([one.reasoning for one in self.entries], dtype=bool)
+            sent &= ~(reasoning & (self.places < before))
+        return np.asarray(sent)
+
+    def responses(self, last: Response | None) -> Iterator[Response]:
+        """Yield the responses of the segment; `last` is the one before it."""
+        needs, crossing = _used(self.segment, self.used)
+        before: Call | None = None
+        first = True
+        for number, call, usage in self.calls:
+            split = _split(usage)
+            made = _plain_response(call, usage, split)
+            parts, head, fresh = self._request(call, before, usage.input_tokens, split)
+            answer = self.segment.items[call.start : call.end]
+            turn = bool(before) and any(
+                item.kind == "user" for item in self.segment.items[before.end if before else 0 : call.start]
+            )
+            missed, cause, pause_s = _missed(made, last, self.later and first)
+            last = msgspec.structs.replace(
+                made, parts=parts, head=head, fresh=fresh, chars=sum(len(text) for one in answer for text in one.texts),
+                pause_s=pause_s, missed=missed, cause=cause, turn=turn, compacted=self.compacted and first,
+                needs=needs[number], crossing=crossing[number],
+            )  # fmt: skip
+            yield last
+            before, first = call, False
+
+    def _request(self, call: Call, before: Call | None, total: int, split: _Split) -> tuple[tuple[int, ...], int, int]:
+        """The parts of a request by class, its head's tokens, and those that joined since the call before."""
+        sent = self._sent(call)
+        sizes, parts, places = self.sizes[sent], self.parts[sent], self.places[sent]
+        at_head = places < 0
+        head = min(float(sizes[at_head].sum()), total)
+        rest = float(sizes[~at_head].sum())
+        if head + rest > total:
+            # More is logged than was sent: the head was, and the rest shares what is left.
+            scale = np.where(at_head, head / max(float(sizes[at_head].sum()), 1e-9), (total - head) / max(rest, 1e-9))
+            sizes = sizes * scale
+        fresh = float(sizes[places >= before.end].sum()) if before else total - head
+        unknown = max(0.0, total - float(sizes.sum()))
+        if unknown >= 0.5:
+            sizes, parts = np.append(sizes, unknown), np.append(parts, self._part(facts.UNKNOWN))
+        upto = np.concatenate([[0.0], np.cumsum(sizes)])
+        upto[-1] = total
+        classes = []
+        for begin, end in ((0, split.read), (split.read, split.read + split.write), (split.read + split.write, total)):
+            inside = np.diff(np.clip(upto, begin, end))
+            whole = np.round(np.cumsum(np.bincount(parts, inside, len(self.names))))
+            classes.append(np.diff(whole, prepend=0.0).astype(int))
+        found = [
+            (part, *(int(one[part]) for one in classes))
+            for part in np.unique(parts)
+            if any(one[part] for one in classes)
+        ]
+        return tuple(int(value) for group in found for value in group), round(head), round(fresh)
+
+    def large(self, offset: int) -> Iterator[Large]:
+        """Yield the large results: `offset` responses come before the segment."""
+        if not self.calls:
+            return
+        starts = [call.start for _, call, _ in self.calls]
+        uses = Frequencies(
+            need.sources[-1]
+            for number, _, _ in self.calls
+            for need in self.used.needs(number + 1)
+            if need.detector == "strict" and need.age
+        )
+        for place, entries in groupby(zip(self.entries, self.sizes, strict=True), key=lambda one: one[0].place):
+            found = [(entry, float(size)) for entry, size in entries]
+            tokens = sum(size for entry, size in found if entry.chars)
+            item = self.segment.items[int(place)] if place >= 0 and place == int(place) else None
+            if item and item.kind == "tool_result" and tokens >= LARGE:
+                first = int(np.searchsorted(starts, place, side="right"))
+                yield Large(offset + first, offset + len(starts), round(tokens), found[0][0].part, uses[item.place])
+
+
+def _used(segment: Transcript, found: References) -> tuple[list[int], list[int]]:
+    """By call: how often it used results that are a call old or older; how often it and later ones used what was there
+    before it. Strict references alone (docs/references.md).
+    """
+    starts = [call.start for call in segment.calls]
+    needs, steps = [0] * len(starts), [0] * (len(starts) + 1)
+    for number in range(len(starts)):
+        for need in found.needs(number + 1):
+            if need.detector != "strict" or not need.age:
+                continue
+            needs[number] += 1
+            steps[int(np.searchsorted(starts, need.sources[-1], side="right"))] += 1
+            steps[number + 1] -= 1
+    return needs, np.cumsum(steps)[:-1].tolist() if starts else []
+
+
+def _missed(this: Response, last: Response | None, compacted: bool) -> tuple[int, int, float | None]:
+    """What could have been read and wasn't, why, and the pause before a response."""
+    if last is None:
+        return 0, 0, None
+    known = this.time_s is not None and last.time_s is not None
+    pause_s = max(0.0, (this.time_s or 0.0) - (last.time_s or 0.0)) if known else None
+    if compacted or not (this.write or this.read) or this.input < FALL * last.input:
+        return 0, 0, pause_s
+    missed = min(last.input, this.input) - this.read
+    if missed < max(MISSED_LEAST, MISSED_SHARE * this.input):
+        return 0, 0, pause_s
+    lives_s = 3600.0 if last.long else 300.0
+    if this.model != last.model:
+        return missed, 2, pause_s
+    return missed, 1 if pause_s is not None and pause_s > lives_s - SLACK_S else 3, pause_s

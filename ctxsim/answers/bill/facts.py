@@ -1,0 +1,99 @@
+"""What a bill needs of a recording: numbers alone, by response. No text of the recording is in it."""
+
+from __future__ import annotations
+
+import msgspec
+
+CAUSES = ("", "pause", "model", "other")
+"""Why tokens that the cache could have held were not read: nothing missed, it had expired, another model, unknown."""
+
+FITTED, SYSTEM, TOOLS = "head, not in the log", "head, system prompt", "head, tools"
+SERVER = "head, MCP server "
+USER, ATTACHED, CARRIED = "user", "attachments", "summaries"
+ASSISTANT, THINKING, ASKED = "assistant", "thinking", "tool calls"
+RESULTS = "results of "
+MEDIA, JOINED, UNKNOWN = "images and files", "joined, not in the log", "unknown"
+OUTPUT, BESIDE = "output", "outside the conversation"
+"""Parts. Results have their tool's name behind them, a head's tools that of an MCP server."""
+
+
+class Response(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One response with recorded usage. `read`, `write` and `plain` are the tokens of its request by what the log says
+    the cache made of them; `long` are those of `write` for the longer lifetime.
+
+    `begun`: the log shows it unfinished, and `output` is what was written by then. `chars` are the characters of its
+    answer. `parts` are groups of four: part, and its tokens read, written and plain; they sum to the request, `head`
+    is how much of it goes with every request. `fresh` joined since the response before, `pause_s` passed since it.
+    `missed` could have been read, had the cache held; `cause` is of CAUSES. `turn`: a user's text came right before.
+    `needs` is how often it used older results, and `crossing` how often it and later ones used results that were there
+    before it.
+    """
+
+    time_s: float | None
+    model: str
+    read: int
+    write: int
+    long: int
+    plain: int
+    output: int
+    begun: bool
+    usd: float | None
+    chars: int = 0
+    parts: tuple[int, ...] = ()
+    head: int = 0
+    fresh: int = 0
+    pause_s: float | None = None
+    missed: int = 0
+    cause: int = 0
+    turn: bool = False
+    compacted: bool = False
+    needs: int = 0
+    crossing: int = 0
+
+    @property
+    def input(self) -> int:
+        """Tokens of the whole request."""
+        return self.read + self.write + self.plain
+
+
+class Large(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A large result: from which response on, before which (a compaction), its tokens, its part, and uses of it."""
+
+    first: int
+    last: int
+    tokens: int
+    part: int
+    needs: int
+
+
+class Session(msgspec.Struct, frozen=True, array_like=True):
+    """A recorded conversation: whose, its responses in order, those outside it, and the names of its parts.
+
+    `chars_per_token` is fitted to its recorded usage, or a prior. `uses` has by tool how often it was called. `usd` is
+    what the log states of the session where it states nothing of its responses. `unrecorded` responses have no usage.
+    """
+
+    name: str
+    parent: str
+    format: str
+    project: str
+    version: str
+    responses: tuple[Response, ...]
+    beside: tuple[Response, ...]
+    parts: tuple[str, ...]
+    large: tuple[Large, ...] = ()
+    uses: dict[str, int] = {}
+    chars_per_token: float = 4.0
+    usd: float | None = None
+    unrecorded: int = 0
+
+
+class Facts(msgspec.Struct, frozen=True, array_like=True):
+    """Of one file: its sessions."""
+
+    sessions: tuple[Session, ...] = ()
+
+
+def server_of(tool: str) -> str:
+    """Return the MCP server of a tool, by the name `mcp__SERVER__TOOL` that agents give it; '' for other tools."""
+    return tool.removeprefix("mcp__").partition("__")[0] if tool.startswith("mcp__") else ""

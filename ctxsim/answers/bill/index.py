@@ -1,0 +1,141 @@
+"""Facts of files that were seen before, in the user's cache folder: numbers and names, never a text of a recording.
+
+A file is known by its path, size and time; one of another path or time by the hash of its content. What an index of
+another version holds is forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from ctxsim.answers.bill.facts import Facts, Session
+from ctxsim.readers.source import Source
+
+VERSION = 1
+"""Of the facts and of how they are told from a recording: whoever changes either counts it up."""
+
+Extract = Callable[[Source], Facts]
+
+
+class Known(msgspec.Struct, array_like=True):
+    """A file as it was when its facts were told."""
+
+    state: tuple[tuple[int, int], ...]
+    digest: str
+    facts: Facts
+
+
+class Index(msgspec.Struct, array_like=True):
+    """All files that were seen, by path and, in an archive, member; `rates` are the prices that were looked up."""
+
+    version: int = VERSION
+    files: dict[str, Known] = {}
+    priced_by: str = ""
+    rates: dict[str, tuple[object, ...] | None] = {}
+
+
+def place() -> Path:
+    """Return the file of the index: below XDG_CACHE_HOME, else ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ctxsim", "bill", "facts.msgpack")
+
+
+def load(path: Path) -> Index:
+    """Return the index of a file; an empty one where there is none, or one of another version or cut off."""
+    try:
+        found = msgspec.msgpack.decode(path.read_bytes(), type=Index)
+    except (OSError, msgspec.MsgspecError):
+        return Index()
+    return found if found.version == VERSION else Index()
+
+
+def save(path: Path, index: Index) -> None:
+    """Write the index for its user alone, whole or not at all; a folder that can't be written keeps none."""
+    # What was seen before is answered without it.
+    from ctxsim.results.files import replacing
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with replacing(path) as temporary:
+            temporary.touch(mode=0o600)
+            temporary.write_bytes(msgspec.msgpack.encode(index))
+    except OSError:
+        return
+
+
+def forget(path: Path) -> bool:
+    """Remove the index; False if there was none."""
+    known = path.exists()
+    path.unlink(missing_ok=True)
+    return known
+
+
+class Indexed:
+    """Facts of sources, from an index where it knows them, else told anew and remembered in it."""
+
+    def __init__(self, index: Index, extract: Extract) -> None:
+        self.index, self._extract = index, extract
+        self.changed = False
+        self._by_digest = {one.digest: (key, one) for key, one in index.files.items() if one.digest}
+
+    def of(self, source: Source) -> Facts:
+        """Return the facts of a source. Raises InputError for what can't be read."""
+        key, state = _key(source), _state(source)
+        known = self.index.files.get(key) if state else None
+        if known and known.state == state:
+            return known.facts
+        digest = _digest(source) if state else ""
+        moved = self._by_digest.get(digest) if digest else None
+        found = _moved(moved[1].facts, moved[0], key) if moved else self._extract(source)
+        if state:
+            self.index.files[key] = Known(state, digest, found)
+            self.changed = True
+        return found
+
+
+def _key(source: Source) -> str:
+    path = source.path.resolve() if source.path else source.name
+    return f"{path}!{source.member or ''}!{source.column}!{source.reader}"
+
+
+def _state(source: Source) -> tuple[tuple[int, int], ...]:
+    """Sizes and times of what a source is in, a database's log beside it too; () for what has none."""
+    path = source.path
+    if path is None or source.refused is not None or source.reader.endswith(".py"):
+        return ()
+    files: Iterable[Path] = sorted(path.rglob("*")) if path.is_dir() else (path, path.with_name(f"{path.name}-wal"))
+    return tuple(_sizes(files))
+
+
+def _sizes(files: Iterable[Path]) -> Iterator[tuple[int, int]]:
+    for file in files:
+        try:
+            found = file.stat()
+        except OSError:
+            continue
+        yield found.st_size, found.st_mtime_ns
+
+
+def _digest(source: Source) -> str:
+    """The hash of a file's content; '' for a folder, a member, or what can't be read."""
+    if source.path is None or source.member is not None or not source.path.is_file():
+        return ""
+    try:
+        with source.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "blake2b").hexdigest()
+    except OSError:
+        return ""
+
+
+def _moved(facts: Facts, before: str, now: str) -> Facts:
+    """The same under another path: sessions are called by it."""
+    old, new = before.split("!", 1)[0], now.split("!", 1)[0]
+
+    def renamed(one: Session) -> Session:
+        return msgspec.structs.replace(one, name=one.name.replace(old, new), parent=one.parent.replace(old, new))
+
+    return Facts(tuple(map(renamed, facts.sessions)))

@@ -1,0 +1,172 @@
+"""Which changes there are for some sessions: those that their agents have a key or a command for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from statistics import median
+
+import msgspec
+
+from ctxsim.answers.bill import changes
+from ctxsim.answers.bill.changes import Effect, Requests
+from ctxsim.answers.bill.dollars import PriceList
+from ctxsim.answers.bill.facts import SERVER, Session
+from ctxsim.answers.bill.sums import Bill
+from ctxsim.policies.agents.settings import settings_of, values_for
+from ctxsim.simulator.provider.priors import tokens_per_counted
+
+ASSUMED_SUMMARY = 5_000
+"""Tokens of a summary where none was recorded."""
+
+AGENT_OF = {"claude-code": "claude-code", "codex-rollout": "codex"}
+"""Formats of agents whose compaction and result limits are settings in tokens."""
+
+WINDOWS = (100_000, 150_000, 200_000, 250_000, 300_000, 400_000)
+LIMITS = (50_000, 100_000, 150_000, 200_000)
+CUTS = (2_500, 5_000, 10_000)
+CHARS = (4_000, 8_000, 16_000)
+
+
+MODEL = 8
+"""The place of a change of model in the order: the last."""
+
+DATE = re.compile(r"-20\d{6}$")
+"""What the names of dated models end with."""
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A change with its name, for the sessions of one format, '' for all. Changes are made in their `order`.
+
+    `keeps`: it may lose what later calls used.
+    """
+
+    name: str
+    order: int
+    change: Callable[[Session, Requests, Effect], Requests]
+    how: str
+    format: str = ""
+    keeps: bool = False
+    told: str = ""
+
+    def loses(self, effect: Effect) -> str:
+        """Return what it costs, in words."""
+        if self.keeps:
+            share = 1 - effect.lost / effect.chances if effect.chances else 1.0
+            return f"keeps {max(0.0, share):.0%} at least"
+        return self.told.format(times=effect.times, chances=effect.chances,
+                                share=effect.times / effect.chances if effect.chances else 0.0)  # fmt: skip
+
+
+def offers(bill: Bill, prices: PriceList, memory: int) -> Iterator[list[Offer]]:
+    """Yield groups of changes: of each group one can be made."""
+    yield [Offer("a new session per task", 4, changes.new_session_per_task, "/clear in Claude Code, /new elsewhere",
+                 told="{share:.0%} of turns used nothing older")]  # fmt: skip
+    if memory:
+        cut = round(memory / 2 * _tokens(_dearest(bill)))
+        yield [Offer("memory files half as long", 2, partial(changes.head_shorter, cut), "shorten them by half",
+                     told=f"{cut:,} tokens of instructions")]  # fmt: skip
+    for server in sorted({part.removeprefix(SERVER) for one in bill.sessions for part in one.parts
+                          if part.startswith(SERVER)}):  # fmt: skip
+        yield [Offer(f'MCP server "{server}" off', 1, partial(changes.without_server, server),
+                     f"take {server} out of the agent's MCP settings",
+                     told="used in {times:,} of {chances:,} sessions; on there")]  # fmt: skip
+    for format, agent in AGENT_OF.items():
+        own = [one for one in bill.sessions if one.format == format]
+        if own:
+            yield from _of_agent(format, agent, own)
+    yield [Offer("pauses within the cache's life", 6, changes.no_long_pause,
+                 "answer sooner, or begin a new session after a pause", told="{times:,} shorter pauses")]  # fmt: skip
+    yield from _models(bill, prices)
+
+
+def _of_agent(format: str, agent: str, own: list[Session]) -> Iterator[list[Offer]]:
+    newest = max((one.version for one in own), key=_number, default="")
+    known = values_for(agent, newest)
+    summary = _summary(own)
+    if agent == "codex":
+        key = "model_auto_compact_token_limit"
+        limits = [(size, size) for size in LIMITS]
+    else:
+        key = "autoCompactWindow"
+        limits = [(size, size - int(known.get("reserve", 0)) - int(known.get("buffer", 0))) for size in WINDOWS]
+    yield [
+        Offer(f"{key} {size // 1000}K", 5, partial(changes.compacted_at, limit, summary),
+              _written(agent, key, size), format, True)
+        for size, limit in limits
+    ]  # fmt: skip
+    if agent == "codex":
+        cuts = [("", "tool_output_token_limit", size, size) for size in CUTS]
+    else:
+        per_token = median(one.chars_per_token for one in own)
+        cuts = [("Read", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", size, size) for size in CUTS]
+        bash = [("Bash", "bashOutputMaxChars", size, round(size / per_token)) for size in CHARS]
+        yield [_cut(agent, format, *one) for one in bash]
+    yield [_cut(agent, format, *one) for one in cuts]
+    if agent == "claude-code":
+        yield [
+            Offer("one-hour cache", 7, changes.hour_long_cache, _written(agent, "ENABLE_PROMPT_CACHING_1H", 1), format,
+                  told="nothing; {times:,} pauses read across"),
+            Offer("five-minute cache", 7, changes.five_minute_cache, _written(agent, "FORCE_PROMPT_CACHING_5M", 1),
+                  format, told="{times:,} pauses write anew"),
+        ]  # fmt: skip
+
+
+def _cut(agent: str, format: str, tool: str, key: str, size: int, tokens: int) -> Offer:
+    how = _written(agent, key, size)
+    return Offer(f"{key} {size:,}", 3, partial(changes.results_cut, tokens, tool), how, format, True)
+
+
+def _written(agent: str, key: str, value: int) -> str:
+    """What to write, and where."""
+    known = settings_of(agent)
+    entry = next(one for one in known.entries if one.key == key)
+    if env := getattr(entry, "env", ""):
+        return f"export {env}={value}"
+    name = getattr(entry, "file", "")
+    path = next((one.path for one in known.files if one.path.endswith(name)), name)
+    return f'"{key}": {value} in {path}' if path.endswith("json") else f"{key} = {value} in {path}"
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+def _summary(own: list[Session]) -> int:
+    """The median of what recorded compactions left beside the head."""
+    left = [one.input - one.head for session in own for one in session.responses if one.compacted]
+    return round(median(left)) if left else ASSUMED_SUMMARY
+
+
+def _models(bill: Bill, prices: PriceList) -> Iterator[list[Offer]]:
+    """The dearest model's requests, or sub-agents', sent to the cheaper models of its maker that are in these logs."""
+    price = {line.response.model: line.rates.at(1)[4] for line in bill.lines if line.rates}
+    dearest = _dearest(bill)
+    others = [model for model in price if price[model] < price.get(dearest, 0.0) and _maker(model) == _maker(dearest)]
+    for children in (False, True):
+        made = []
+        for other in others:
+            scale = _tokens(other) / _tokens(dearest)
+            what = f"{DATE.sub('', other)} for {'sub-agents' if children else 'most'}"
+            how = f"model: {other} in the sub-agent's settings" if children else f"/model {other}"
+            change = partial(changes.other_model, dearest, other, scale, children)
+            made.append(Offer(what, MODEL, change, how, told="another model's answers"))
+        if made:
+            yield made
+
+
+def _dearest(bill: Bill) -> str:
+    usd: dict[str, float] = {}
+    for line in bill.lines:
+        usd[line.response.model] = usd.get(line.response.model, 0.0) + line.paid.usd
+    return max(usd, key=lambda model: usd[model], default="")
+
+
+def _maker(model: str) -> str:
+    return model.rsplit("/", 1)[-1].partition("-")[0]
+
+
+def _tokens(model: str) -> float:
+    known = tokens_per_counted(model)
+    return known.tokens if known else 1.0

@@ -1,0 +1,171 @@
+"""What would have made a bill smaller: every change that a person can make, billed over all sessions, the largest
+saving first.
+
+A saving is the difference of two bills at the same rates, as a share of what was paid. Its interval is over sessions:
+drawn again with their sub-agents, as often as there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ctxsim.answers.bill.changes import Effect, Request, Requests, as_recorded
+from ctxsim.answers.bill.dollars import PriceList
+from ctxsim.answers.bill.facts import Session
+from ctxsim.answers.bill.offers import MODEL, Offer, offers
+from ctxsim.answers.bill.sums import DAY_S, Bill
+
+Array = npt.NDArray[np.float64]
+
+LEAST = 0.02
+"""Of a bill: nothing that saves less is worth a line."""
+
+MOST = 3
+"""Changes that are billed together."""
+
+MOST_LOST = 0.05
+"""Of the uses of older results: nothing that may lose more is advised."""
+
+RESAMPLES, SEED = 1_000, 36
+MONTH_DAYS = 365.25 / 12
+LEAST_DAYS = 7
+"""Fewer days of recordings tell nothing of a month."""
+
+
+class Saving(msgspec.Struct, frozen=True):
+    """What a change saves, in dollars of the sessions, and in a month at their pace (None of less than a week), with
+    the 5th and 95th percentile of its interval.
+
+    `share` is of the bill. `loses` says what it costs, `how` how to do it. `kept` is the least share of the uses of
+    older results that it keeps, None where it touches none.
+    """
+
+    name: str
+    usd: float
+    low: float
+    high: float
+    share: float
+    months: float | None
+    loses: str
+    how: str
+    kept: float | None
+    times: int
+
+    @property
+    def month(self) -> tuple[float, float] | None:
+        """The interval for a month, in dollars."""
+        return None if self.months is None else (self.low / self.months, self.high / self.months)
+
+
+class Smaller(msgspec.Struct, frozen=True):
+    """The savings, the largest first, and what the best of them save together: they overlap, and don't add up."""
+
+    savings: list[Saving]
+    together: Saving | None
+    tried: int
+
+
+def smaller(bill: Bill, prices: PriceList, memory: int = 0) -> Smaller:
+    """Return what would have made a bill smaller. `memory`: tokens of memory files, of which half could go."""
+    paid = _Paid(bill, prices)
+    found: list[tuple[Saving, Offer]] = []
+    tried = 0
+    for group in offers(bill, prices, memory):
+        tried += len(group)
+        made = [(paid.saving([offer]), offer) for offer in group]
+        fit = [one for one in made if one[0].share >= LEAST and (one[0].kept is None or one[0].kept >= 1 - MOST_LOST)]
+        found += sorted(fit, key=lambda one: -one[0].usd)[:1]
+    # Nobody can foretell another model's answers: it stands last, and never among the best.
+    found.sort(key=lambda one: (one[1].order >= MODEL, -one[0].usd, one[0].name))
+    together = _best(paid, [offer for _, offer in found if offer.order < MODEL])
+    return Smaller([saving for saving, _ in found], together, tried)
+
+
+def _best(paid: _Paid, chosen: Sequence[Offer]) -> Saving | None:
+    """What the first changes save together, up to three: one that adds nothing to those before it is passed over."""
+    best: list[Offer] = []
+    together: Saving | None = None
+    for offer in chosen:
+        tried = paid.saving(sorted([*best, offer], key=lambda one: one.order))
+        if len(best) < MOST and tried.share >= (together.share if together else 0.0) + LEAST:
+            best, together = [*best, offer], tried
+    return together if len(best) > 1 else None
+
+
+class _Paid:
+    """What sessions cost, as recorded and changed, at the rates of their responses' times."""
+
+    def __init__(self, bill: Bill, prices: PriceList) -> None:
+        self.prices = prices
+        within = {id(line.response) for line in bill.lines}
+        names = {session.name for session in bill.sessions}
+        # A response that stands in two files is changed in the one that is billed.
+        self.sessions = [
+            (one, [id(response) in within for response in one.responses]) for one in bill.sessions if one.responses
+        ]
+        roots = [one.parent if one.parent in names else one.name for one, _ in self.sessions]
+        numbers = {root: n for n, root in enumerate(dict.fromkeys(roots))}
+        self.root = np.array([numbers[root] for root in roots], dtype=int)
+        self.usd = sum(line.paid.usd for line in bill.lines)
+        self.recorded = self._recorded(bill)
+        self.before = np.array([self._cost(one, as_recorded(one), within) for one, within in self.sessions])
+        span = bill.span_s()
+        days = (span[1] - span[0]) / DAY_S if span else 0.0
+        self.months = days / MONTH_DAYS if days >= LEAST_DAYS else None
+
+    def _recorded(self, bill: Bill) -> Array:
+        by: dict[str, float] = {}
+        for line in bill.lines:
+            by[line.session.name] = by.get(line.session.name, 0.0) + line.paid.usd
+        return np.array([by.get(one.name, 0.0) for one, _ in self.sessions])
+
+    def _cost(self, session: Session, requests: Requests, within: Sequence[bool]) -> float:
+        usd = 0.0
+        for n, request in enumerate(requests):
+            if n < len(within) and not within[n]:
+                continue
+            time_s = session.responses[min(n, len(within) - 1)].time_s
+            usd += self._one(request, time_s)
+        return usd
+
+    def _one(self, request: Request, time_s: float | None) -> float:
+        rates = self.prices.of(request.model, time_s)
+        if rates is None:
+            return 0.0
+        read, write, long, plain, output = rates.at(request.input)
+        return (
+            request.read * read + (request.write - request.long) * write + request.long * long + request.plain * plain
+            + request.output * output
+        )  # fmt: skip
+
+    def saving(self, chosen: Sequence[Offer]) -> Saving:
+        """Return what some changes save together, in their order."""
+        effect = Effect()
+        after = []
+        for session, within in self.sessions:
+            requests = as_recorded(session)
+            for offer in chosen:
+                if offer.format in ("", session.format):
+                    requests = offer.change(session, requests, effect)
+            after.append(self._cost(session, requests, within))
+        # Where a log states dollars, the change is as large a share of them.
+        scale = np.divide(self.recorded, self.before, out=np.zeros_like(self.before), where=self.before > 0)
+        saved = (self.before - np.array(after)) * scale
+        by_root = np.bincount(self.root, saved).astype(float) if len(saved) else np.zeros(1)
+        low, high = _interval(by_root)
+        usd = float(saved.sum())
+        kept = 1 - effect.lost / effect.chances if chosen[0].keeps and effect.chances else None
+        return Saving(
+            " + ".join(offer.name for offer in chosen), usd, low, high, usd / self.usd if self.usd else 0.0,
+            self.months, chosen[0].loses(effect), chosen[0].how, None if kept is None else max(0.0, kept), effect.times,
+        )  # fmt: skip
+
+
+def _interval(values: Array) -> tuple[float, float]:
+    drawn = np.random.default_rng(SEED).multinomial(len(values), np.full(len(values), 1 / len(values)), RESAMPLES)
+    low, high = np.percentile(drawn @ values, [5, 95])
+    return float(low), float(high)

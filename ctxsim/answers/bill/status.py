@@ -1,0 +1,229 @@
+"""The line for an agent's status line: window used, dollars of the session, calls until it compacts.
+
+It runs at every message, so it imports next to nothing and reads only what was appended to a log since the last time.
+What it remembers of a project's logs are numbers, in the user's cache folder.
+
+Input: https://code.claude.com/docs/en/statusline
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+# Type checkers take this name for true; importing typing takes a tenth of the time that there is.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    State = dict[str, Any]
+
+RESERVE, BUFFER = 20_000, 13_000
+"""Tokens below the window at which Claude Code compacts, as its settings.toml has them."""
+
+MOST_GROWTHS = 400
+"""Of one session: what came before says little of what comes next."""
+
+LEAST_SEEN = 10
+"""Spans that grew as much as is left; of fewer none tells how long one takes."""
+
+MOST_SESSIONS = 20
+"""Of a project, the newest."""
+
+BESIDE_BYTES = 2_000_000
+"""Of the project's other sessions, so much is read in one go; the next line goes on from there."""
+
+SHARES = (0.05, 0.5, 0.95)
+"""Of an interval, and its middle. Of 166 spans of 112 sessions 90 % ended within it."""
+
+
+def line(said: Any, home: Path, cache: Path) -> str:
+    """Return the status line for what the agent says; `home` holds its settings, `cache` what is remembered.
+
+    Parts that aren't known stay out.
+    """
+    said = said if isinstance(said, dict) else {}
+    log = Path(text) if isinstance(text := said.get("transcript_path"), str) and text else None
+    known = _remembered(cache, log)
+    own: State = known.get(log.name, {}) if log else {}
+    if log:
+        own = known[log.name] = _read(log, own, None)
+        _beside(log, known)
+        _remember(cache, log, known)
+    window = _of(said, "context_window")
+    size = _number(window.get("context_window_size")) or 200_000
+    used = _used(window) or own.get("tokens", 0)
+    parts = [str(_of(said, "model").get("display_name") or _of(said, "model").get("id") or "")]
+    if used:
+        parts.append(f"{used / size:.0%} of {size / 1000:,.0f}K")
+    if (usd := _of(said, "cost").get("total_cost_usd")) is not None:
+        parts.append(f"{_number(usd):,.2f} USD")
+    limit = _limit(size, [Path(str(_of(said, "workspace").get("project_dir") or ".")) / ".claude", home])
+    if used and limit:
+        parts.append(_ahead(limit - used, [one.get("growths", []) for one in known.values()]))
+    shown = " · ".join(filter(None, parts))
+    return shown or "ctxsim: nothing to tell yet"
+
+
+def _of(said: State, name: str) -> State:
+    found = said.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12 else 0.0
+
+
+def _used(window: State) -> float:
+    """Tokens in the window: of the last request, with its answer."""
+    usage = _of(window, "current_usage")
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    return sum(_number(usage.get(name)) for name in names)
+
+
+def _limit(size: float, folders: list[Path]) -> float:
+    """Tokens at which Claude Code compacts; 0 where that is switched off. The first folder's settings hold."""
+    for folder in folders:
+        try:
+            settings = json.loads((folder / "settings.json").read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(settings, dict):
+            if settings.get("autoCompactEnabled") is False:
+                return 0.0
+            if window := _number(settings.get("autoCompactWindow")):
+                size = min(size, window)
+                break
+    return size - RESERVE - BUFFER
+
+
+def _ahead(left: float, series: list[list[int]]) -> str:
+    """In how many calls what is left fills up: as many as it took in the project's sessions, from wherever it began."""
+    if left <= 0:
+        return "compaction at the next call"
+    seen = sorted(calls for growths in series for calls in _calls(growths, left))
+    if len(seen) < LEAST_SEEN:
+        return ""
+    low, about, high = (seen[round(share * (len(seen) - 1))] for share in SHARES)
+    return f"compaction in about {about:,} calls ({low:,} to {high:,})"
+
+
+def _calls(growths: list[int], left: float) -> Iterator[int]:
+    """Yield for each call of a session after how many more of them it had grown by so much."""
+    end, grown = 0, 0
+    for start, own in enumerate(growths):
+        while end < len(growths) and grown < left:
+            grown += growths[end]
+            end += 1
+        if grown < left:
+            return
+        yield end - start
+        grown -= own
+
+
+def _read(log: Path, known: State, most: int | None) -> State:
+    """What a log holds: the part that is known, and `most` bytes of whole lines behind it, None for all."""
+    found = {"at": 0, "tokens": 0, "id": "", "growths": [], **known}
+    with log.open("rb") as stream:
+        if os.fstat(stream.fileno()).st_size < found["at"]:
+            found = {"at": 0, "tokens": 0, "id": "", "growths": []}
+        stream.seek(found["at"])
+        data = stream.read(-1 if most is None else most)
+    # A line that is still being written is read the next time.
+    end = data.rfind(b"\n") + 1
+    for one in data[:end].split(b"\n"):
+        if b'"usage"' in one and b'"assistant"' in one:
+            _hear(found, one)
+    found["at"] += end
+    found["growths"] = found["growths"][-MOST_GROWTHS:]
+    return found
+
+
+def _hear(found: State, text: bytes) -> None:
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return
+    message = _of(said, "message") if isinstance(said, dict) and said.get("type") == "assistant" else {}
+    if said.get("isSidechain") if isinstance(said, dict) else True:
+        return
+    usage, name = _of(message, "usage"), message.get("id")
+    tokens = round(sum(_number(usage.get(key)) for key in ("input_tokens", "cache_creation_input_tokens",
+                                                            "cache_read_input_tokens")))  # fmt: skip
+    if not tokens or (name and name == found["id"]):
+        return
+    if found["tokens"] and tokens >= found["tokens"]:
+        found["growths"].append(tokens - found["tokens"])
+    found["tokens"], found["id"] = tokens, name or ""
+
+
+def _beside(log: Path, known: dict[str, State]) -> None:
+    """Go on reading the project's other sessions, the newest first, a little at a time."""
+    room = BESIDE_BYTES
+    others = sorted(
+        ((one.stat().st_mtime, one.stat().st_size, one.path) for one in os.scandir(log.parent)
+         if one.name.endswith(".jsonl") and one.name != log.name), reverse=True,
+    )  # fmt: skip
+    names = {log.name, *(os.path.basename(path) for _, _, path in others[:MOST_SESSIONS])}  # noqa: PTH119
+    for name in set(known) - names:
+        del known[name]
+    for _, size, path in others[:MOST_SESSIONS]:
+        name = os.path.basename(path)  # noqa: PTH119
+        if room <= 0:
+            return
+        if size > known.get(name, {}).get("at", 0):
+            before = known.get(name, {}).get("at", 0)
+            known[name] = _read(Path(path), known.get(name, {}), room)
+            room -= known[name]["at"] - before
+
+
+def _place(cache: Path, log: Path) -> Path:
+    # Names of folders are the user's: their hash will do.
+    return cache / "ctxsim" / "status" / f"{_hash(str(log.parent))}.json"
+
+
+def _hash(text: str) -> str:
+    from zlib import crc32
+
+    return f"{crc32(text.encode('utf-8', 'surrogateescape')):08x}{len(text)}"
+
+
+def _remembered(cache: Path, log: Path | None) -> dict[str, State]:
+    if log is None:
+        return {}
+    try:
+        known = json.loads(_place(cache, log).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return {name: one for name, one in known.items() if isinstance(one, dict)} if isinstance(known, dict) else {}
+
+
+def _remember(cache: Path, log: Path, known: dict[str, State]) -> None:
+    place = _place(cache, log)
+    temporary = place.with_suffix(f".{os.getpid()}")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        temporary.write_text(json.dumps(known), encoding="utf-8")
+        temporary.replace(place)
+    except OSError:
+        return
+
+
+def main() -> None:
+    """Print the line for what stands on standard input. Whatever goes wrong, the agent goes on: one short line."""
+    try:
+        said = json.loads(sys.stdin.buffer.read() or b"{}")
+        home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+        shown = line(said, home, Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
+    # It must never disturb the agent that asks it.
+    except Exception as error:  # noqa: BLE001
+        shown = f"ctxsim: {type(error).__name__}"
+    try:
+        sys.stdout.write("".join(one if one.isprintable() else "?" for one in shown)[:200] + "\n")
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        # Nobody reads it, or its encoding lacks a sign; Python would tell of the first once more at its end.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123

@@ -1,0 +1,231 @@
+"""The bill added up: by day, week, project, session, model, agent or part, each token and each dollar once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import PurePath
+from typing import Literal, get_args
+
+import msgspec
+
+from ctxsim.answers.bill import facts
+from ctxsim.answers.bill.dollars import Paid, PriceList, Rates, paid
+from ctxsim.answers.bill.facts import CAUSES, Response, Session
+
+By = Literal["day", "week", "project", "session", "model", "agent", "part"]
+BYS: tuple[str, ...] = get_args(By)
+
+DAY_S = 86_400.0
+
+UNDATED = "no date"
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """One response that is paid: its session, what it cost, and the rates of its time, None where none are known."""
+
+    session: Session
+    response: Response
+    paid: Paid
+    rates: Rates | None
+
+
+class Sum(msgspec.Struct):
+    """What lines come to. Dollars by class; `parts` has by part tokens read, written and plain, and their dollars.
+
+    `unpriced` responses have neither a recorded cost nor a listed price.
+    """
+
+    sessions: set[str] = msgspec.field(default_factory=set)
+    responses: int = 0
+    read: int = 0
+    write: int = 0
+    plain: int = 0
+    output: int = 0
+    usd_recorded: float = 0.0
+    usd_listed: float = 0.0
+    usd_read: float = 0.0
+    usd_new: float = 0.0
+    usd_output: float = 0.0
+    unpriced: int = 0
+    parts: dict[str, list[float]] = msgspec.field(default_factory=dict)
+
+    @property
+    def usd(self) -> float:
+        """Recorded dollars, and listed ones where none are recorded."""
+        return self.usd_recorded + self.usd_listed
+
+    @property
+    def input(self) -> int:
+        """Tokens of all requests."""
+        return self.read + self.write + self.plain
+
+    def add(self, line: Line) -> None:
+        """Add a line."""
+        one, cost = line.response, line.paid
+        self.sessions.add(line.session.name)
+        self.responses += 1
+        self.read += one.read
+        self.write += one.write
+        self.plain += one.plain
+        self.output += one.output
+        if cost.how == "recorded":
+            self.usd_recorded += cost.usd
+        elif cost.how == "listed":
+            self.usd_listed += cost.usd
+        else:
+            self.unpriced += 1
+        self.usd_read += cost.read
+        self.usd_new += cost.write + cost.plain
+        self.usd_output += cost.output
+        each = (_unit(cost.read, one.read), _unit(cost.write, one.write), _unit(cost.plain, one.plain))
+        names = line.session.parts
+        for at in range(0, len(one.parts), 4):
+            part, *tokens = one.parts[at : at + 4]
+            self._part(names[part], tokens, sum(unit * count for unit, count in zip(each, tokens, strict=True)))
+        self._part(facts.OUTPUT, (0, 0, one.output), cost.output)
+
+    def _part(self, name: str, tokens: Sequence[int], usd: float) -> None:
+        known = self.parts.setdefault(name, [0, 0, 0, 0.0])
+        for n, count in enumerate(tokens):
+            known[n] += count
+        known[3] += usd
+
+
+def _unit(usd: float, tokens: int) -> float:
+    return usd / tokens if tokens else 0.0
+
+
+class Bill(msgspec.Struct, frozen=True):
+    """All lines of some sessions, each response once: one that stands in several files is in `repeated`.
+
+    `unrecorded` are responses without usage, which no bill can have.
+    """
+
+    sessions: list[Session]
+    lines: list[Line]
+    repeated: int
+    unrecorded: int
+
+    def total(self) -> Sum:
+        """Return the sum of all lines."""
+        return next(iter(self.by(lambda line: "").values()), Sum())
+
+    def by(self, key: Callable[[Line], str]) -> dict[str, Sum]:
+        """Return sums by key, in the order in which keys come first."""
+        sums: dict[str, Sum] = {}
+        for line in self.lines:
+            sums.setdefault(key(line), Sum()).add(line)
+        return sums
+
+    def span_s(self) -> tuple[float, float] | None:
+        """Return the times of the first and the last line, seconds since 1970; None if none has any."""
+        times = [line.response.time_s for line in self.lines if line.response.time_s is not None]
+        return (min(times), max(times)) if times else None
+
+
+def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> Bill:
+    """Return the bill of sessions: of the last `days` that they hold, None for all. A response without a time stays."""
+    found = list(sessions)
+    times = [one.time_s for session in found for one in (*session.responses, *session.beside) if one.time_s is not None]
+    since = max(times) - days * DAY_S if times and days is not None else None
+    seen: set[tuple[object, ...]] = set()
+    lines: list[Line] = []
+    kept, repeated, unrecorded = [], 0, 0
+    for session in found:
+        unrecorded += session.unrecorded
+        before = len(lines)
+        for response, cost in _each(session, prices):
+            if since is not None and response.time_s is not None and response.time_s < since:
+                continue
+            if response.time_s is not None:
+                mark = msgspec.structs.astuple(response)[:9]
+                if mark in seen:
+                    repeated += 1
+                    continue
+                seen.add(mark)
+            lines.append(Line(session, response, cost, prices.of(response.model, response.time_s)))
+        if len(lines) > before:
+            kept.append(session)
+    return Bill(kept, lines, repeated, unrecorded)
+
+
+def _each(session: Session, prices: PriceList) -> Iterator[tuple[Response, Paid]]:
+    inside, outside = paid(session, prices.of)
+    yield from zip(session.responses, inside, strict=True)
+    yield from zip(session.beside, outside, strict=True)
+
+
+def key_of(by: By) -> Callable[[Line], str]:
+    """Return what a line is counted under; parts are no property of a line."""
+    return {
+        "day": lambda line: _day(line, False), "week": lambda line: _day(line, True), "project": project_of,
+        "session": lambda line: line.session.name, "model": lambda line: line.response.model or "unknown",
+        "agent": lambda line: line.session.format,
+    }[by]  # fmt: skip
+
+
+def _day(line: Line, week: bool) -> str:
+    if line.response.time_s is None:
+        return UNDATED
+    day = datetime.fromtimestamp(line.response.time_s).date()
+    return str(day - timedelta(days=day.weekday()) if week else day)
+
+
+def project_of(line: Line) -> str:
+    """Return the folder that the agent worked in, else the one that the log lies in."""
+    return line.session.project or str(PurePath(line.session.name).parent)
+
+
+class Misses(msgspec.Struct):
+    """What the cache could have held and didn't, for one cause: how often, tokens, and dollars more than reading it."""
+
+    times: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+
+
+def misses(bill: Bill) -> dict[str, Misses]:
+    """Return misses by cause, of CAUSES."""
+    found: dict[str, Misses] = {}
+    for line in bill.lines:
+        one = line.response
+        if one.missed:
+            of = found.setdefault(CAUSES[one.cause], Misses())
+            of.times += 1
+            of.tokens += one.missed
+            if line.rates:
+                read, write, long, plain, _ = line.rates.at(one.input)
+                of.usd += one.missed * ((long if one.long else write if one.write else plain) - read)
+    return found
+
+
+def unfinished(bill: Bill) -> tuple[int, float]:
+    """Return the tokens and dollars of output beyond what logs state of responses that they show unfinished: estimated
+    from the answers' characters, at the session's characters per token.
+    """
+    tokens, usd = 0.0, 0.0
+    for line in bill.lines:
+        one = line.response
+        more = one.chars / line.session.chars_per_token - one.output if one.begun else 0.0
+        if more > 0:
+            tokens += more
+            usd += more * line.rates.at(one.input)[4] if line.rates else 0.0
+    return round(tokens), usd
+
+
+def summaries(bill: Bill) -> tuple[int, float]:
+    """Return how many recorded compactions there are, and about what their own requests cost, which logs don't state:
+    the request before was read once more, and what stands after it beside the head was written by the model.
+    """
+    times, usd = 0, 0.0
+    last: dict[str, Line] = {}
+    for line in bill.lines:
+        before = last.get(line.session.name)
+        if line.response.compacted and before:
+            times += 1
+            if before.rates:
+                read, _, _, _, output = before.rates.at(before.response.input)
+                usd += before.response.input * read + (line.response.input - line.response.head) * output
+        last[line.session.name] = line
+    return times, usd

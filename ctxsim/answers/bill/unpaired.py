@@ -1,0 +1,230 @@
+"""Two sets of sessions that have nothing in common but what they are for: what changed, and is it more than chance?
+
+A figure is taken of each session with its sub-agents. Sets differ in their projects and models, so sessions are
+compared within these. What is compared is the typical session, by ranks: a few that are ten times as large as others
+don't decide. The effect is the median difference, its chance that of sessions dealt to the sets anew within their
+strata (a permutation test), its interval that of sessions drawn again (a bootstrap).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from statistics import NormalDist, median
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ctxsim.answers.bill.sums import Bill, Line, project_of
+from ctxsim.errors import CtxsimError, unknown
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Sides = npt.NDArray[np.bool_]
+
+FIGURES = {
+    "cost": "dollars of a session", "cost_per_call": "dollars of a call", "tokens": "input tokens of a session",
+    "tokens_per_call": "input tokens of a call", "head": "tokens that go with every request",
+    "calls": "calls of a session", "compactions": "compactions of a session",
+}  # fmt: skip
+"""What is compared. Compactions are compared by their number, the others by their ratio."""
+
+LEAST = 4
+"""Sessions of a side, below which nothing can be told."""
+
+CHANCE = 0.05
+DRAWS, RESAMPLES, TRIES, SEED = 2_000, 500, 200, 36
+SHARE = 0.10
+"""The change of which it is said how often it would be found."""
+
+_RULE = re.compile(r"\s*(?P<figure>\w+)\s*(?P<sign>[<>])\s*(?P<value>[+-]?\d+(?:\.\d+)?)\s*%?\s*")
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One figure of two sets: its medians, and the effect, in per cent of the first set, or as a number where `ratio`
+    is false. `low` to `high` are its 95 % interval, `chance` is that of such an effect where nothing changed.
+
+    `power` is the share of such pairs of sets in which a change of 10 % would be found; None for a number.
+    """
+
+    figure: str
+    before: float
+    after: float
+    effect: float
+    low: float
+    high: float
+    chance: float
+    ratio: bool
+    sessions: tuple[int, int]
+    power: float | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether it is more than chance."""
+        return self.chance <= CHANCE
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """When to fail: a figure's effect beyond a value, in per cent or in number, that is more than chance."""
+
+    figure: str
+    above: bool
+    value: float
+
+    def breaks(self, one: Difference) -> bool:
+        """Whether a difference goes beyond it."""
+        beyond = one.effect > self.value if self.above else one.effect < self.value
+        return one.figure == self.figure and one.changed and beyond
+
+
+def parse_gate(text: str) -> Gate:
+    """Return the rule of `cost > 10%`. Raises CtxsimError or UnknownName if it is none."""
+    found = _RULE.fullmatch(text)
+    if found is None:
+        raise CtxsimError(f"'{text}' is no rule, as in: cost > 10%   or   compactions > 1")
+    if found["figure"] not in FIGURES:
+        raise unknown("figure", found["figure"], FIGURES)
+    return Gate(found["figure"], found["sign"] == ">", float(found["value"]))
+
+
+class Case(msgspec.Struct, frozen=True):
+    """A session with its sub-agents: its stratum, and its figures; a figure that isn't known is missing."""
+
+    stratum: str
+    figures: dict[str, float]
+
+
+def cases(bill: Bill) -> list[Case]:
+    """Return the sessions of a bill."""
+    names = {session.name for session in bill.sessions}
+    by: dict[str, list[Line]] = {}
+    for line in bill.lines:
+        session = line.session
+        by.setdefault(session.parent if session.parent in names else session.name, []).append(line)
+    return [_case(lines) for lines in by.values()]
+
+
+def _case(lines: Sequence[Line]) -> Case:
+    tokens = sum(line.response.input for line in lines)
+    usd = sum(line.paid.usd for line in lines)
+    # The first conversation's: a sub-agent has a head of its own.
+    own = [line.response for line in lines if line.session is lines[0].session and line.response.head]
+    figures = {
+        "cost": usd, "cost_per_call": usd / len(lines), "tokens": tokens, "tokens_per_call": tokens / len(lines),
+        "head": median(one.head for one in own) if own else 0.0, "calls": len(lines),
+    }  # fmt: skip
+    known = {name: float(value) for name, value in figures.items() if value > 0}
+    known["compactions"] = float(sum(line.response.compacted for line in lines))
+    return Case(f"{project_of(lines[0])} {lines[0].response.model}", known)
+
+
+def differences(before: Sequence[Case], after: Sequence[Case]) -> list[Difference]:
+    """Return each figure that both sets have, of sessions whose project and model both sets have; of all where they
+    share none. Raises CtxsimError where a set has too few sessions.
+    """
+    if min(len(before), len(after)) < LEAST:
+        raise CtxsimError(f"{len(before)} and {len(after)} sessions: each set needs {LEAST} for a comparison")
+    made = (difference(figure, before, after) for figure in FIGURES)
+    return [one for one in made if one]
+
+
+def difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Difference | None:
+    """Return the difference of one figure; None where a set has too few sessions that have it."""
+    before, after = _alike(*([case for case in side if figure in case.figures] for side in (before, after)))
+    return _difference(figure, before, after) if min(len(before), len(after)) >= LEAST else None
+
+
+def _alike(before: Sequence[Case], after: Sequence[Case]) -> tuple[Sequence[Case], Sequence[Case]]:
+    """The cases of both sets' strata: what one set alone has tells of itself, not of a change."""
+    shared = {case.stratum for case in before} & {case.stratum for case in after}
+    kept = [[case for case in side if case.stratum in shared] for side in (before, after)]
+    return (kept[0], kept[1]) if min(map(len, kept)) >= LEAST else (before, after)
+
+
+def _difference(figure: str, before: Sequence[Case], after: Sequence[Case]) -> Difference:
+    ratio = figure != "compactions"
+    plain = np.array([case.figures[figure] for case in (*before, *after)])
+    values = np.log(plain) if ratio else plain
+    side = np.arange(len(plain)) >= len(before)
+    strata = _strata(before, after)
+    rng = np.random.default_rng(SEED)
+    ranks = _ranks(values, strata)
+    dealt = _dealt(ranks, side, strata, rng)
+    seen = abs(float(ranks[side].sum()))
+    chance = (1 + int((np.abs(dealt) >= seen - 1e-9).sum())) / (DRAWS + 1)
+    effect = _effect(values, side, strata)
+    drawn = []
+    for _ in range(RESAMPLES):
+        chosen = np.concatenate([rng.choice(np.flatnonzero(side == which), int((side == which).sum()))
+                                 for which in (False, True)])  # fmt: skip
+        drawn.append(_effect(values[chosen], side[chosen], strata[chosen]))
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    medians = [float(np.median(plain[side == which])) for which in (False, True)]
+    told = [100 * math.expm1(value) if ratio else float(value) for value in (effect, low, high)]
+    return Difference(
+        figure, medians[0], medians[1], told[0], told[1], told[2], chance, ratio, (len(before), len(after)),
+        _power(values, side, strata, rng) if ratio else None,
+    )  # fmt: skip
+
+
+def _strata(before: Sequence[Case], after: Sequence[Case]) -> Ints:
+    """The number of each case's stratum; where sets share none, all are one stratum."""
+    shared = {case.stratum for case in before} & {case.stratum for case in after}
+    numbers = {name: n for n, name in enumerate(sorted(shared), 1)}
+    return np.array([numbers.get(case.stratum, 0) for case in (*before, *after)])
+
+
+def _ranks(values: Array, strata: Ints) -> Array:
+    """Each value's rank within its stratum, less the mean rank, by the stratum's size: large ones don't count for more
+    than their sessions (van Elteren 1960). Equal values share their ranks.
+    """
+    found = np.zeros(len(values))
+    for one in np.unique(strata):
+        at = np.flatnonzero(strata == one)
+        _, which, counts = np.unique(values[at], return_inverse=True, return_counts=True)
+        middle = np.cumsum(counts) - (counts - 1) / 2
+        found[at] = (middle[which] - (len(at) + 1) / 2) / (len(at) + 1)
+    return found
+
+
+def _dealt(ranks: Array, side: Sides, strata: Ints, rng: np.random.Generator) -> Array:
+    """The second set's sum of ranks where its sessions are dealt anew within each stratum, DRAWS times."""
+    found = np.zeros(DRAWS)
+    for one in np.unique(strata):
+        at = strata == one
+        mixed = rng.permuted(np.broadcast_to(ranks[at], (DRAWS, int(at.sum()))), axis=1)
+        found += mixed[:, : int(side[at].sum())].sum(axis=1)
+    return found
+
+
+def _effect(values: Array, side: Sides, strata: Ints) -> float:
+    """The median difference of a session of the second set and one of the first, of the same stratum (Hodges and
+    Lehmann 1963).
+    """
+    pairs = [
+        np.subtract.outer(values[(strata == one) & side], values[(strata == one) & ~side]).ravel()
+        for one in np.unique(strata)
+    ]
+    every = np.concatenate(pairs)
+    return float(np.median(every if len(every) else np.subtract.outer(values[side], values[~side])))
+
+
+def _power(values: Array, side: Sides, strata: Ints, rng: np.random.Generator) -> float:
+    """How often a change of SHARE would be found in sets like these: dealt anew, the second one moved by it."""
+    found = 0
+    for _ in range(TRIES):
+        order = np.lexsort((rng.random(len(side)), strata))
+        moved = np.empty_like(side)
+        moved[np.argsort(strata, kind="stable")] = side[order]
+        ranks = _ranks(values + math.log1p(SHARE) * moved, strata)
+        # Its variance where all orders are as likely (Lehmann 1975).
+        variance = 0.0
+        for one in np.unique(strata):
+            at = strata == one
+            size, second = int(at.sum()), int(moved[at].sum())
+            if size > 1:
+                variance += second * (size - second) / (size * (size - 1)) * float((ranks[at] ** 2).sum())
+        found += abs(float(ranks[moved].sum())) > NormalDist().inv_cdf(1 - CHANCE / 2) * variance**0.5 > 0
+    return found / TRIES

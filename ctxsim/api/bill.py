@@ -1,0 +1,192 @@
+"""The bill of recorded sessions: what was paid, on what, and what would have made it smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ctxsim import readers
+from ctxsim.answers.bill import index as indexes
+from ctxsim.answers.bill.dollars import PriceList
+from ctxsim.answers.bill.facts import Facts, Session
+from ctxsim.answers.bill.sums import Bill as Lines
+from ctxsim.answers.bill.sums import By, Sum, billed, key_of
+from ctxsim.errors import CtxsimError, InputError, NotATranscript, unknown
+from ctxsim.readers.source import Source
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ctxsim.answers.bill.smaller import Smaller
+    from ctxsim.answers.bill.unpaired import Difference
+
+FOUND = "@found"
+DAYS = 30
+
+MEMORY_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
+"""Files of a project that agents send with every request."""
+
+Tell = Callable[[str, int, int, int], object]
+"""Is told of each source that was read: its name, its sessions and responses, and how many sources there are."""
+
+
+class Bill(msgspec.Struct, frozen=True):
+    """What sessions cost. `lines` has every response; `sources` what was read, `left_out` and `errors` what wasn't and
+    why. `memory` are tokens of the project's memory files, by file, counted where a project was named.
+    """
+
+    lines: Lines
+    prices: PriceList
+    left_out: list[str] = []
+    errors: list[str] = []
+    memory: dict[str, int] = {}
+
+    def total(self) -> Sum:
+        """Return the sum of all."""
+        return self.lines.total()
+
+    def by(self, by: By = "project") -> dict[str, Sum]:
+        """Return sums by day, week, project, session, model or agent, the dearest first; days and weeks in order.
+
+        Raises UnknownName for another word; of parts `total().parts` tells.
+        """
+        if by not in ("day", "week", "project", "session", "model", "agent"):
+            raise unknown("grouping", by, ("day", "week", "project", "session", "model", "agent"))
+        found = self.lines.by(key_of(by))
+        if by in ("day", "week"):
+            return dict(sorted(found.items()))
+        return dict(sorted(found.items(), key=lambda pair: (-pair[1].usd, -pair[1].input, pair[0])))
+
+    def smaller(self) -> Smaller:
+        """Return what would have made it smaller, each change billed over these sessions."""
+        from ctxsim.answers.bill.smaller import smaller
+
+        return smaller(self.lines, self.prices, sum(self.memory.values()))
+
+    def frame(self, by: By = "project") -> pandas.DataFrame:
+        """Return the sums by a grouping as a frame: tokens by class, dollars recorded and listed."""
+        import pandas
+
+        return pandas.DataFrame(
+            [
+                {by: name, "sessions": len(one.sessions), "responses": one.responses, "read": one.read,
+                 "write": one.write, "plain": one.plain, "output": one.output, "usd_recorded": one.usd_recorded,
+                 "usd_listed": one.usd_listed, "unpriced": one.unpriced}
+                for name, one in self.by(by).items()
+            ]
+        )  # fmt: skip
+
+
+def bill(
+    what: str | PathLike[str] | Sequence[str | PathLike[str]] = FOUND,
+    *,
+    days: int | None = DAYS,
+    project: str | PathLike[str] | None = None,
+    index: bool = True,
+    tell: Tell | None = None,
+) -> Bill:
+    """Return the bill of recordings: of the last `days` that they hold, None for all.
+
+    `what`: paths as the commands take them, by default the agents' own folders. `project`: a folder whose memory files
+    are counted. With `index` facts of files that were seen before come from the user's cache folder, and what is new
+    is remembered there. Raises InputError for a path that means nothing.
+    """
+    paths = [fspath(one) for one in ([what] if isinstance(what, str | PathLike) else what)]
+    place = indexes.place()
+    known = indexes.load(place) if index else indexes.Index()
+    facts = indexes.Indexed(known, _extract)
+    prices = PriceList(known)
+    left_out: list[str] = []
+    errors: list[str] = []
+    sessions = list(_sessions(paths, facts, tell, left_out, errors))
+    found = billed(sessions, prices, days)
+    if index and (facts.changed or prices.changed):
+        indexes.save(place, known)
+    return Bill(found, prices, left_out, errors, _memory(Path(project)) if project is not None else {})
+
+
+class Unpaired(msgspec.Struct, frozen=True):
+    """What changed between two sets of sessions; `broken` are the figures that a rule forbids, `errors` what of the
+    recordings couldn't be read.
+    """
+
+    differences: list[Difference]
+    broken: list[Difference]
+    errors: list[str]
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for each figure."""
+        import pandas
+
+        return pandas.DataFrame([msgspec.structs.asdict(one) for one in self.differences])
+
+
+def compare_unpaired(
+    before: str | PathLike[str], after: str | PathLike[str], fail_if: Sequence[str] = (), *, index: bool = True
+) -> Unpaired:
+    """Return what changed between two sets of recorded sessions of agents that were changed in between.
+
+    `fail_if` are rules as `cost > 10%`. Raises CtxsimError where a set is too small, and where a rule's figure can't be
+    compared: a gate that judges nothing is no pass.
+    """
+    from ctxsim.answers.bill.unpaired import cases, differences, parse_gate
+
+    rules = [parse_gate(rule) for rule in fail_if]
+    sides = [bill(one, days=None, index=index) for one in (before, after)]
+    found = differences(*(cases(side.lines) for side in sides))
+    if lacking := {rule.figure for rule in rules} - {one.figure for one in found}:
+        raise CtxsimError(f"nothing for --fail-if to judge: too few sessions have {', '.join(sorted(lacking))}")
+    broken = [one for one in found if any(rule.breaks(one) for rule in rules)]
+    return Unpaired(found, broken, [line for side in sides for line in side.errors])
+
+
+def _sessions(
+    paths: Sequence[str], facts: indexes.Indexed, tell: Tell | None, left_out: list[str], errors: list[str]
+) -> Iterator[Session]:
+    sources = list(readers.sources(*paths))
+    for source in sources:
+        found: tuple[Session, ...] = ()
+        try:
+            found = facts.of(source).sessions
+        except NotATranscript as error:
+            (errors if source.named else left_out).append(str(error))
+        except InputError as error:
+            errors.append(str(error))
+        yield from found
+        if tell:
+            tell(source.name, len(found), sum(len(one.responses) for one in found), len(sources))
+
+
+def _extract(source: Source) -> Facts:
+    # Of a folder that was seen before nothing is read.
+    from ctxsim.answers.bill.extract import facts_of
+
+    return facts_of(list(readers.read_source(source)))
+
+
+def forget() -> Path | None:
+    """Remove what the index holds of recordings; return its file, None where there was none."""
+    place = indexes.place()
+    return place if indexes.forget(place) else None
+
+
+def _memory(folder: Path) -> dict[str, int]:
+    """Tokens of each memory file in a folder, by the default tokenizer."""
+    from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
+
+    if not folder.is_dir():
+        raise InputError(folder, "is no folder")
+    tokenizer = open_tokenizer(DEFAULT)
+    found = {}
+    for name in MEMORY_FILES:
+        file = folder / name
+        if file.is_file():
+            try:
+                found[name] = tokenizer.count_many([file.read_text(encoding="utf-8", errors="replace")])[0]
+            except OSError as error:
+                raise InputError(file, f"can't be read: {error.strerror or error}") from None
+    return found

@@ -1,0 +1,111 @@
+"""`ctxsim bill`: what did my sessions cost, on what, and what would have made it less?"""
+
+from pathlib import Path
+
+import click
+
+from ctxsim.answers.bill.sums import BYS, Sum, misses, summaries, unfinished
+from ctxsim.api.bill import DAYS, FOUND, Bill, bill, forget
+from ctxsim.cli import options
+from ctxsim.cli.loudness import note
+from ctxsim.cli.output import console, tell, tell_written
+from ctxsim.cli.progress import progress
+from ctxsim.cli.show import escaped, show
+from ctxsim.cli.terminal import safe
+from ctxsim.report import bill as told
+from ctxsim.report.sheet import Sheet, rich_table
+from ctxsim.results import InputInfo
+
+
+@click.command("bill")
+@options.paths
+@click.option("--by", type=click.Choice(BYS), default="project", help="Rows of the table.")
+@click.option("--days", type=click.IntRange(min=0), default=DAYS, metavar="N", help="The last N days; 0 for all. "
+              f"Usually {DAYS}.")  # fmt: skip
+@click.option("--smaller/--no-smaller", "asked", default=True, help="What would have made it smaller; usually asked.")
+@click.option("--project", type=options.PATH, metavar="DIR", help="Count the memory files of this project's folder.")
+@click.option("--index/--no-index", default=True, help="Remember facts of files, never texts, in your cache folder.")
+@click.option("--forget", "forgetting", is_flag=True, help="Remove what is remembered, and do nothing else.")
+@options.out
+@options.form
+def command(
+    paths: tuple[str, ...], by: str, days: int, asked: bool, project: Path | None, index: bool, forgetting: bool,
+    out: Path | None, form: str,
+) -> None:  # fmt: skip
+    """Add up what recorded sessions cost, by project, day, week, session, model, agent or part; without paths those in
+    the agents' own folders.
+
+    Tokens are as recorded, dollars as recorded or by list prices of the day. Then: what would have made it smaller,
+    each change billed over these sessions, and how to do it.
+    """
+    if forgetting:
+        removed = forget()
+        click.echo(f"removed: {removed}" if removed else "nothing is remembered")
+        return
+    with progress("bill") as course:
+        found = bill(
+            paths or (FOUND,), days=days or None, project=project, index=index,
+            tell=lambda name, found, calls, total: course.finished(InputInfo(name, "", found, calls), total),
+        )  # fmt: skip
+    whole = form != "table"
+    total = found.total()
+    if not total.responses:
+        _finish(found, "no response with recorded usage in it")
+    rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]
+    if whole:
+        sheets = [rows, *([told.smaller_sheet(found.smaller(), True)] if asked else [])]
+        show("bill", sheets, form)
+    else:
+        _say(found, total)
+        _table(rows)
+        for line in told.pauses(misses(found.lines), total):
+            note(line)
+        if asked:
+            _say_smaller(found)
+    if out:
+        from ctxsim.report.bill_plots import plot_bill
+
+        written = plot_bill(found.by("project" if by == "part" else by), out)  # type: ignore[arg-type]
+        if not whole:
+            tell_written([written])
+    _finish(found)
+
+
+def _table(one: Sheet) -> None:
+    out = console()
+    out.print(rich_table(escaped(one), out.width))
+
+
+def _say(found: Bill, total: Sum) -> None:
+    lines = found.lines
+    formats = [session.format for session in sorted(lines.sessions, key=lambda one: -len(one.responses))]
+    click.echo()
+    beside = unfinished(lines), summaries(lines)
+    for line in told.opening(total, len(lines.sessions), formats, lines.span_s(), *beside):
+        note(safe(line))
+    if lines.repeated:
+        note(f"{lines.repeated:,} responses that stand in several files count once.")
+    if lines.unrecorded:
+        note(f"{lines.unrecorded:,} responses have no recorded usage: no bill can have them.")
+    for file, tokens in found.memory.items():
+        note(f"{file}: {tokens:,} tokens, in every request.")
+
+
+def _say_smaller(found: Bill) -> None:
+    less = found.smaller()
+    if less.savings:
+        _table(told.smaller_sheet(less, False))
+    for line in told.closing(less):
+        note(safe(line))
+    # The forecast's line stands here: "At this pace this month: ...".
+
+
+def _finish(found: Bill, why: str = "") -> None:
+    for line in dict.fromkeys(found.left_out):
+        note(f"left out: {line}", err=True)
+    for line in dict.fromkeys(found.errors):
+        tell(line)
+    if why:
+        tell(why)
+    if found.errors or why:
+        raise SystemExit(1)

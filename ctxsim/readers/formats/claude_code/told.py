@@ -1,0 +1,52 @@
+"""Responses of sub-agents that a session's file tells of in its lines of progress: the only trace of what they cost
+where their own files are gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ctxsim.readers.formats.claude_code.tree import LineMessage
+from ctxsim.readers.source import has
+
+ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+
+
+class ToldOfAgents:
+    """Collects them from the lines of the file at a path; `responses` leaves out agents that have a file of their own.
+
+    Without a path no file can be beside it, and all are given.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._found: dict[str, tuple[str, dict[str, Any], Any]] = {}
+
+    def hear(self, line: Any) -> None:
+        """Take a line of progress. The last one of a response holds its usage."""
+        data = line.get("data")
+        if has(data, message=dict) and has(message := data["message"].get("message"), id=str, usage=dict):
+            self._found[message["id"]] = str(data.get("agentId") or ""), message, line.get("timestamp")
+
+    def responses(self) -> Iterator[tuple[LineMessage, Any]]:
+        """Yield message and time of each response that no other file holds."""
+        own = {agent: self._has_file(agent) for agent, _, _ in self._found.values()}
+        for agent, message, when in self._found.values():
+            if own[agent]:
+                continue
+            try:
+                yield msgspec.convert({**message, "content": None}, LineMessage), when
+            except msgspec.ValidationError:
+                # Progress is for display: what it says of usage in another way isn't known.
+                continue
+
+    def _has_file(self, agent: str) -> bool:
+        if self._path is None or not agent or "/" in agent:
+            return False
+        session = self._path.name.split(".", 1)[0]
+        folders = (self._path.parent, self._path.parent / session / "subagents")
+        return any((folder / f"agent-{agent}{ending}").exists() for folder in folders for ending in ENDINGS)

@@ -1,0 +1,220 @@
+"""The bill for people and programs: lines and tables. The first screen fits 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import PurePath
+
+from ctxsim.answers.bill import facts
+from ctxsim.answers.bill.smaller import Saving, Smaller
+from ctxsim.answers.bill.sums import UNDATED, Misses, Sum
+from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
+from ctxsim.report.style import middle_cut
+
+AGENTS = {
+    "claude-code": "Claude Code", "codex-rollout": "Codex", "gemini-cli": "Gemini CLI", "copilot-cli": "Copilot CLI",
+    "opencode": "OpenCode", "pi": "pi", "qwen-code": "Qwen Code", "cursor": "Cursor", "goose": "Goose",
+    "droid": "Droid", "kimi": "Kimi CLI", "cline": "Cline",
+}  # fmt: skip
+"""What people call the agent that writes a format."""
+
+SHOWN = 10
+"""Rows for people; the rest is one row. Programs get all."""
+
+LONGEST = 24
+"""Characters of a name in a table."""
+
+HEAD, RESULTS, ANSWERS = "head", "results", "assistant"
+GROUPS = {facts.ASSISTANT: ANSWERS, facts.THINKING: ANSWERS, facts.ASKED: ANSWERS, facts.OUTPUT: ANSWERS}
+
+CAUSE = {
+    "pause": "pauses that outlived the cache", "model": "changes of model",
+    "other": "misses without a cause in the log",
+}  # fmt: skip
+
+COLUMNS = (
+    Column("usd", "USD"), Column("head", "head"), Column("results", "results"), Column("assistant", "assistant"),
+    Column("read_again", "read again"), Column("new", "written"),
+)  # fmt: skip
+
+
+def usd(value: float) -> str:
+    """Return dollars for people: cents below a thousand."""
+    return f"{value:,.2f}" if value < 1_000 else f"{value:,.0f}"
+
+
+def tokens(value: float) -> str:
+    """Return tokens for people."""
+    return f"{value / 1e6:,.1f} M" if value >= 1e6 else f"{value / 1e3:,.0f}K" if value >= 1e3 else f"{value:,.0f}"
+
+
+def _share(part: float, whole: float) -> Cell:
+    return cell(part / whole if whole else None, "{:.0%}")
+
+
+def group(part: str) -> str:
+    """Return which of the table's columns a part belongs to; '' for none."""
+    if part.startswith("head"):
+        return HEAD
+    return RESULTS if part.startswith(facts.RESULTS) else GROUPS.get(part, "")
+
+
+def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[float, float] | None,
+            begun: tuple[int, float], compactions: tuple[int, float]) -> Iterator[str]:  # fmt: skip
+    """Yield the first lines: whose sessions, when, what they cost, and what that rests on."""
+    agents = ", ".join(dict.fromkeys(AGENTS.get(one, one) for one in formats))
+    when = f", {_dates(*span_s)}" if span_s else ""
+    cost = f"{usd(total.usd)} USD" if total.usd else f"{tokens(total.input)} tokens"
+    yield f"{agents}: {sessions:,} session{'s' * (sessions != 1)}{when}, {cost}."
+    if total.usd_recorded and total.usd_listed:
+        yield f"{usd(total.usd_recorded)} as logs state, {usd(total.usd_listed)} by recorded tokens at list prices."
+    elif total.usd:
+        yield (
+            "Dollars as logs state them." if total.usd_recorded else "Recorded tokens at the list prices of their day."
+        )
+    if total.unpriced:
+        yield f"{total.unpriced:,} of {total.responses:,} responses have no known price: their dollars are missing."
+    if begun[0] >= 1_000:
+        yield (f"Not in it: about {usd(begun[1])} USD of output that logs record too low "
+               f"({tokens(begun[0])} tokens).")  # fmt: skip
+    if compactions[0]:
+        yield (f"Nor the requests of {compactions[0]:,} compaction{'s' * (compactions[0] != 1)}, which logs don't "
+               f"state: about {usd(compactions[1])} USD.")  # fmt: skip
+
+
+def _dates(first_s: float, last_s: float) -> str:
+    first, last = (datetime.fromtimestamp(time_s) for time_s in (first_s, last_s))
+    year = "" if first.year == last.year else f" {first.year}"
+    if first.date() == last.date():
+        return f"{last.day} {last:%B %Y}"
+    return f"{first.day} {first:%B}{year} to {last.day} {last:%B %Y}"
+
+
+def pauses(found: dict[str, Misses], total: Sum) -> Iterator[str]:
+    """Yield a line for each cause of misses that cost a hundredth of the bill."""
+    for cause, one in found.items():
+        if one.usd >= 0.01 * total.usd > 0:
+            yield (f"{one.times:,} {CAUSE[cause]} re-wrote {tokens(one.tokens)} tokens: "
+                   f"{usd(one.usd)} USD.")  # fmt: skip
+
+
+def names_of(by: str, names: Sequence[str]) -> dict[str, str]:
+    """Return names for people: of paths the end that tells them apart."""
+    if by == "agent":
+        return {name: AGENTS.get(name, name) for name in names}
+    if by not in ("project", "session"):
+        return {name: name for name in names}
+    parts = {name: PurePath(name.replace("\\", "/")).parts or (name,) for name in names}
+    found = {}
+    for name, own in parts.items():
+        size = next((n for n in range(2, len(own)) if all(other == own or other[-n:] != own[-n:]
+                                                          for other in parts.values())), len(own))  # fmt: skip
+        found[name] = middle_cut("/".join(own[-size:]), LONGEST)
+    return found
+
+
+def bill_sheet(by: str, found: dict[str, Sum], whole: bool) -> Sheet:
+    """Return the rows of a grouping: for people with shares, `whole` with all figures and names."""
+    rows = list(found.items())
+    shown, rest = (rows, []) if whole else (_worth(by, rows), [])
+    if not whole:
+        rest = [one for one in rows if one not in shown]
+    names = names_of(by, [name for name, _ in rows])
+    lines = [_row(name if whole else names[name], one, whole) for name, one in shown]
+    if rest:
+        lines.append(_row(f"{len(rest):,} more", _added([one for _, one in rest]), whole))
+    columns = [Column(by, by, left=True), *COLUMNS, *(PROGRAM if whole else ())]
+    return sheet("bill", "", columns, lines)
+
+
+def _worth(by: str, rows: list[tuple[str, Sum]]) -> list[tuple[str, Sum]]:
+    if len(rows) <= SHOWN + 1:
+        return rows
+    return rows[-SHOWN:] if by in ("day", "week") and rows[-1][0] != UNDATED else rows[:SHOWN]
+
+
+PROGRAM = tuple(
+    Column(name, name)
+    for name in ("sessions", "responses", "tokens_read", "tokens_written", "tokens_uncached", "tokens_output",
+                 "usd_recorded", "usd_listed", "unpriced")
+)  # fmt: skip
+
+
+def _row(name: str, one: Sum, whole: bool) -> tuple[object, ...]:
+    by: dict[str, float] = {}
+    for part, held in one.parts.items():
+        by[group(part)] = by.get(group(part), 0.0) + held[3]
+    known = one.usd
+    shares = [_share(by.get(name, 0.0), known) for name in (HEAD, RESULTS, ANSWERS)]
+    row = (name, Cell(known, usd(known) if known else "-"), *shares, _share(one.usd_read, known),
+           _share(one.usd_new, known))  # fmt: skip
+    if not whole:
+        return row
+    return (*row, len(one.sessions), one.responses, one.read, one.write, one.plain, one.output, one.usd_recorded,
+            one.usd_listed, one.unpriced)  # fmt: skip
+
+
+def _added(sums: Sequence[Sum]) -> Sum:
+    found = Sum()
+    for one in sums:
+        for name in ("responses", "read", "write", "plain", "output", "usd_recorded", "usd_listed", "usd_read",
+                     "usd_new", "usd_output", "unpriced"):  # fmt: skip
+            setattr(found, name, getattr(found, name) + getattr(one, name))
+        for part, held in one.parts.items():
+            known = found.parts.setdefault(part, [0, 0, 0, 0.0])
+            found.parts[part] = [a + b for a, b in zip(known, held, strict=True)]
+    return found
+
+
+def part_sheet(total: Sum, whole: bool) -> Sheet:
+    """Return the parts of all requests, the dearest first, with what they had in each class."""
+    ordered = sorted(total.parts.items(), key=lambda pair: (-pair[1][3], -sum(pair[1][:3]), pair[0]))
+    shown = ordered if whole else ordered[: 2 * SHOWN]
+    lines = [
+        (part, Cell(one[3], usd(one[3]) if total.usd else "-"), _share(one[3], total.usd),
+         *(Cell(count, tokens(count)) for count in one[:3]))
+        for part, one in shown
+    ]  # fmt: skip
+    if len(ordered) > len(shown):
+        rest = [sum(one[n] for _, one in ordered[len(shown) :]) for n in range(4)]
+        lines.append((f"{len(ordered) - len(shown)} more", Cell(rest[3], usd(rest[3]) if total.usd else "-"),
+                      _share(rest[3], total.usd), *(Cell(count, tokens(count)) for count in rest[:3])))  # fmt: skip
+    columns = [
+        Column("part", "part", left=True), Column("usd", "USD"), Column("share", "of all"),
+        Column("tokens_read", "read again"), Column("tokens_written", "written"), Column("tokens_new", "uncached"),
+    ]  # fmt: skip
+    return sheet("parts", "", columns, lines)
+
+
+def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
+    """Return what would have made it smaller; `whole` with its interval and how to do it."""
+    month = any(one.month for one in found.savings)
+    lines: list[tuple[object, ...]] = [(one.name, Cell(one.usd, _range(one)), one.loses) for one in found.savings]
+    columns = [Column("change", "Smaller by", left=True), Column("usd", "USD a month" if month else "USD"),
+               Column("costs", "costs you", left=True)]  # fmt: skip
+    if whole:
+        lines = [(*line, one.share, one.low, one.high, one.month and one.month[0], one.month and one.month[1], one.kept,
+                  one.how) for line, one in zip(lines, found.savings, strict=True)]  # fmt: skip
+        columns += [Column(name, name) for name in ("share", "low", "high", "month_low", "month_high", "kept", "how")]
+    return sheet("smaller", "", columns, lines)
+
+
+def _range(one: Saving) -> str:
+    low, high = one.month or (one.low, one.high)
+    return f"{round(low):,} to {round(high):,}" if high >= 10 else f"{low:,.2f} to {high:,.2f}"
+
+
+def closing(found: Smaller) -> Iterator[str]:
+    """Yield what the best save together, and how each is done."""
+    if not found.savings:
+        yield f"Nothing tried would have made it 2 % smaller ({found.tried} changes)."
+        return
+    if found.together:
+        month = " a month" if found.together.month else ""
+        yield f"They overlap. Together {_range(found.together)} USD{month}:"
+        yield f"  {found.together.name}"
+    yield ""
+    for one in found.savings:
+        if one.how:
+            yield f"{one.name}: {one.how}"

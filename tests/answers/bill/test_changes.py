@@ -1,0 +1,123 @@
+"""What would have made a bill smaller, worked by hand on a session of three responses."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import msgspec
+import pytest
+
+from ctxsim.answers.bill import changes
+from ctxsim.answers.bill.changes import Effect, Request, Requests, as_recorded
+from ctxsim.answers.bill.dollars import Rates
+from ctxsim.answers.bill.facts import Large, Response, Session
+
+# Dollars of one token: read 1, written 10, for an hour 20, uncached 5, output 50.
+RATES = Rates(1e6, 10e6, 20e6, 5e6, 50e6)
+
+
+def response(read: int, write: int, fresh: int, **more: object) -> Response:
+    """A request with a head of 100 tokens, answered by 10."""
+    made = Response(None, "m", read, write, 0, 0, 10, False, None, head=100, fresh=fresh)
+    return msgspec.structs.replace(made, **more)  # type: ignore[arg-type]
+
+
+FIRST = response(0, 1_100, 1_000)
+
+
+def session(*responses: Response, **more: object) -> Session:
+    made = Session("s", "", "claude-code", "p", "1", responses, (), ("head, not in the log",))
+    return msgspec.structs.replace(made, **more)  # type: ignore[arg-type]
+
+
+def cost(requests: Requests) -> float:
+    total = 0.0
+    for one in requests:
+        read, write, long, plain, output = RATES.at(one.input)
+        total += one.read * read + (one.write - one.long) * write + one.long * long + one.plain * plain
+        total += one.output * output
+    return round(total, 6)
+
+
+def test_a_new_session_where_nothing_older_is_used_leaves_the_old_one_behind() -> None:
+    one = session(FIRST, response(1_100, 50, 50, turn=True), response(1_150, 30, 30))
+    # 1,100 x 10; 1,100 x 1 + 50 x 10; 1,150 x 1 + 30 x 10; three answers of 10 x 50.
+    assert cost(as_recorded(one)) == 11_000 + 1_600 + 1_450 + 1_500
+    effect = Effect()
+    # The second request is the head and what is new, 150 tokens, all written; the third reads these and writes 30.
+    assert cost(changes.new_session_per_task(one, as_recorded(one), effect)) == 11_000 + 1_500 + (150 + 300) + 1_500
+    assert (effect.times, effect.chances) == (1, 1)
+    used = session(FIRST, response(1_100, 50, 50, turn=True, crossing=1), response(1_150, 30, 30))
+    assert cost(changes.new_session_per_task(used, as_recorded(used), Effect())) == cost(as_recorded(used))
+    # Where less is left behind than has to be written again, nobody begins anew.
+    small = session(response(0, 220, 120), response(220, 50, 50, turn=True))
+    assert cost(changes.new_session_per_task(small, as_recorded(small), Effect())) == cost(as_recorded(small))
+
+
+def test_pauses_within_the_caches_life_read_what_was_written_again() -> None:
+    one = session(FIRST, response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0))
+    assert cost(as_recorded(one)) == 11_000 + (100 + 10_500) + 1_000
+    assert cost(changes.no_long_pause(one, as_recorded(one), Effect())) == 11_000 + (1_100 + 500) + 1_000
+    # For an hour each written token costs 20: 1,100 and 50 of them.
+    assert cost(changes.hour_long_cache(one, as_recorded(one), Effect())) == 22_000 + (1_100 + 1_000) + 1_000
+    late = session(FIRST, response(100, 1_050, 50, missed=1_000, cause=1, pause_s=4_000.0))
+    assert cost(changes.hour_long_cache(late, as_recorded(late), Effect())) == 22_000 + (100 + 21_000) + 1_000
+
+
+def test_a_five_minute_cache_forgets_in_longer_pauses() -> None:
+    one = session(response(0, 1_100, 1_000, long=1_100), response(1_100, 50, 50, long=50, pause_s=600.0))
+    assert cost(as_recorded(one)) == 22_000 + (1_100 + 1_000) + 1_000
+    assert cost(changes.five_minute_cache(one, as_recorded(one), Effect())) == 11_000 + 11_500 + 1_000
+
+
+def test_a_cut_result_is_shorter_in_every_request_that_holds_it() -> None:
+    parts = ("head, not in the log", "results of Read")
+    one = session(FIRST, response(1_100, 800, 800), response(1_900, 30, 30), parts=parts,
+                  large=(Large(1, 3, 700, 1, 2),))  # fmt: skip
+    effect = Effect()
+    # 600 tokens less are written once and read once.
+    found = changes.results_cut(100, "Read", one, as_recorded(one), effect)
+    assert cost(as_recorded(one)) - cost(found) == 600 * 10 + 600 * 1
+    assert (effect.times, effect.lost) == (1, 2)
+    assert cost(changes.results_cut(100, "Bash", one, as_recorded(one), Effect())) == cost(as_recorded(one))
+
+
+def test_a_compaction_reads_all_writes_a_summary_and_goes_on_from_it() -> None:
+    one = session(FIRST, response(1_100, 800, 800, crossing=3), response(1_900, 30, 30))
+    effect = Effect()
+    found = changes.compacted_at(1_500, 200, one, as_recorded(one), effect)
+    # The second request is 1,900: its summary reads 1,100 and writes 800 of them and answers 200; then it is the head
+    # and the summary, 300, all written; the third has 1,600 less, so it reads 300 and writes 30.
+    summary = 1_100 + 8_000 + 200 * 50
+    assert cost(found) == 11_000 + summary + 3_000 + (300 + 300) + 1_500
+    assert (effect.times, effect.lost) == (1, 3)
+    assert cost(changes.compacted_at(5_000, 200, one, as_recorded(one), Effect())) == cost(as_recorded(one))
+
+
+def test_a_servers_tools_go_where_none_was_called() -> None:
+    parts = ("head, tools", "head, MCP server figma")
+    held = response(0, 1_100, 1_000, parts=(0, 0, 60, 0, 1, 0, 40, 0))
+    one = session(held, response(1_100, 50, 50, parts=(0, 60, 0, 0, 1, 40, 0, 0)), parts=parts)
+    change = partial(changes.without_server, "figma")
+    assert cost(as_recorded(one)) - cost(change(one, as_recorded(one), Effect())) == 40 * 10 + 40 * 1
+    used = msgspec.structs.replace(one, uses={"mcp__figma__draw": 1})
+    assert cost(change(used, as_recorded(used), Effect())) == cost(as_recorded(used))
+
+
+def test_another_model_has_its_own_tokens() -> None:
+    one = session(FIRST)
+    (found,) = changes.other_model("m", "n", 0.5, False, one, as_recorded(one), Effect())
+    assert (found.model, found.write, found.output) == ("n", 550, 5)
+    assert changes.other_model("m", "n", 0.5, True, one, as_recorded(one), Effect())[0].model == "m", "no sub-agent"
+    child = msgspec.structs.replace(one, parent="s0")
+    assert changes.other_model("m", "n", 0.5, True, child, as_recorded(child), Effect())[0].model == "n"
+
+
+@pytest.mark.parametrize(("start", "tokens", "left"), [
+    (0, 30, (70, 50, 40)), (0, 120, (0, 30, 40)), (100, 20, (100, 30, 40)), (90, 30, (90, 30, 40)),
+    (150, 500, (100, 50, 0)), (500, 10, (100, 50, 40)),
+])  # fmt: skip
+def test_tokens_leave_from_a_position_on(start: int, tokens: int, left: tuple[int, int, int]) -> None:
+    request = Request(100, 50, 50, 40, 0, "m")
+    request.leave_out(start, tokens)
+    assert (request.read, request.write, request.plain) == left and request.long == request.write

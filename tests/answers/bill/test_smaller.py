@@ -1,0 +1,105 @@
+"""Which changes are offered, in what order, and what they save together."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from ctxsim.answers.bill.dollars import Rates
+from ctxsim.answers.bill.facts import Large, Response, Session
+from ctxsim.answers.bill.smaller import LEAST, smaller
+from ctxsim.answers.bill.sums import Bill, billed, summaries
+
+RATES = {"x-dear": Rates(1e6, 10e6, 20e6, 5e6, 50e6), "x-cheap": Rates(0.1e6, 1e6, 2e6, 0.5e6, 5e6)}
+PRICES: Any = SimpleNamespace(of=lambda model, time_s: RATES.get(model))
+
+
+def response(read: int, write: int, fresh: int, **more: Any) -> Response:
+    made = Response(None, "x-dear", read, write, 0, 0, 10, False, None, head=100, fresh=fresh)
+    return msgspec.structs.replace(made, **more)
+
+
+def bill(*responses: Response, **more: Any) -> Bill:
+    made = Session("s", "", "claude-code", "p", "2.1.330", responses, (), ("head, not in the log",))
+    return billed([msgspec.structs.replace(made, **more)], PRICES, None)
+
+
+FIRST = response(0, 1_100, 1_000)
+
+
+def test_savings_are_of_the_whole_bill_the_largest_first() -> None:
+    of = bill(FIRST, response(100, 1_050, 50, missed=1_000, cause=1, pause_s=1_000.0),
+              response(1_150, 50, 50, turn=True), response(1_200, 30, 30))  # fmt: skip
+    # 11,000; 100 + 10,500; 1,150 + 500; 1,200 + 300; four answers of 500.
+    assert of.total().usd == 26_750
+    found = smaller(of, PRICES)
+    assert [one.name for one in found.savings] == ["pauses within the cache's life", "a new session per task"]
+    pauses, anew = found.savings
+    # 1,000 tokens read at 1 and not written at 10.
+    assert pauses.usd == pytest.approx(9_000) and pauses.share == pytest.approx(9_000 / 26_750)
+    # The third is 150 tokens, all written: 1,500 instead of 1,650; the fourth reads 150: 450 instead of 1,500.
+    assert anew.usd == pytest.approx(1_200)
+    # They touch other requests: what they save together is their sum. An hour's cache saves nothing here.
+    assert found.together and found.together.usd == pytest.approx(10_200)
+    assert pauses.month is None, "without dates nobody knows a month"
+
+
+def test_a_compactions_own_request_is_told_beside_the_total() -> None:
+    of = bill(FIRST, response(0, 300, 200, compacted=True))
+    # 1,100 tokens are read once more at 1, and 200 written by the model at 50.
+    assert summaries(of) == (1, 1_100 + 200 * 50)
+    assert summaries(bill(FIRST, response(1_100, 50, 50))) == (0, 0.0)
+
+
+def test_what_saves_less_than_a_fiftieth_is_no_line() -> None:
+    of = bill(FIRST, response(1_100, 50, 50, turn=True), *[response(0, 5_000, 4_900) for _ in range(9)])
+    assert all(one.share >= LEAST for one in smaller(of, PRICES).savings)
+    assert "a new session per task" not in {one.name for one in smaller(of, PRICES).savings}
+
+
+def test_what_loses_more_than_a_twentieth_of_what_was_used_is_not_offered() -> None:
+    parts = ("head, not in the log", "results of Read")
+    sizes = [response(0, 9_100, 9_000, needs=10), response(9_100, 30, 30, needs=10)]
+    kept = bill(*sizes, parts=parts, large=(Large(0, 2, 8_000, 1, 1),))
+    (cut,) = (one for one in smaller(kept, PRICES).savings if "READ" in one.name)
+    # Cut to 2,500: 5,500 less are written once and read once; one use of 20 may be lost.
+    assert cut.usd == pytest.approx(5_500 * 11) and cut.kept == pytest.approx(0.95)
+    assert cut.name == "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS 2,500"
+    assert cut.how == "export CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS=2500"
+    lost = bill(*sizes, parts=parts, large=(Large(0, 2, 8_000, 1, 2),))
+    assert not any("READ" in one.name for one in smaller(lost, PRICES).savings)
+
+
+def test_another_model_stands_last_and_in_no_sum() -> None:
+    cheap = response(0, 100, 0, model="x-cheap")
+    found = smaller(bill(FIRST, cheap, response(1_100, 50, 50)), PRICES)
+    assert found.savings[-1].name == "x-cheap for most" and found.savings[-1].how == "/model x-cheap"
+    # 11,000 + 1,600 and two answers of 500, at a tenth of the price.
+    assert found.savings[-1].usd == pytest.approx(0.9 * 13_600)
+    assert found.together is None
+
+
+def test_what_adds_nothing_to_what_is_done_is_in_no_sum() -> None:
+    # Where no pause outlives the cache, an hour's cache only costs more.
+    responses = [FIRST, *(response(100, 9_050, 50, missed=9_000, cause=1, pause_s=1_000.0) for _ in range(9))]
+    found = smaller(bill(*responses, response(9_150, 50, 50, turn=True), response(9_200, 30, 30)), PRICES)
+    names = [one.name for one in found.savings]
+    assert names[0] == "pauses within the cache's life" and "one-hour cache" in names
+    assert "one-hour cache" not in (found.together.name if found.together else "")
+
+
+def test_memory_files_half_as_long_leave_every_request() -> None:
+    found = {one.name: one for one in smaller(bill(FIRST, response(1_100, 50, 50)), PRICES, memory=60).savings}
+    # 30 tokens less, written once and read once.
+    assert found["memory files half as long"].usd == pytest.approx(30 * 11)
+
+
+def test_a_change_is_as_large_a_share_of_what_a_log_states() -> None:
+    paid = [response(0, 1_100, 1_000, usd=2.0),
+            response(100, 1_050, 50, usd=2.0, missed=1_000, cause=1, pause_s=1_000.0)]  # fmt: skip
+    (one,) = (one for one in smaller(bill(*paid), PRICES).savings if one.name.startswith("pauses"))
+    # By listed prices 11,000 + 10,600 and two answers of 500, of which 9,000 are saved.
+    assert one.usd == pytest.approx(4.0 * 9_000 / 22_600)

@@ -1,0 +1,152 @@
+"""The status line: what it tells, that it reads only what is new, and that nothing makes it fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from project import ROOT
+
+from ctxsim.answers.bill import status
+from ctxsim.policies.agents.settings import values_for
+
+
+def answer(number: int, tokens: int, **more: Any) -> str:
+    usage = {"input_tokens": 10, "cache_creation_input_tokens": 90, "cache_read_input_tokens": tokens - 100}
+    message = {"id": f"m{number}", "model": "claude-x", "usage": usage}
+    return json.dumps({"type": "assistant", "uuid": str(number), "message": message, **more}) + "\n"
+
+
+def said(log: Path, tokens: int = 0, size: int = 200_000) -> dict[str, Any]:
+    window: dict[str, Any] = {"context_window_size": size}
+    if tokens:
+        window["current_usage"] = {"input_tokens": tokens}
+    return {
+        "transcript_path": str(log), "model": {"id": "claude-x", "display_name": "X"},
+        "cost": {"total_cost_usd": 1.5}, "context_window": window,
+    }  # fmt: skip
+
+
+def told(tmp_path: Path, of: Any) -> str:
+    return status.line(of, tmp_path / "home", tmp_path / "cache")
+
+
+def test_calls_to_a_compaction_are_as_many_as_it_took_before(tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "a.jsonl"
+    log.parent.mkdir()
+    # 41 requests that grow by 1,000 and 3,000 in turn: two calls always fill 4,000.
+    sizes = [20_000]
+    for number in range(40):
+        sizes.append(sizes[-1] + (1_000, 3_000)[number % 2])
+    log.write_text("".join(answer(n, size) for n, size in enumerate(sizes)))
+    # 200,000 - 20,000 - 13,000 = 167,000 compacts; 163,000 are used, 4,000 are left.
+    assert told(tmp_path, said(log, 163_000)) == "X · 82% of 200K · 1.50 USD · compaction in about 2 calls (2 to 2)"
+    # 3,500 left: two calls from a small one on, as 1,000 + 3,000; from a large one on too, as 3,000 + 1,000.
+    assert told(tmp_path, said(log, 163_500)).endswith("in about 2 calls (2 to 2)")
+    # 3,000 left: two calls from a small one on, one from a large one on.
+    assert told(tmp_path, said(log, 164_000)).endswith("(1 to 2)")
+    assert told(tmp_path, said(log, 168_000)).endswith("compaction at the next call")
+    # What the log said last is used where the agent doesn't say.
+    assert told(tmp_path, said(log)).startswith("X · 50% of 200K")
+
+
+def test_only_what_was_appended_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "logs" / "a.jsonl"
+    log.parent.mkdir()
+    log.write_text(answer(1, 20_000) + answer(2, 21_000)[:30])
+    heard: list[bytes] = []
+    real = status._hear
+    monkeypatch.setattr(status, "_hear", lambda found, text: (heard.append(text), real(found, text)))
+    told(tmp_path, said(log))
+    assert len(heard) == 1, "the line that is still written isn't read"
+    with log.open("a") as stream:
+        stream.write(answer(2, 21_000)[30:] + answer(2, 21_000) + answer(3, 50_000, isSidechain=True))
+    assert told(tmp_path, said(log)).startswith("X · 10% of 200K"), "a sub-agent's request fills another window"
+    assert len(heard) == 4
+    told(tmp_path, said(log))
+    assert len(heard) == 4
+    # The same name with less in it is another file.
+    log.write_text(answer(9, 40_000))
+    assert told(tmp_path, said(log)).startswith("X · 20% of 200K")
+
+
+def test_other_sessions_of_the_project_tell_how_requests_grow(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "old.jsonl").write_text("".join(answer(n, 20_000 + 1_000 * n) for n in range(30)))
+    (folder / "new.jsonl").write_text(answer(1, 20_000))
+    assert "compaction in about 5 calls (5 to 5)" in told(tmp_path, said(folder / "new.jsonl", 162_000))
+    assert "old.jsonl" not in (folder / "new.jsonl").read_text()
+    kept = "".join(one.read_text() for one in (tmp_path / "cache").rglob("*.json"))
+    assert "claude-x" not in kept
+
+
+def test_settings_say_where_it_compacts(tmp_path: Path) -> None:
+    own = values_for("claude-code", "2.1.330")
+    assert (own["reserve"], own["buffer"]) == (status.RESERVE, status.BUFFER)
+    folder, home = tmp_path / "project", tmp_path / "home"
+    for one in (folder, home):
+        one.mkdir()
+    assert status._limit(200_000, [folder, home]) == 167_000
+    (home / "settings.json").write_text('{"autoCompactWindow": 150000}')
+    assert status._limit(200_000, [folder, home]) == 117_000
+    (folder / "settings.json").write_text('{"autoCompactWindow": 100000}')
+    assert status._limit(200_000, [folder, home]) == 67_000
+    (folder / "settings.json").write_text('{"autoCompactEnabled": false}')
+    assert status._limit(200_000, [folder, home]) == 0
+    (folder / "settings.json").write_text("{")
+    assert status._limit(200_000, [folder, home]) == 117_000
+
+
+BROKEN = ["", "{", "[]", "null", '"a"', '{"model": 7}', '{"transcript_path": 7, "cost": {"total_cost_usd": "x"}}',
+          '{"transcript_path": "/nowhere/at/all.jsonl"}', '{"transcript_path": "."}',
+          '{"context_window": {"context_window_size": -1, "current_usage": {"input_tokens": 1e400}}}',
+          '{"model": {"display_name": "\\u001b[31m\\n\\ud800"}}', "\udcff"]  # fmt: skip
+
+
+@pytest.mark.parametrize("entry", [["-m", "ctxsim", "statusline"], ["-m", "ctxsim", "-q", "statusline"]])
+@pytest.mark.parametrize("given", BROKEN)
+def test_whatever_it_is_given_it_prints_a_line_and_ends_well(tmp_path: Path, entry: list[str], given: str) -> None:
+    done = subprocess.run(
+        [sys.executable, *entry], input=given.encode("utf-8", "surrogateescape"), capture_output=True, cwd=tmp_path,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stderr == b""
+    assert done.stdout.count(b"\n") == 1 and done.stdout.strip()
+
+
+LINES = st.one_of(st.binary(max_size=80), st.builds(lambda n, t: answer(n, t).encode(), st.integers(0, 9),
+                                                    st.integers(100, 10**7)))  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(lines=st.lists(LINES, max_size=20), cut=st.integers(0, 500))
+def test_no_log_makes_it_fail(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], cut: int) -> None:
+    folder = tmp_path_factory.mktemp("logs")
+    log = folder / "a.jsonl"
+    data = b"\n".join(lines)
+    log.write_bytes(data[:cut])
+    told(folder, said(log))
+    log.write_bytes(data)
+    grown = told(folder, said(log))
+    log.write_bytes(data + b"\n")
+    whole = told(folder, said(log))
+    # Read in pieces or at once, it is the same.
+    assert whole == status.line(said(log), folder / "home", folder / "other")
+    assert grown
+
+
+def test_little_is_imported_for_it(tmp_path: Path) -> None:
+    code = "import sys; sys.argv = ['ctxsim', 'statusline']; from ctxsim.__main__ import main; main(); print(sorted("
+    code += "{'click', 'msgspec', 'numpy', 'typing', 'ctxsim.cli', 'ctxsim.readers'} & set(sys.modules)))"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-S", "-c", code], input="{}", capture_output=True, text=True,
+                          env=environment)  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr

@@ -1,0 +1,103 @@
+"""Sets of sessions of changed agents: a change that is there is found, and none is seen where there is none."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import msgspec
+import pytest
+
+from ctxsim.answers.bill import unpaired
+from ctxsim.answers.bill.unpaired import Case, Difference, Gate, difference, differences, parse_gate
+from ctxsim.errors import CtxsimError, UnknownName
+
+TRIALS = 100
+
+
+def sessions(rng: random.Random, count: int) -> list[Case]:
+    """Sessions of five projects, each with a head of its own that varies by 3 %; a tenth has twice as much, and calls
+    and costs vary by a factor of ten.
+    """
+    made = []
+    for _ in range(count):
+        project = rng.randrange(5)
+        head = (20_000 + 8_000 * project) * math.exp(rng.gauss(0, 0.03)) * (2 if rng.random() < 0.1 else 1)
+        calls = round(math.exp(rng.gauss(3.5, 0.8))) + 1
+        cost = calls * (head * 0.5e-6 + 0.02 * math.exp(rng.gauss(0, 0.3)))
+        made.append(Case(f"project {project}", {"head": head, "calls": calls, "cost": cost, "compactions": 0.0}))
+    return made
+
+
+def larger(cases: list[Case], figure: str, by: float) -> list[Case]:
+    return [msgspec.structs.replace(case, figures={**case.figures, figure: case.figures[figure] * by})
+            for case in cases]  # fmt: skip
+
+
+def test_a_head_larger_by_a_tenth_is_found_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpaired, "DRAWS", 999)
+    monkeypatch.setattr(unpaired, "RESAMPLES", 2)
+    monkeypatch.setattr(unpaired, "TRIES", 1)
+    gate = parse_gate("head > 5%")
+    found = alarms = by_chance = 0
+    for seed in range(TRIALS):
+        rng = random.Random(seed)
+        before, after = sessions(rng, 40), sessions(rng, 40)
+        same = difference("head", before, after)
+        changed = difference("head", before, larger(after, "head", 1.1))
+        assert same and changed
+        alarms += gate.breaks(same)
+        by_chance += same.changed
+        found += gate.breaks(changed)
+    assert found >= 95 and alarms <= 5, (found, alarms)
+    # The test itself keeps its level: 5 of 100, and here at most as many as one in a thousand such tests would have.
+    assert by_chance <= 12, by_chance
+
+
+def test_power_says_how_often_a_change_would_be_found() -> None:
+    rng = random.Random(1)
+    before, after = sessions(rng, 40), sessions(rng, 40)
+    head, cost = difference("head", before, after), difference("cost", before, after)
+    assert head and cost and head.power is not None and cost.power is not None
+    assert head.power > 0.9 > 0.5 > cost.power
+    # As often as it is found in trials.
+    few = (before[:10], after[:10])
+    told = difference("head", *few)
+    assert told and told.power is not None and told.power < head.power
+
+
+def test_projects_that_one_set_alone_has_tell_of_no_change() -> None:
+    rng = random.Random(2)
+    before, after = sessions(rng, 40), sessions(rng, 40)
+    other = [Case("elsewhere", {"head": 90_000.0, "compactions": 0.0})] * 15
+    found = difference("head", before, [*after, *other])
+    plain = difference("head", before, after)
+    assert found == plain
+    # Sets that share nothing are compared as they are.
+    apart = difference("head", before, other)
+    assert apart and apart.changed and apart.effect > 50
+
+
+def test_an_effect_is_the_median_difference() -> None:
+    before = [Case("p", {"head": value, "compactions": 0.0}) for value in (100.0, 110.0, 120.0, 130.0)]
+    after = [Case("p", {"head": value * 1.2, "compactions": 2.0}) for value in (100.0, 110.0, 120.0, 130.0)]
+    found = {one.figure: one for one in differences(before, after)}
+    assert found["head"].effect == pytest.approx(20, abs=0.01) and found["head"].low < 20 < found["head"].high
+    assert (found["head"].before, found["head"].after) == (115, pytest.approx(138))
+    assert found["compactions"].effect == 2 and found["compactions"].power is None
+    assert found["compactions"].chance < 0.05
+    with pytest.raises(CtxsimError, match="3 and 4 sessions: each set needs 4"):
+        differences(before[:3], after)
+
+
+def test_rules_name_a_figure() -> None:
+    assert parse_gate("cost > 10%") == Gate("cost", True, 10.0)
+    assert parse_gate("head<-5") == Gate("head", False, -5.0)
+    with pytest.raises(CtxsimError, match="is no rule"):
+        parse_gate("cost")
+    with pytest.raises(UnknownName, match="cost_usd"):
+        parse_gate("cost_usd > 10%")
+    one = Difference("cost", 1, 2, 12.0, 1, 20, 0.01, True, (9, 9), 0.5)
+    assert parse_gate("cost>10%").breaks(one) and not parse_gate("cost>15%").breaks(one)
+    assert not parse_gate("cost>10%").breaks(msgspec.structs.replace(one, chance=0.2))
+    assert not parse_gate("head>10%").breaks(one)

@@ -1,0 +1,106 @@
+"""`ctxsim bill` and `ctxsim compare --unpaired` as a person and as CI run them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Done, ctxsim
+from invented import claude_code, write_logs
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+    write_logs(tmp_path / "logs", 1)
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> Done:
+    return ctxsim("bill", *arguments, cwd=folder)
+
+
+def test_the_first_screen_says_how_much_on_what_and_what_would_be_less(folder: Path) -> None:
+    done = run(folder, "logs")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[1] == "Claude Code, Codex: 2 sessions, 5 January 2026, 0.02 USD."
+    assert lines[2] == "Recorded tokens at the list prices of their day."
+    assert "project" in lines[5] and "read again" in lines[5] and "written" in lines[5]
+    assert "6 responses have no recorded usage: no bill can have them." in lines
+    assert "Smaller by" in done.stdout or "Nothing tried would have made it 2 % smaller" in done.stdout
+    assert all(len(line) <= 80 for line in lines), "it fits the terminal"
+
+
+def test_rows_are_by_what_was_asked_and_programs_get_all(folder: Path) -> None:
+    done = run(folder, "logs", "--by", "model", "--format", "json")
+    tables = {table["name"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+    rows = {row["model"]: row for row in tables["bill"]}
+    assert rows["claude-sonnet-4-5"]["tokens_read"] == 9_900 and rows["gpt-5"]["tokens_output"] == 240
+    assert rows["gpt-5"]["usd"] == pytest.approx(rows["gpt-5"]["usd_listed"])
+    parts = run(folder, "logs", "--by", "part", "--no-smaller", "--format", "csv").stdout
+    assert parts.startswith("part,usd,share,tokens_read,tokens_written,tokens_new\n") and "results of Bash," in parts
+    assert run(folder, "logs", "--by", "year").returncode == 2
+
+
+def test_memory_files_are_counted_where_a_project_is_named(folder: Path) -> None:
+    (folder / "CLAUDE.md").write_text("Be brief and kind. " * 50)
+    done = run(folder, "logs", "--project", ".")
+    assert "CLAUDE.md: 251 tokens, in every request." in done.stdout
+    assert run(folder, "logs", "--project", "nowhere").stderr == "ctxsim: nowhere: is no folder\n"
+
+
+def test_what_is_remembered_is_removed_by_one_command(folder: Path) -> None:
+    run(folder, "logs", "--no-index")
+    assert run(folder, "--forget").stdout == "nothing is remembered\n"
+    run(folder, "logs")
+    assert run(folder, "--forget").stdout.endswith("cache/ctxsim/bill/facts.msgpack\n")
+    assert not list((folder / "cache").rglob("*.msgpack"))
+
+
+def test_what_cant_be_read_is_told_and_the_rest_is_billed(folder: Path) -> None:
+    (folder / "logs" / "broken.jsonl").write_text('{"cut": ')
+    done = run(folder, "logs", "--no-smaller")
+    assert "2 sessions" in done.stdout and "broken.jsonl" in done.stderr
+    (folder / "other").mkdir()
+    (folder / "other" / "chat.json").write_text((folder / "logs" / "chat-1.json").read_text())
+    none = run(folder, "other")
+    assert none.returncode == 1 and none.stderr == "ctxsim: no response with recorded usage in it\n"
+
+
+def test_a_picture_is_drawn_where_one_is_asked_for(folder: Path) -> None:
+    done = run(folder, "logs", "--no-smaller", "--out", "bill.svg")
+    assert done.returncode == 0 and "written: bill.svg" in done.stdout
+    assert (folder / "bill.svg").read_text().startswith("<?xml")
+    assert not list(folder.glob("*.png")), "and none where none is"
+
+
+def sets(folder: Path, more: int) -> None:
+    """Two sets of eight sessions: in the second every request has so many tokens more."""
+    for side, extra in (("before", 0), ("after", more)):
+        (folder / side).mkdir()
+        for number in range(8):
+            lines = claude_code(1)
+            for line in lines:
+                line["timestamp"] = line["timestamp"].replace("T09", f"T{number + (10 if extra else 0):02}")
+                if usage := line["message"].get("usage"):
+                    usage["cache_read_input_tokens"] += extra + number
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            (folder / side / f"{number}.jsonl").write_text(text)
+
+
+def test_changed_agents_are_compared_by_their_sessions(folder: Path) -> None:
+    sets(folder, 2_000)
+    done = ctxsim("compare", "--unpaired", "before", "after", "--fail-if", "head > 10%", "--format", "json", cwd=folder)
+    assert done.returncode == 1 and done.stderr.startswith("ctxsim: head: +")
+    (table,) = json.loads(done.stdout)["tables"]
+    rows = {row["figure"]: row for row in table["rows"]}
+    assert rows["head"]["verdict"] == "fails" and rows["head"]["chance"] < 0.05
+    assert rows["calls"]["effect"] == 0 and rows["calls"]["verdict"] == "noise"
+    same = ctxsim("compare", "--unpaired", "before", "before", "--fail-if", "head > 10%", cwd=folder)
+    assert same.returncode == 0 and "8 sessions before, 8 after" in same.stdout
+    assert ctxsim("compare", "--unpaired", "before", cwd=folder).returncode == 2
+    few = ctxsim("compare", "--unpaired", "logs", "before", cwd=folder)
+    assert few.returncode == 1 and few.stderr == "ctxsim: 2 and 8 sessions: each set needs 4 for a comparison\n"
