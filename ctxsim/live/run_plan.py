@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,14 @@ from ctxsim.live.enclosure import enclose
 
 if TYPE_CHECKING:
     from ctxsim.live.plan import Plan
+
+
+LINGER_S = 1.0
+"""An agent that has nothing more to do gets this long to end by itself."""
+
+
+def _no() -> bool:
+    return False
 
 
 def main(path: str) -> None:
@@ -54,11 +63,14 @@ def write_files(plan: Plan, url: str) -> None:
         file.write_text(plan.fill(text, url), encoding="utf-8")
 
 
-def run(plan: Plan, url: str, prompt: str, number: int, limit_s: float) -> int | None:
-    """Give the agent one prompt and return its exit status; None if the limit ended it."""
+def run(
+    plan: Plan, url: str, prompt: str, number: int, limit_s: float, over: Callable[[], bool] = lambda: False
+) -> int | None:
+    """Give the agent one prompt and return its exit status; None if the limit, or that it is `over`, ended it."""
     agent = plan.agent
     command = agent.resume if number and agent.resume else agent.command
-    filled = [plan.fill(part, url, prompt) for part in command]
+    parts = [part for part in command for _ in range(plan.prompts if part == "{prompt}" else 1)]
+    filled = [plan.fill(part, url, prompt) for part in parts]
     own = {
         "HOME": plan.home, "PATH": plan.path, "TERM": "dumb", "LANG": "C.UTF-8", "TMPDIR": f"{plan.home}/tmp",
         "XDG_CONFIG_HOME": f"{plan.home}/.config", "XDG_DATA_HOME": f"{plan.home}/.local/share",
@@ -72,10 +84,18 @@ def run(plan: Plan, url: str, prompt: str, number: int, limit_s: float) -> int |
             stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
         try:
-            process.communicate(prompt.encode("utf-8", "replace") if agent.stdin else None, timeout=limit_s)
+            if process.stdin:
+                process.stdin.write(prompt.encode("utf-8", "replace"))
+                process.stdin.close()
+            until = time.monotonic() + limit_s
+            while process.poll() is None:
+                if over():
+                    until = min(until, time.monotonic() + LINGER_S)
+                    over = _no
+                if time.monotonic() > until:
+                    return None
+                time.sleep(0.02)
             return process.returncode
-        except subprocess.TimeoutExpired:
-            return None
         finally:
             end_group(process.pid)
             process.wait()

@@ -64,6 +64,9 @@ class Opencode(Policy):
         output = min(self.output, 32_000)
         return max(0, self.input - (self.reserved or min(20_000, output)) if self.input else self.sees.window - output)
 
+    def fires_at(self) -> float | None:
+        return self.usable if self.auto and self.usable else None
+
     def on_tool_result(self, item: Item) -> Item:
         return item.with_text(whole_lines(item.text, self.max_lines, self.max_bytes, end=is_shell(item.tool)))
 
