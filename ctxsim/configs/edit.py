@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Literal
 
 from ctxsim.configs import json_text, toml_text, yaml_text
@@ -13,7 +14,7 @@ Path = tuple[str | int, ...]
 
 Value = bool | int | float | str
 
-_TEXTS = {"json": json_text, "jsonc": json_text, "toml": toml_text, "yaml": yaml_text}
+_TEXTS: dict[str, ModuleType] = {"json": json_text, "jsonc": json_text, "toml": toml_text, "yaml": yaml_text}
 
 
 def parsed(text: str, form: Format) -> Any:
@@ -31,7 +32,7 @@ def edited(text: str, form: Format, path: Path, value: Value) -> str:
     way holds something else than a table, or the result wouldn't say what it should.
     """
     wanted = with_value(parsed(text, form), path, value)
-    made = _TEXTS[form].edited(text, path, value)
+    made: str = _TEXTS[form].edited(text, path, value)
     if parsed(made, form) != wanted:
         raise CtxsimError(f"{told(path)} can't be set without touching what is beside it; set it by hand")
     return made

@@ -29,7 +29,7 @@ def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
             break
         node, depth = inner, depth + 1
     if node is not None and depth == len(path):
-        return text[: node.start_mark.index] + _plain(value) + text[node.end_mark.index :]
+        return f"{text[: node.start_mark.index]}{_plain(value)}{text[node.end_mark.index :]}"
     missing = path[depth:]
     if node is None or not node.value:
         if depth:
@@ -43,7 +43,8 @@ def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
         return f"{text[:at]}{json.dumps(str(missing[0]))}: {json.dumps(value)}, {text[at:]}"
     at = node.start_mark.index
     indent = " " * node.start_mark.column
-    return text[:at] + _lines(missing, value, indent, line_end)[len(indent) :] + indent + text[at:]
+    added = _lines(missing, value, indent, line_end)[len(indent) :]
+    return f"{text[:at]}{added}{indent}{text[at:]}"
 
 
 def _member(node: Any, key: str | int) -> Any:

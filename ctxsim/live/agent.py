@@ -39,11 +39,13 @@ class Probing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a setting of it is tried.
 
     `model` is asked for, `window` declared for it; 0 where the agent knows its models, whose windows are then `windows`
-    by pattern, from specific to general. It compacts by what it is about to send, by the usage of the step that is
-    over, or beside a request that is as large: `decides`. `counts`: by the usage that is reported, or by its own count. `largest` are the tokens of a result
-    that it passes on whole. `turns`: it compacts only where a run ends, so that each result is a run of its own;
-    `prompts` are then given at once. `keys` are places of settings in the files that are written, where they aren't
-    their keys; `window_key` is the setting that is the window. `formula` says when it compacts, in words.
+    by pattern, from specific to general. `window_key` is the setting that is the window, of which the agent takes at
+    most `window_most`. `decides`: it compacts by what it is about to send, by the usage of the step that is over, or
+    beside a request that is as large. `counts`: by the usage that is reported, or by its own count. `largest` are the
+    tokens of a result that it passes on whole. `turns`: it compacts only where a run ends, so that each result is a run
+    of its own; `prompts` are then given at once, or one after the other to the command `acp`, by the Agent Client
+    Protocol. `keys` are places of settings in the files that are written, where they aren't their keys. `formula` says
+    in words when it compacts.
     """
 
     model: str = "mock"
@@ -55,8 +57,10 @@ class Probing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     largest: int = 2_000
     turns: bool = False
     prompts: int = 1
+    acp: tuple[str, ...] = ()
     keys: dict[str, tuple[str | int, ...]] = {}
     window_key: str = ""
+    window_most: int = 0
     limit_s: float = 60.0
     formula: str = ""
 

@@ -71,17 +71,10 @@ def run(
     command = agent.resume if number and agent.resume else agent.command
     parts = [part for part in command for _ in range(plan.prompts if part == "{prompt}" else 1)]
     filled = [plan.fill(part, url, prompt) for part in parts]
-    own = {
-        "HOME": plan.home, "PATH": plan.path, "TERM": "dumb", "LANG": "C.UTF-8", "TMPDIR": f"{plan.home}/tmp",
-        "XDG_CONFIG_HOME": f"{plan.home}/.config", "XDG_DATA_HOME": f"{plan.home}/.local/share",
-        "XDG_CACHE_HOME": f"{plan.home}/.cache", "XDG_STATE_HOME": f"{plan.home}/.local/state", "CTXSIM_URL": url,
-    }  # fmt: skip
-    own |= {name: plan.fill(value, url, prompt) for name, value in agent.env.items()}
-    Path(own["TMPDIR"]).mkdir(parents=True, exist_ok=True)
     with Path(plan.work, "output.txt").open("ab") as output:
         process = subprocess.Popen(
-            filled, cwd=plan.project, env=own, stdin=subprocess.PIPE if agent.stdin else subprocess.DEVNULL,
-            stdout=output, stderr=output, start_new_session=True,
+            filled, cwd=plan.project, env=environment(plan, url, prompt), stdout=output, stderr=output,
+            stdin=subprocess.PIPE if agent.stdin else subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         try:
             if process.stdin:
@@ -99,6 +92,18 @@ def run(
         finally:
             end_group(process.pid)
             process.wait()
+
+
+def environment(plan: Plan, url: str, prompt: str = "") -> dict[str, str]:
+    """Return the variables that an agent gets, and no others; its folder for temporary files is made."""
+    own = {
+        "HOME": plan.home, "PATH": plan.path, "TERM": "dumb", "LANG": "C.UTF-8", "TMPDIR": f"{plan.home}/tmp",
+        "XDG_CONFIG_HOME": f"{plan.home}/.config", "XDG_DATA_HOME": f"{plan.home}/.local/share",
+        "XDG_CACHE_HOME": f"{plan.home}/.cache", "XDG_STATE_HOME": f"{plan.home}/.local/state", "CTXSIM_URL": url,
+    }  # fmt: skip
+    own |= {name: plan.fill(value, url, prompt) for name, value in plan.agent.env.items()}
+    Path(own["TMPDIR"]).mkdir(parents=True, exist_ok=True)
+    return own
 
 
 def end_group(group: int) -> None:

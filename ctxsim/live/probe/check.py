@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -12,9 +13,9 @@ from ctxsim.configs.edit import Value
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
 from ctxsim.live.probe.drive import probe, setting_of
-from ctxsim.live.probe.expected import Expectation, Situation, cut_to, expected, taken
+from ctxsim.live.probe.expected import Situation, cut_to, expected, taken
 from ctxsim.live.probe.growing import text_of
-from ctxsim.live.probe.plan import PAST, Probed
+from ctxsim.live.probe.plan import BEFORE, FINE, PAST, Probed
 from ctxsim.live.probe.verdict import Asked, Awaited, Firing, Found, Seen, holds, verdict
 from ctxsim.policies.agents.settings import Setting, settings_of
 
@@ -27,13 +28,20 @@ OWN = 0.005
 SIZES = (20_000, 50_000, 100_000, 160_000)
 """Characters of the result by which cuts are looked for: the first of these that a setting should cut otherwise."""
 
+COARSE = 40
+"""Steps in which the place is looked for where an agent compacts that does so where nobody expects it."""
+
+CUTS = ("chars", "lines", "bytes", "tokens of 4 bytes")
+"""Units of settings that cut results."""
+
 
 class SettingCheck(msgspec.Struct, frozen=True):
-    """What an installed agent did with a setting. Tokens are those that the endpoint reported, or the agent's own count.
+    """What an installed agent did with a setting. Tokens are those that the endpoint reported.
 
-    `lower` and `upper` are tokens at which it didn't compact yet and at which it did; `expected` is the policy's
-    threshold. In a check of a cut they are characters. `after` are the tokens of the first request after the
-    compaction. `inside`: the formula of the policy gives what was seen.
+    `lower` and `upper` are tokens at which it didn't compact yet and at which it did; `expected` is the threshold of
+    its policy. In a check of a cut they are characters. `first` are the tokens of the first request, where a limit
+    hangs on it, and `after` those of the first one after the compaction. `inside`: the formula of the policy gives what
+    was seen. `beside` was set too; `needs` are keys that must be and weren't.
     """
 
     agent: str
@@ -61,30 +69,50 @@ class SettingCheck(msgspec.Struct, frozen=True):
     formula: str = ""
 
 
+class _Trial(NamedTuple):
+    """A setting with its value, the others beside it, and the agent that is run with them."""
+
+    here: Situation
+    programs: str
+    one: Setting
+    value: Value
+    beside: dict[str, Value]
+
+    @property
+    def given(self) -> dict[str, Value]:
+        return {self.one.key: self.value, **self.beside}
+
+    def run(self, waypoints: tuple[int, ...], **more: Any) -> Probed:
+        agent, model, window, _ = self.here
+        estimator = "tokenizer" if agent.probe.counts == "own" else ""
+        return probe(agent, self.programs, self.given, model, window, waypoints, estimator=estimator, **more)
+
+
 def check_setting(
     agent: Agent, programs: str, given: Mapping[str, Value], model: str = "", window: int = 0
 ) -> SettingCheck:
     """Return what an agent does with the first of some settings, with the others beside it.
 
     Without a `model` it is the one that drive.toml names, and without a `window` the model's. Raises CtxsimError for a
-    setting that is unknown, or that no policy says anything of, and where the agent can't be run.
+    setting that is unknown, and where the agent can't be run.
     """
-    key, value = next(iter(given.items()))
-    one = setting_of(settings_of(agent.name), key)
+    (key, value), *others = given.items()
     model = model or agent.probe.model
     here = Situation(agent, model, window or _window(agent, model))
-    beside = {name: other for name, other in given.items() if name != key}
-    tool = next(iter(agent.tools), "bash")
+    trial = _Trial(here, programs, setting_of(settings_of(agent.name), key), value, dict(others))
     for size in SIZES:
-        sample = text_of(size // 4, 1)
-        left = cut_to(here, given, sample, tool), cut_to(here, beside, sample, tool)
-        if left[0] != left[1] or (one.unit in CUTS and size == SIZES[-1]):
-            return _cut(here, programs, one, value, given, beside, size, left)
-    return _threshold(here, programs, one, value, given, beside)
+        with_it, without = _left(trial, trial.given, size), _left(trial, trial.beside, size)
+        if with_it != without or (trial.one.unit in CUTS and size == SIZES[-1]):
+            done = trial.run((), single=size)
+            chars = max((sent.largest for sent in done.sent), default=0)
+            return _judged(trial, Seen("proactive", None, chars), with_it, without, [done])
+    return _threshold(trial)
 
 
-CUTS = ("chars", "lines", "bytes", "tokens of 4 bytes")
-"""Units of settings that cut results."""
+def _left(trial: _Trial, given: Mapping[str, Value], size: int) -> Awaited:
+    """What the policy leaves of a large result."""
+    tool = next(iter(trial.here.agent.tools), "bash")
+    return Awaited("proactive", None, cut_to(trial.here, given, text_of(size // 4, 1), tool))
 
 
 def _window(agent: Agent, model: str) -> int:
@@ -97,88 +125,75 @@ def _window(agent: Agent, model: str) -> int:
     raise CtxsimError(f"{agent.name}: no window is known for {model}; give --window TOKENS")
 
 
-def _threshold(
-    here: Situation, programs: str, one: Setting, value: Value, given: Mapping[str, Value], beside: Mapping[str, Value]
-) -> SettingCheck:
-    probing = here.agent.probe
+def _threshold(trial: _Trial) -> SettingCheck:
+    """Look for the tokens at which the agent compacts."""
+    given, here = trial.given, trial.here
     # A limit that stands beside the first request is known once that was sent.
     late = expected(here._replace(first=1), given) != expected(here._replace(first=2), given)
     if late:
-        here = here._replace(first=probe(here.agent, programs, given, here.model, here.window, (0,)).most)
-    with_it, without, raw = expected(here, given), expected(here, beside), expected(here, given, bounds=False)
-    window = int(value) if one.key == probing.window_key and isinstance(value, int) else here.window
+        trial = trial._replace(here=here._replace(first=trial.run((0,)).most))
+    with_it, without = expected(trial.here, given), expected(trial.here, trial.beside)
+    raw = expected(trial.here, given, bounds=False)
     ways = {math.ceil(one.threshold) for one in (with_it, without, raw) if one.threshold is not None}
-    last = math.ceil(window * BEYOND)
     runs: list[Probed] = []
 
-    def run(refuses: int = 0) -> Probed:
-        waypoints = (*sorted(way for way in ways if way < last - PAST), last)
-        estimator = "tokenizer" if probing.counts == "own" else ""
-        done = probe(here.agent, programs, given, here.model, here.window, waypoints, refuses, estimator=estimator, late=late)
-        runs.append(done)
-        return done
+    def run(end: int, **more: int) -> Probed:
+        runs.append(trial.run((*sorted(way for way in ways if way < end - PAST), end), late=late, **more))
+        return runs[-1]
 
     try:
-        seen = _seen(here, run)
+        seen = _seen(trial, run)
     except CtxsimError:
-        if taken(one, value).how != "refused":
+        if taken(trial.one, trial.value).how != "refused":
             raise
         seen = Seen("not run")
-    return _checked(here, one, value, given, beside, seen, _awaited(with_it), _awaited(without), runs)
+    sooner, later = (Awaited(one.firing, one.threshold) for one in (with_it, without))
+    return _judged(trial, seen, sooner, later, runs)
 
 
-def _seen(here: Situation, run) -> Seen:  # type: ignore[no-untyped-def]
+def _seen(trial: _Trial, run: Callable[..., Probed]) -> Seen:
     """What an agent does: a run in which nothing is refused, and where it doesn't compact then one with refusals."""
-    probing = here.agent.probe
-    bracket = run().bracket(probing.decides, probing.turns)
-    if bracket is not None:
-        if probing.counts == "own":
-            bracket = math.floor(bracket[0] * (1 - OWN)), math.ceil(bracket[1] * (1 + OWN))
-        return Seen("proactive", bracket)
-    return Seen("only after a refusal" if run(here.window).fired is not None else "never")
+    probing, window = trial.here.agent.probe, trial.here.window
+    if trial.one.key == probing.window_key and isinstance(trial.value, int):
+        window = trial.value
+    done = run(math.ceil(window * BEYOND))
+    bracket = done.bracket(probing.decides, probing.turns)
+    if bracket is None:
+        return Seen("only after a refusal" if run(window, refuses=window).fired is not None else "never")
+    if done.leapt and probing.counts == "usage":
+        # Nobody expected it there: first in coarse steps, then in fine ones where it was.
+        width = max(FINE, bracket[1] // COARSE)
+        coarse = trial.run((0,), fine=width, past=bracket[1] + width).bracket(probing.decides, probing.turns)
+        if coarse is not None:
+            fine = trial.run((coarse[0] + BEFORE,), past=2 * width)
+            bracket = fine.bracket(probing.decides, probing.turns) or coarse
+    if probing.counts == "own":
+        bracket = math.floor(bracket[0] * (1 - OWN)), math.ceil(bracket[1] * (1 + OWN))
+    return Seen("proactive", bracket)
 
 
-def _awaited(one: Expectation) -> Awaited:
-    return Awaited(one.firing, one.threshold)
-
-
-def _cut(
-    here: Situation, programs: str, one: Setting, value: Value, given: Mapping[str, Value],
-    beside: Mapping[str, Value], size: int, left: tuple[int | None, int | None],
-) -> SettingCheck:  # fmt: skip
-    done = probe(here.agent, programs, given, here.model, here.window, (), single=size)
-    seen = Seen("proactive", None, max((sent.largest for sent in done.sent), default=0))
-    with_it, without = (Awaited("proactive", None, chars) for chars in left)
-    return _checked(here, one, value, given, beside, seen, with_it, without, [done])
-
-
-def _checked(
-    here: Situation, one: Setting, value: Value, given: Mapping[str, Value], beside: Mapping[str, Value],
-    seen: Seen, with_it: Awaited, without: Awaited, runs: list[Probed],
-) -> SettingCheck:  # fmt: skip
-    lower, upper = (seen.chars, seen.chars) if seen.chars is not None else seen.bracket or (None, None)
-    wanted = with_it.chars if seen.chars is not None else with_it.threshold
-    missing = tuple(key for key in one.needs if key not in given)
+def _judged(trial: _Trial, seen: Seen, with_it: Awaited, without: Awaited, runs: list[Probed]) -> SettingCheck:
+    here, one, value, cut = trial.here, trial.one, trial.value, seen.chars is not None
+    lower, upper = (seen.chars, seen.chars) if cut else seen.bracket or (None, None)
+    missing = tuple(key for key in one.needs if key not in trial.given)
     rule = one.rule(here.agent.version, here.model)
-    asked = Asked(
-        with_it, without,
-        with_it != without if seen.chars is not None or isinstance(value, bool | str) else _moves(here, one, value, given),
-        taken(one, value).how,
-        rule is not None and rule.value == value, missing,
-    )  # fmt: skip
-    found = verdict(seen, asked)
-    inside = holds(seen, with_it)
+    moves = with_it != without if cut or isinstance(value, bool | str) else _moves(trial, value)
+    default = rule is not None and rule.value == value
+    found = verdict(seen, Asked(with_it, without, moves, taken(one, value).how, default, missing))
     return SettingCheck(
-        here.agent.name, here.agent.version, here.model, one.key, value, dict(beside), found, seen.firing, lower, upper,
-        wanted, with_it.firing, inside, "characters" if seen.chars is not None else "tokens", here.window,
-        here.first, runs[0].after if runs else None, sum(len(one.sent) for one in runs), sum(one.seconds for one in runs),
-        all(one.enclosed for one in runs), missing, one.cap, here.agent.probe.formula,
+        agent=here.agent.name, version=here.agent.version, model=here.model, key=one.key, value=value,
+        beside=trial.beside, verdict=found, firing=seen.firing, lower=lower, upper=upper,
+        expected=with_it.chars if cut else with_it.threshold, expected_firing=with_it.firing,
+        inside=holds(seen, with_it), unit="characters" if cut else "tokens", window=here.window, first=here.first,
+        after=runs[0].after if runs else None, calls=sum(len(one.sent) for one in runs),
+        seconds=sum(one.seconds for one in runs), offline=all(one.enclosed for one in runs), needs=missing,
+        cap=one.cap, formula=here.agent.probe.formula,
     )  # fmt: skip
 
 
-def _moves(here: Situation, one: Setting, value: float, given: Mapping[str, Value]) -> bool:
+def _moves(trial: _Trial, value: float) -> bool:
     """Whether another value nearby compacts elsewhere."""
-    now = expected(here, given)
+    now = expected(trial.here, trial.given)
     nearby = (value * 0.98, value * 1.02) if isinstance(value, float) else (value * 98 // 100, value * 102 // 100 + 1)
-    allowed = (other for other in nearby if not one.problem(other))
-    return any(expected(here, {**given, one.key: other}) != now for other in allowed)
+    allowed = (other for other in nearby if not trial.one.problem(other))
+    return any(expected(trial.here, {**trial.given, trial.one.key: other}) != now for other in allowed)

@@ -15,7 +15,7 @@ from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
 from ctxsim.live.drive import GRACE_S
 from ctxsim.live.faults import Faults
-from ctxsim.live.probe.plan import Probed, ProbePlan
+from ctxsim.live.probe.plan import FINE, PAST, Probed, ProbePlan
 from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting, settings_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Head, Transcript
@@ -32,18 +32,20 @@ def probe(
     single: int = 0,
     estimator: str = "",
     late: bool = False,
+    fine: int = FINE,
+    past: int = PAST,
 ) -> Probed:
     """Run an agent with settings by key, and return what it sent.
 
-    `window` is declared for the model; `refuses` are the tokens over which requests are refused, 0 for never. Raises
-    CtxsimError where it sends no request of the conversation, or a setting can't be written.
+    `window` is declared for the model; `ProbePlan` says what the others are. Raises CtxsimError where it sends no
+    request of the conversation, or a setting can't be written.
     """
     told = with_settings(agent, given, model)
     provider = Provider(window=window, model=model)
     with tempfile.TemporaryDirectory(prefix="ctxsim-probe-") as work:
         plan = ProbePlan(
             Transcript("probe", Head(), (), ()), provider, told, Faults(), work, programs, agent.probe.limit_s,
-            agent.probe.output, model, agent.probe.prompts, waypoints, refuses, single, estimator, late,
+            agent.probe.output, model, agent.probe.prompts, waypoints, refuses, single, estimator, late, fine, past,
         )  # fmt: skip
         for folder in (plan.home, plan.project):
             Path(folder).mkdir()

@@ -10,7 +10,7 @@ from ctxsim.live.agent import Agent
 from ctxsim.live.probe.drive import setting_of
 from ctxsim.live.probe.verdict import Firing
 from ctxsim.policies import Overflow, Policy, Surroundings, open_policy
-from ctxsim.policies.agents.settings import Setting, settings_of, values_for
+from ctxsim.policies.agents.settings import TYPES, Setting, settings_of, values_for
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import Sizes, View
 
@@ -38,6 +38,8 @@ def _typed(one: Setting, value: Value) -> Value:
     """A variable's text as a value of the setting's type, where it is one."""
     if not one.env or not isinstance(value, str) or value in one.words:
         return value
+    if one.thousands and value[-1:].lower() == "k":
+        value = f"{value[:-1]}000"
     try:
         return int(value) if one.type == "int" else float(value) if one.type == "ratio" else value
     except ValueError:
@@ -94,12 +96,14 @@ def policy_of(here: Situation, given: Mapping[str, Value], bounds: bool = True) 
     chosen = [(setting_of(known, key), value) for key, value in given.items()]
     for one, value in sorted(chosen, key=lambda pair: pair[0].precedence):
         acting = taken(one, value).value if bounds else _typed(one, value)
-        if acting is None or not one.plain(acting):
+        if acting is None or not one.plain(acting) or not isinstance(acting, TYPES[one.type]):
             continue
+        if one.cap.isdigit() and isinstance(acting, int):
+            acting = min(acting, int(one.cap))
         if one.parameter:
             values[one.parameter] = not acting if one.opposite else acting
         if one.key == here.agent.probe.window_key:
-            window = int(acting)
+            window = min(int(acting), here.agent.probe.window_most or int(acting))
     if "output" in values and not any(one.parameter == "output" for one, _ in chosen):
         values["output"] = here.agent.probe.output
     label = ",".join(f"{name}={value}" for name, value in values.items())

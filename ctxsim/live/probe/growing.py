@@ -19,7 +19,7 @@ from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.estimators.estimator import Reported
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.live.exchange import Asked, Refusal, Reply, ToolCall, Used
-from ctxsim.live.probe.plan import AFTER, BEFORE, FINE, PAST, ProbePlan, Sent
+from ctxsim.live.probe.plan import AFTER, BEFORE, FINE, ProbePlan, Sent
 from ctxsim.live.script import Wanted
 from ctxsim.live.session import OVER, SHAPES, Served, ask
 from ctxsim.live.tools import tool_call
@@ -110,7 +110,7 @@ class Growing:
             said = wording.format(tokens=reported, window=self._plan.refuses)
             return Served("main", 0, asked, tokens, None, Refusal("overflow", said), None)
         self.step += 1
-        if self._calls_after > AFTER or (self._plan.single and len(self.sent) > 0) or self._passed(judged):
+        if self._calls_after > AFTER or (self._plan.single and self.step > 1) or self._passed(judged):
             self.over = True
             return self._ended(asked, tokens)
         if self._probing.turns and asked.items[-1].kind == "tool_result":
@@ -129,7 +129,7 @@ class Growing:
 
     def _passed(self, judged: int) -> bool:
         """Leave behind the waypoints that are passed; true where none is left."""
-        while self._left and judged > self._left[0] + PAST:
+        while self._left and judged > self._left[0] + self._plan.past:
             self._left.pop(0)
         return not self._left and not self._plan.single
 
@@ -141,7 +141,7 @@ class Growing:
             return FINE, 0
         gap = self._left[0] - BEFORE - judged
         if gap <= 0:
-            return FINE, 0
+            return FINE, self._plan.fine - FINE if self._probing.counts == "usage" else 0
         if self._probing.counts == "usage":
             if self._plan.late and not self.sent:
                 return FINE, 0

@@ -13,6 +13,9 @@ FINE = 1_000
 BEFORE, PAST = 4_000, 3_000
 """Tokens before a waypoint from which on, and after it to which, requests grow by fine steps."""
 
+LEAP = 2 * FINE
+"""Requests that are apart by more lie on both sides of a leap."""
+
 AFTER = 2
 """Calls that are answered after the first compaction."""
 
@@ -38,9 +41,10 @@ class Sent(msgspec.Struct, frozen=True):
 class ProbePlan(Plan, frozen=True):
     """One probe, ready to be made in a process of its own.
 
-    `estimator` counts for an agent that decides by its own count. `waypoints` are the tokens around which requests grow by fine steps, ascending; the last one ends it. `refuses` are
+    `waypoints` are the tokens around which requests grow by fine steps, ascending; the last one ends it. `refuses` are
     the tokens over which a request is refused, 0 for never. `single` is a probe of one large result, of so many
-    characters.
+    characters. `estimator` counts for an agent that decides by its own count. `late`: usage gets its constant from the
+    second request on. Requests grow by `fine` tokens from `BEFORE` tokens before a waypoint to `past` tokens after it.
     """
 
     waypoints: tuple[int, ...] = ()
@@ -48,6 +52,8 @@ class ProbePlan(Plan, frozen=True):
     single: int = 0
     estimator: str = ""
     late: bool = False
+    fine: int = FINE
+    past: int = PAST
 
 
 class Probed(msgspec.Struct, frozen=True):
@@ -70,6 +76,12 @@ class Probed(msgspec.Struct, frozen=True):
                     return place
                 before = one.tokens
         return None
+
+    @property
+    def leapt(self) -> bool:
+        """Whether it compacted soon behind a leap: somewhere on the way to where it was seen."""
+        main = [one.judged for one in self.sent[: self.fired] if one.kind == "main"][-3:]
+        return len(main) < 3 or main[-1] - main[0] > 2 * LEAP
 
     @property
     def refusals(self) -> int:
@@ -98,7 +110,9 @@ class Probed(msgspec.Struct, frozen=True):
             return None
         last = main[-1]
         if decides == "sent":
-            return last.judged, last.judged + last.answered + last.pending
+            # What was reported with the last response may have leapt: the decision before it knew less.
+            held = min([last.judged, *(one.judged + one.answered + one.pending for one in main[-2:-1])])
+            return held if len(main) > 1 else 0, last.judged + last.answered + last.pending
         before = main[-2].judged + main[-2].answered if len(main) > 1 else 0
         return (before, last.judged + last.answered) if decides == "usage" else (before, last.judged)
 

@@ -18,6 +18,7 @@ def main(path: str) -> None:
 
     from ctxsim.live.app import Endpoint
     from ctxsim.live.log import Log
+    from ctxsim.live.probe.acp import prompted
     from ctxsim.live.probe.growing import Growing
     from ctxsim.live.probe.plan import Probed, ProbePlan
     from ctxsim.live.run_plan import run, write_files
@@ -28,7 +29,10 @@ def main(path: str) -> None:
     began = time.monotonic()
     with Log(None) as log, beside(Endpoint(lambda name: session, log)) as url:
         write_files(plan, url)
-        status = run(plan, url, PROMPT, 0, plan.limit_s, lambda: session.over)
+        if plan.agent.probe.acp:
+            status = prompted(plan, url, PROMPT, plan.limit_s, lambda: session.over)
+        else:
+            status = run(plan, url, PROMPT, 0, plan.limit_s, lambda: session.over)
     probed = Probed(tuple(session.sent), status, time.monotonic() - began, enclosed)
     Path(plan.outcome).write_bytes(msgspec.json.encode(probed))
 
