@@ -13,9 +13,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ctxsim.api.applying import apply as apply
+    from ctxsim.api.applying import change as change
+    from ctxsim.api.applying import undo as undo
     from ctxsim.api.live import Endpoint as Endpoint
     from ctxsim.api.live import drive as drive
     from ctxsim.api.live import serve as serve
+    from ctxsim.api.probing import bisect_setting as bisect_setting
+    from ctxsim.api.probing import check_setting as check_setting
     from ctxsim.api.replays import Replay as Replay
     from ctxsim.api.replays import Transcripts as Transcripts
     from ctxsim.api.replays import read as read
@@ -44,6 +49,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 PUBLIC = {
+    "ctxsim.api.applying": ("apply", "change", "undo"),
+    "ctxsim.api.probing": ("bisect_setting", "check_setting"),
     "ctxsim.api.replays": ("Replay", "Transcripts", "read", "replay", "scenario"),
     "ctxsim.api.runs": ("Comparison", "Run", "bench", "compare", "read_run", "sweep"),
     "ctxsim.api.settings": ("settings",),

@@ -1,7 +1,7 @@
-"""Agents x settings x values x versions, each run offline: `python -m evidence.settings_honoured > docs/...md`.
+"""Agents x settings x values x versions, each run offline: `python -m evidence.settings_honoured` fills its page.
 
 Results go to `settings_honoured.csv`, line by line; what stands there isn't run again. `--again AGENT` runs that one
-again, `--table` runs nothing. Installed agents are looked for as `ctxsim drive` does; `--install` installs them.
+again, `--table` runs nothing. Agents are looked for as `ctxsim drive` does; `--install` installs them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ctxsim.api.probing import check_setting
 from ctxsim.errors import CtxsimError
+from evidence.pages import put
 
 TRIED = Path(__file__).with_suffix(".toml")
 SEEN = Path(__file__).with_suffix(".csv")
@@ -107,6 +108,50 @@ def _write(rows: list[dict[str, Any]], wanted: list[Case]) -> None:
         writer.writerows(kept)
 
 
+PAGE = Path(__file__).parent.parent / "docs/settings-honoured.md"
+BEGIN, END = "<!-- seen: begin -->", "<!-- seen: end -->"
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    """The counts, and then a table for each agent."""
+    inside = sum(row["inside"] == "1" for row in rows)
+    agents = list(dict.fromkeys(row["agent"] for row in rows))
+    days = sorted({row["day"] for row in rows})
+    said = [
+        f"{len(rows)} runs of {len(agents)} agents, {' to '.join(dict.fromkeys((days[0], days[-1])))}.",
+        f"The formula of the policy was inside the bracket in {inside} of {len(rows)}"
+        f" ({100 * inside / len(rows):.1f} %).", "",
+    ]  # fmt: skip
+    for agent in agents:
+        mine = [row for row in rows if row["agent"] == agent]
+        said += [
+            f"### {agent}",
+            "",
+            "| version, model | setting | seen | expected | verdict |",
+            "|---|---|---|---|---|",
+        ]
+        said += [_line(row) for row in mine]
+        said.append("")
+    return "\n".join(said).rstrip()
+
+
+def _line(row: dict[str, str]) -> str:
+    with_it = "".join(f", `{key}` {json.dumps(value)}" for key, value in json.loads(row["beside"]).items())
+    model = "" if row["model"] == "mock" else f" {row['model']}"
+    cells = (f"{row['version']}{model}", f"`{row['key']}` {row['value']}{with_it}", _seen(row), _expected(row))
+    return f"| {' | '.join(cells)} | {row['verdict']}{'' if row['inside'] == '1' else ' (!)'} |"
+
+
+def _seen(row: dict[str, str]) -> str:
+    if row["unit"] == "characters":
+        return f"{int(row['lower']):,} characters"
+    return f"{int(row['lower']):,} to {int(row['upper']):,}" if row["lower"] else row["firing"]
+
+
+def _expected(row: dict[str, str]) -> str:
+    return f"{float(row['expected']):,.0f}" if row["expected"] else row["expected_firing"]
+
+
 def main() -> None:
     """Run and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -117,6 +162,7 @@ def main() -> None:
     asked = parser.parse_args()
     if not asked.table:
         run(asked.again, asked.install, asked.jobs)
+    put(table(seen()), PAGE, BEGIN, END)
 
 
 if __name__ == "__main__":

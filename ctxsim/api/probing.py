@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,7 +28,7 @@ class SettingChecks(msgspec.Struct, frozen=True):
         """The neighbours that don't do the same: the last version before a change, and the first one after it."""
         from ctxsim.live.probe.versions import alike
 
-        return [(a, b) for a, b in zip(self.checks, self.checks[1:], strict=False) if not alike(a, b)]
+        return [(a, b) for a, b in pairwise(self.checks) if not alike(a, b)]
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each version."""

@@ -138,6 +138,7 @@ def _threshold(trial: _Trial) -> SettingCheck:
     runs: list[Probed] = []
 
     def run(end: int, **more: int) -> Probed:
+        end = end if "refuses" in more else max(end, *(way + PAST + 1 for way in ways), 0)
         runs.append(trial.run((*sorted(way for way in ways if way < end - PAST), end), late=late, **more))
         return runs[-1]
 
@@ -153,9 +154,8 @@ def _threshold(trial: _Trial) -> SettingCheck:
 
 def _seen(trial: _Trial, run: Callable[..., Probed]) -> Seen:
     """What an agent does: a run in which nothing is refused, and where it doesn't compact then one with refusals."""
-    probing, window = trial.here.agent.probe, trial.here.window
-    if trial.one.key == probing.window_key and isinstance(trial.value, int):
-        window = trial.value
+    probing = trial.here.agent.probe
+    window = int(trial.given.get(probing.window_key, trial.here.window))
     done = run(math.ceil(window * BEYOND))
     bracket = done.bracket(probing.decides, probing.turns)
     if bracket is None:
