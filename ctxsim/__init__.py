@@ -67,8 +67,9 @@ PUBLIC = {
 
 __all__ = [
     "Comparison", "Endpoint", "Estimator", "Policy", "Provider", "Replay", "Run", "Scenario", "Transcript",
-    "Transcripts", "View", "bench", "calibrate", "check", "compactions", "compare", "drive", "estimates",
-    "open_policy", "read", "read_run", "replay", "scenario", "serve", "settings", "sweep", "validate",
+    "Transcripts", "View", "apply", "bench", "bisect_setting", "calibrate", "change", "check", "check_setting",
+    "compactions", "compare", "drive", "estimates", "open_policy", "read", "read_run", "replay", "scenario", "serve",
+    "settings", "sweep", "undo", "validate",
 ]  # fmt: skip
 
 

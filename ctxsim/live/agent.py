@@ -42,10 +42,10 @@ class Probing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     by pattern, from specific to general. `window_key` is the setting that is the window, of which the agent takes at
     most `window_most`. `decides`: it compacts by what it is about to send, by the usage of the step that is over, or
     beside a request that is as large. `counts`: by the usage that is reported, or by its own count. `largest` are the
-    tokens of a result that it passes on whole. `turns`: it compacts only where a run ends, so that each result is a run
-    of its own; `prompts` are then given at once, or one after the other to the command `acp`, by the Agent Client
-    Protocol. `keys` are places of settings in the files that are written, where they aren't their keys. `formula` says
-    in words when it compacts.
+    tokens of a result that it passes on whole, `cuts_by` the tool whose results it cuts. `turns`: it compacts only
+    where a run ends, so that each result is a run of its own; `prompts` are then given at once, or one after the other
+    to the command `acp`, by the Agent Client Protocol. `keys` are places of settings in the files that are written,
+    where they aren't their keys. `formula` says in words when it compacts.
     """
 
     model: str = "mock"
@@ -55,6 +55,7 @@ class Probing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     decides: Decides = "sent"
     counts: Literal["usage", "own"] = "usage"
     largest: int = 2_000
+    cuts_by: str = ""
     turns: bool = False
     prompts: int = 1
     acp: tuple[str, ...] = ()

@@ -37,7 +37,7 @@ def located(agent: Agent, install: bool) -> tuple[Agent, str]:
         return agent, os.pathsep.join([*map(str, inside), *_own_path()])
     found = shutil.which(agent.binary)
     if found is None:
-        raise CtxsimError(f"{agent.name}: no '{agent.binary}' on the path; install {agent.package}, or add --install")
+        raise CtxsimError(f"{agent.name}: no '{agent.binary}' on the path; install {_package(agent)}, or add --install")
     programs = os.pathsep.join([str(Path(found).parent), *_own_path()])
     return msgspec.structs.replace(agent, version=_version(found)), programs
 
@@ -56,6 +56,10 @@ def _installed(agent: Agent, folder: Path) -> list[Path]:
     return [*own, *([modules / f"node-{machine()}" / "bin"] if agent.node else []), programs]
 
 
+def _package(agent: Agent) -> str:
+    return agent.package.replace("{machine}", machine())
+
+
 def machine() -> str:
     """This machine as names of npm packages have it: linux-x64."""
     machine = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
@@ -65,7 +69,7 @@ def machine() -> str:
 def _install(agent: Agent, folder: Path) -> None:
     """Install the pinned version, without running any script of the packages."""
     folder.mkdir(parents=True, exist_ok=True)
-    pinned = f"{agent.package.replace('{machine}', machine())}@{agent.version}"
+    pinned = f"{_package(agent)}@{agent.version}"
     if agent.installer == "npm":
         node = [f"node-{machine()}@{agent.node}"] if agent.node else []
         options = ["--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"]
@@ -79,6 +83,7 @@ def _install(agent: Agent, folder: Path) -> None:
 
 
 def program(agent: Agent, name: str) -> str:
+    """Return where a program is that installs agents. Raises CtxsimError where it isn't on the path."""
     found = shutil.which(name)
     if found is None:
         raise CtxsimError(f"{agent.name}: '{name}' is needed to install it")

@@ -111,7 +111,7 @@ def check_setting(
 
 def _left(trial: _Trial, given: Mapping[str, Value], size: int) -> Awaited:
     """What the policy leaves of a large result."""
-    tool = next(iter(trial.here.agent.tools), "bash")
+    tool = trial.here.agent.probe.cuts_by or next(iter(trial.here.agent.tools), "bash")
     return Awaited("proactive", None, cut_to(trial.here, given, text_of(size // 4, 1), tool))
 
 
@@ -178,8 +178,8 @@ def _judged(trial: _Trial, seen: Seen, with_it: Awaited, without: Awaited, runs:
     missing = tuple(key for key in one.needs if key not in trial.given)
     rule = one.rule(here.agent.version, here.model)
     moves = with_it != without if cut or isinstance(value, bool | str) else _moves(trial, value)
-    default = rule is not None and rule.value == value
-    found = verdict(seen, Asked(with_it, without, moves, taken(one, value).how, default, missing))
+    default = value in one.words or (rule is not None and rule.value == value)
+    found = verdict(seen, Asked(with_it, without, moves, taken(one, value).how, default, bool(one.cap), missing))
     return SettingCheck(
         agent=here.agent.name, version=here.agent.version, model=here.model, key=one.key, value=value,
         beside=trial.beside, verdict=found, firing=seen.firing, lower=lower, upper=upper,

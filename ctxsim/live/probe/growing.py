@@ -155,7 +155,10 @@ class Growing:
         text = text_of(self._plan.single // 4 if self._plan.single else size, self.step)
         wanted = Wanted("read", "{}", text, self.step, self.step)
         Path(self._plan.project, wanted.file).write_text(text, encoding="utf-8")
-        found = tool_call(wanted, asked.tools, self._plan.agent.tools, self._plan.project)
+        tools = self._plan.agent.tools
+        if self._plan.single and self._probing.cuts_by:
+            tools = {self._probing.cuts_by: tools[self._probing.cuts_by]}
+        found = tool_call(wanted, asked.tools, tools, self._plan.project)
         if found is None:
             return self._ended(asked, tokens)
         call = ToolCall(f"call_{name}", *found)

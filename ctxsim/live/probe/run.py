@@ -29,7 +29,8 @@ def main(path: str) -> None:
     began = time.monotonic()
     with Log(None) as log, beside(Endpoint(lambda name: session, log)) as url:
         write_files(plan, url)
-        if plan.agent.probe.acp:
+        # Gemini CLI cuts no results where it is given prompts one by one.
+        if plan.agent.probe.acp and not plan.single:
             status = prompted(plan, url, PROMPT, plan.limit_s, lambda: session.over)
         else:
             status = run(plan, url, PROMPT, 0, plan.limit_s, lambda: session.over)

@@ -38,7 +38,8 @@ class Asked(NamedTuple):
     """What the verdict rests on beside what was seen.
 
     `moves`: another value nearby is expected to act otherwise. `taken` says what becomes of a value outside the bounds.
-    `default`: it is the default. `needs` are keys that must be set too and aren't.
+    `default`: it is the default, or a word for it. `capped`: the setting has a cap. `needs` are keys that must be set
+    too and aren't.
     """
 
     with_it: Awaited
@@ -46,6 +47,7 @@ class Asked(NamedTuple):
     moves: bool
     taken: str = ""
     default: bool = False
+    capped: bool = False
     needs: tuple[str, ...] = ()
 
 
@@ -80,5 +82,6 @@ def _as_expected(asked: Asked) -> Found:
         return "ignored"
     if asked.moves or asked.default:
         return "honoured"
-    nothing = asked.with_it.threshold is None and asked.with_it.chars is None
-    return "ignored" if nothing and asked.with_it == asked.without else "capped"
+    if asked.with_it == asked.without and asked.with_it.firing != "proactive":
+        return "ignored"
+    return "capped" if asked.capped or asked.with_it != asked.without else "ignored"
