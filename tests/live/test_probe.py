@@ -35,7 +35,15 @@ def test_a_setting_that_is_honoured() -> None:
     assert done.lower is not None and done.upper is not None
     assert done.lower < 60_000 <= done.upper <= done.lower + 1_200
     # Usage carried a constant: a dozen small requests, and two after the compaction.
-    assert done.calls <= 14
+    assert done.calls <= 10
+
+
+def test_behind_a_compaction_usage_is_what_it_is_and_two_calls_later_it_is_over() -> None:
+    done = probe(agent("honours"), PATH, {LIMIT: 60_000}, "mock", 272_000, (60_000,))
+    assert done.fired is not None and done.sent[0].reported > 50_000 > done.sent[0].tokens
+    later = done.sent[done.fired + 1 :]
+    assert [one.kind for one in later] == ["main"] * 3
+    assert all(one.reported == one.tokens for one in later)
 
 
 def test_a_setting_that_is_ignored() -> None:
