@@ -13,6 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ctxsim.api.applying import apply as apply
+    from ctxsim.api.applying import change as change
+    from ctxsim.api.applying import undo as undo
     from ctxsim.api.bill import bill as bill
     from ctxsim.api.bill import compare_unpaired as compare_unpaired
     from ctxsim.api.forecasts import Forecasts as Forecasts
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from ctxsim.api.live import Endpoint as Endpoint
     from ctxsim.api.live import drive as drive
     from ctxsim.api.live import serve as serve
+    from ctxsim.api.probing import bisect_setting as bisect_setting
+    from ctxsim.api.probing import check_setting as check_setting
     from ctxsim.api.replays import Replay as Replay
     from ctxsim.api.replays import Transcripts as Transcripts
     from ctxsim.api.replays import read as read
@@ -49,6 +54,8 @@ __version__ = "0.1.0"
 
 PUBLIC = {
     "ctxsim.api.forecasts": ("Forecasts", "forecast"),
+    "ctxsim.api.applying": ("apply", "change", "undo"),
+    "ctxsim.api.probing": ("bisect_setting", "check_setting"),
     "ctxsim.api.replays": ("Replay", "Transcripts", "read", "replay", "scenario"),
     "ctxsim.api.runs": ("Comparison", "Run", "bench", "compare", "read_run", "sweep"),
     "ctxsim.api.settings": ("settings",),
@@ -65,9 +72,10 @@ PUBLIC = {
 """Public names by the module that holds them."""
 
 __all__ = [
-    "Comparison", "Endpoint", "Estimator", "Policy", "Provider", "Replay", "Run", "Scenario", "Transcript",
-    "Transcripts", "View", "bench", "bill", "calibrate", "check", "compactions", "compare", "compare_unpaired", "drive",
-    "estimates", "open_policy", "read", "read_run", "replay", "scenario", "serve", "settings", "sweep", "validate",
+    "Comparison", "Endpoint", "Estimator", "Forecasts", "Policy", "Provider", "Replay", "Run", "Scenario",
+    "Transcript", "Transcripts", "View", "apply", "bench", "bill", "bisect_setting", "calibrate", "change", "check",
+    "check_setting", "compactions", "compare", "compare_unpaired", "drive", "estimates", "forecast", "open_policy",
+    "read", "read_run", "replay", "scenario", "serve", "settings", "sweep", "undo", "validate",
 ]  # fmt: skip
 
 

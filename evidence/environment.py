@@ -25,9 +25,11 @@ SERVES = {
     "pandas": "results as frames, tables",
     "pillow": "sizes of recorded images",
     "pyarrow": "Parquet, CSV, zstd",
+    "pyyaml": "agents' settings in YAML",
     "rich": "tables and progress on a terminal",
     "splintr-rs": "the default tokenizers",
     "tiktoken": "the reference tokenizer",
+    "tomlkit": "agents' settings in TOML, with their comments",
     "transformers": "any local tokenizer",
 }
 """What ctxsim has each library for."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from command_line import Done, ctxsim, evidence
 from invented import write_logs
+from probed_agent import installed
 from project import ROOT
 
 from ctxsim.cli import COMMANDS
@@ -84,6 +85,9 @@ def words_of(line: str) -> list[str] | None:
         return None
     if words[0] == "drive":
         words = with_own_agent(words)
+    if words[:2] == ["check", "setting"]:
+        # Of the agents that pages name, a stand-in for Codex is installed here.
+        words = ["check", "setting", "codex", "model_auto_compact_token_limit=60000"]
     return [STAND_INS.get(word, word) for word in words if word not in LEFT_AWAY]
 
 
@@ -123,6 +127,8 @@ def test_what_a_page_shows_runs(page: Path, tmp_path: Path, monkeypatch: pytest.
     # An agent works below the temporary folder.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("CTXSIM_AGENTS", str(tmp_path / "agents"))
+    installed(tmp_path / "agents")
     write_logs(tmp_path / "logs", count=1)
     (tmp_path / "policy.py").write_text((ROOT / "docs" / "examples" / "mask.py").read_text())
     (tmp_path / "my-summary.md").write_text("ticket-093 is open.")

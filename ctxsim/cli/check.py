@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
-from ctxsim.api.trust import KINDS, Kind, check, diagnose
+from ctxsim.api.trust import KINDS as CONTRACTS
+from ctxsim.api.trust import Kind, check, diagnose
 from ctxsim.cli import options
 from ctxsim.cli.output import tell, tell_old_names
 from ctxsim.cli.show import show
@@ -19,6 +20,9 @@ from ctxsim.runs.presets import expanded
 if TYPE_CHECKING:
     from ctxsim.answers.validation.doctor import Diagnosis
 
+KINDS = (*CONTRACTS, "setting")
+"""What can be checked: parts of one's own against their contracts, and settings of installed agents."""
+
 
 @click.command("check")
 @click.argument("kind", type=click.Choice(KINDS))
@@ -26,20 +30,36 @@ if TYPE_CHECKING:
 @click.option("--doctor", is_flag=True, help="Of policies: which known defects of compaction they have.")
 @click.option("--defect", "defects", multiple=True, metavar="NAME", help="With --doctor: only this; may be repeated.")
 @click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Of policies: only on this; repeatable.")
+@click.option("--version", "version", default="", metavar="V", help="Of settings: this version of the agent.")
+@click.option("--model", default="", metavar="ID", help="Of settings: this model.")
+@click.option("--window", type=click.IntRange(min=1), metavar="N", help="Of settings: the model's window in tokens.")
+@click.option("--install", is_flag=True, help="Of settings: install that version into a cache folder.")
+@click.option("--bisect", "between", default="", metavar="V..V", help="Of settings: where, between two, it changed.")
 @options.form
 def command(
-    kind: Kind, targets: tuple[str, ...], doctor: bool, defects: tuple[str, ...], scenarios: tuple[str, ...], form: str
-) -> None:
-    """Check a part of your own against its contract. Exit status 1 if it is broken.
+    kind: str, targets: tuple[str, ...], doctor: bool, defects: tuple[str, ...], scenarios: tuple[str, ...],
+    version: str, model: str, window: int | None, install: bool, between: str, form: str,
+) -> None:  # fmt: skip
+    """Check a part of your own against its contract, or a setting of an agent. Exit status 1 if it is broken.
 
     policy LABEL: the contract that makes numbers comparable, on every scenario. estimator LABEL: what policies rely on.
     reader FILE.py RECORDING...: pairs, order, ids, usage, no text lost. agent NAME, vendor NAME|FILE.toml: what is
     known of it. run DIR: checksums, tables. A family is a label too. With --doctor several policies make a matrix.
+    setting AGENT KEY=VALUE...: the installed agent is run with it, offline; what it does is held against its policy.
     """
+    if kind != "setting" and (version or model or window or install or between):
+        raise click.UsageError("--version, --model, --window, --install and --bisect are for settings")
+    if between and (version or install):
+        raise click.UsageError("--bisect chooses and installs versions itself: leave --version and --install out")
     if kind != "policy" and (doctor or defects or scenarios):
         raise click.UsageError("--doctor, --defect and --scenario are for policies: ctxsim check policy LABEL --doctor")
     if defects and not doctor:
         raise click.UsageError("--defect goes with --doctor: ctxsim check policy LABEL --doctor --defect NAME")
+    if kind == "setting":
+        from ctxsim.cli.check_setting import run
+
+        run(targets, version, model, window, install, between, form)
+        return
     if kind == "policy":
         targets = expanded(targets)
         tell_old_names(targets)
@@ -47,7 +67,7 @@ def command(
         _doctor(targets, defects, form)
         return
     each = [targets] if kind == "reader" else [(target, *scenarios) for target in targets]
-    found = [check(kind, *asked) for asked in each]
+    found = [check(cast(Kind, kind), *asked) for asked in each]
     if form != "table":
         rows = [(one.target, what, line) for one in found for what, line in one.lines()]
         show("check", [sheet("checks", "", ("target", "what", "line"), rows)], form, ok=all(one.ok for one in found))

@@ -32,8 +32,43 @@ class Helper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer: str = "{summary}"
 
 
+Decides = Literal["sent", "usage", "beside"]
+
+
+class Probing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a setting of it is tried.
+
+    `model` is asked for, `window` declared for it; 0 where the agent knows its models, whose windows are then `windows`
+    by pattern, from specific to general. `window_key` is the setting that is the window, of which the agent takes at
+    most `window_most`. `decides`: it compacts by what it is about to send, by the usage of the step that is over, or
+    beside a request that is as large. `counts`: by the usage that is reported, or by its own count. `largest` are the
+    tokens of a result that it passes on whole, `cuts_by` the tool whose results it cuts. `turns`: it compacts only
+    where a run ends, so that each result is a run of its own; `prompts` are then given at once, or one after the other
+    to the command `acp`, by the Agent Client Protocol. `keys` are places of settings in the files that are written,
+    where they aren't their keys. `formula` says in words when it compacts.
+    """
+
+    model: str = "mock"
+    window: int = 0
+    windows: dict[str, int] = {}
+    output: int = 4_096
+    decides: Decides = "sent"
+    counts: Literal["usage", "own"] = "usage"
+    largest: int = 2_000
+    cuts_by: str = ""
+    turns: bool = False
+    prompts: int = 1
+    acp: tuple[str, ...] = ()
+    keys: dict[str, tuple[str | int, ...]] = {}
+    window_key: str = ""
+    window_most: int = 0
+    limit_s: float = 60.0
+    formula: str = ""
+
+
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One agent. Texts may hold `{url}`, `{window}`, `{output}`, `{share}`, `{prompt}`, `{home}` and `{folder}`.
+    """One agent. Texts may hold `{url}`, `{window}`, `{output}`, `{share}`, `{prompt}`, `{home}` and `{folder}`,
+    `{model}`.
 
     `programs` is the folder of an npm package that holds the binary itself, with `{machine}` as in linux-x64. `also` is
     installed beside the package. `files` are written before the first prompt, by path under its home or, with
@@ -61,6 +96,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ends: dict[str, dict[str, Any]] = {}
     helpers: tuple[Helper, ...] = ()
     tells: str = ""
+    probe: Probing = Probing()
 
     @property
     def label(self) -> str:

@@ -38,7 +38,7 @@ def located(agent: Agent, install: bool) -> tuple[Agent, str]:
         return agent, os.pathsep.join([*map(str, inside), *_own_path()])
     found = shutil.which(agent.binary)
     if found is None:
-        raise CtxsimError(f"{agent.name}: no '{agent.binary}' on the path; install {agent.package}, or add --install")
+        raise CtxsimError(f"{agent.name}: no '{agent.binary}' on the path; install {_package(agent)}, or add --install")
     programs = os.pathsep.join([str(Path(found).parent), *_own_path()])
     return msgspec.structs.replace(agent, version=_version(found)), programs
 
@@ -51,13 +51,17 @@ def _installed(agent: Agent, folder: Path) -> list[Path]:
     """Return the folders with its programs; none where it isn't installed."""
     modules = folder / "node_modules"
     programs = modules / ".bin" if agent.installer == "npm" else folder / "bin"
-    if not (programs / (agent.binary or "python")).exists():
+    own = [modules / agent.programs.replace("{machine}", machine())] if agent.programs else []
+    if not any((place / (agent.binary or "python")).exists() for place in (*own, programs)):
         return []
-    own = [modules / agent.programs.replace("{machine}", _machine())] if agent.programs else []
-    return [*own, *([modules / f"node-{_machine()}" / "bin"] if agent.node else []), programs]
+    return [*own, *([modules / f"node-{machine()}" / "bin"] if agent.node else []), programs]
 
 
-def _machine() -> str:
+def _package(agent: Agent) -> str:
+    return agent.package.replace("{machine}", machine())
+
+
+def machine() -> str:
     """This machine as names of npm packages have it: linux-x64."""
     machine = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     return f"{sys.platform}-{machine}"
@@ -66,11 +70,11 @@ def _machine() -> str:
 def _install(agent: Agent, folder: Path) -> None:
     """Install the pinned version, without running any script of the packages."""
     folder.mkdir(parents=True, exist_ok=True)
-    pinned = f"{agent.package}@{agent.version}"
+    pinned = f"{_package(agent)}@{agent.version}"
     if agent.installer == "npm":
-        node = [f"node-{_machine()}@{agent.node}"] if agent.node else []
+        node = [f"node-{machine()}@{agent.node}"] if agent.node else []
         options = ["--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"]
-        _run(agent, [_program(agent, "npm"), "install", *options, pinned, *agent.also, *node])
+        _run(agent, [program(agent, "npm"), "install", *options, pinned, *agent.also, *node])
     elif agent.installer == "pip":
         venv.create(folder, with_pip=True)
         pip = [str(folder / "bin" / "python"), "-P", "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
@@ -79,7 +83,8 @@ def _install(agent: Agent, folder: Path) -> None:
         raise CtxsimError(f"{agent.name}: it isn't known how to install it")
 
 
-def _program(agent: Agent, name: str) -> str:
+def program(agent: Agent, name: str) -> str:
+    """Return where a program is that installs agents. Raises CtxsimError where it isn't on the path."""
     found = shutil.which(name)
     if found is None:
         raise CtxsimError(f"{agent.name}: '{name}' is needed to install it")

@@ -18,7 +18,7 @@ class Plan(msgspec.Struct, frozen=True):
     """One driven run, ready to be made in a process of its own.
 
     `work` is its folder: `home`, `project` and the log are in it. `path` is what the agent finds programs by; `limit_s`
-    ends it.
+    ends it. A prompt is given `prompts` times at once.
     """
 
     transcript: Transcript
@@ -29,6 +29,8 @@ class Plan(msgspec.Struct, frozen=True):
     path: str
     limit_s: float
     output: int = 4_096
+    model: str = "mock"
+    prompts: int = 1
 
     @property
     def home(self) -> str:
@@ -55,7 +57,7 @@ class Plan(msgspec.Struct, frozen=True):
         window = self.provider.window
         values = {
             "url": url, "window": str(window), "output": str(self.output), "home": self.home, "folder": self.project,
-            "share": f"{HALF * window / GEMINI_WINDOW:.6f}", "prompt": prompt,
+            "share": f"{HALF * window / GEMINI_WINDOW:.6f}", "prompt": prompt, "model": self.model,
         }  # fmt: skip
         for name, value in values.items():
             text = text.replace(f"{{{name}}}", value)

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 _ENDS_GROUP = "import os, sys; sys.stdin.read(); os.killpg(int(sys.argv[1]), 9)"
 """Where nothing holds processes together: one that waits for the run's end, and then ends the agent's group."""
+
+LINGER_S = 1.0
+"""An agent that has nothing more to do gets this long to end by itself."""
+
+
+def _no() -> bool:
+    return False
 
 
 def main(work: str, inside: str, parent: int) -> None:
@@ -68,37 +76,58 @@ def write_files(plan: Plan, url: str) -> None:
         file.write_text(plan.fill(text, url), encoding="utf-8")
 
 
-def run(plan: Plan, url: str, prompt: str, number: int, limit_s: float, enclosed: bool) -> int | None:
-    """Give the agent one prompt and return its exit status; None if the limit ended it."""
+def run(
+    plan: Plan, url: str, prompt: str, number: int, limit_s: float, enclosed: bool, over: Callable[[], bool] = _no
+) -> int | None:
+    """Give the agent one prompt and return its exit status; None if the limit, or that it is `over`, ended it."""
     agent = plan.agent
     command = agent.resume if number and agent.resume else agent.command
-    filled = [plan.fill(part, url, prompt) for part in command]
+    parts = [part for part in command for _ in range(plan.prompts if part == "{prompt}" else 1)]
+    filled = [plan.fill(part, url, prompt) for part in parts]
+    with Path(plan.work, "output.txt").open("ab") as output:
+        process = subprocess.Popen(
+            filled, cwd=plan.project, env=environment(plan, url, prompt), stdout=output, stderr=output,
+            stdin=subprocess.PIPE if agent.stdin else subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        watch = None if enclosed else watched(process.pid)
+        try:
+            if process.stdin:
+                process.stdin.write(prompt.encode("utf-8", "replace"))
+                process.stdin.close()
+            until = time.monotonic() + limit_s
+            while process.poll() is None:
+                if over():
+                    until = min(until, time.monotonic() + LINGER_S)
+                    over = _no
+                if time.monotonic() > until:
+                    return None
+                time.sleep(0.02)
+            return process.returncode
+        finally:
+            end_group(process.pid)
+            process.wait()
+            if watch is not None:
+                watch.kill()
+                watch.communicate()
+
+
+def watched(group: int) -> subprocess.Popen[bytes]:
+    """Return a process that ends a group once the run has ended, however it did."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-c", _ENDS_GROUP, str(group)], stdin=subprocess.PIPE, start_new_session=True
+    )
+
+
+def environment(plan: Plan, url: str, prompt: str = "") -> dict[str, str]:
+    """Return the variables that an agent gets, and no others; its folder for temporary files is made."""
     own = {
         "HOME": plan.home, "PATH": plan.path, "TERM": "dumb", "LANG": "C.UTF-8", "TMPDIR": f"{plan.home}/tmp",
         "XDG_CONFIG_HOME": f"{plan.home}/.config", "XDG_DATA_HOME": f"{plan.home}/.local/share",
         "XDG_CACHE_HOME": f"{plan.home}/.cache", "XDG_STATE_HOME": f"{plan.home}/.local/state", "CTXSIM_URL": url,
     }  # fmt: skip
-    own |= {name: plan.fill(value, url, prompt) for name, value in agent.env.items()}
+    own |= {name: plan.fill(value, url, prompt) for name, value in plan.agent.env.items()}
     Path(own["TMPDIR"]).mkdir(parents=True, exist_ok=True)
-    with Path(plan.work, "output.txt").open("ab") as output:
-        process = subprocess.Popen(
-            filled, cwd=plan.project, env=own, stdin=subprocess.PIPE if agent.stdin else subprocess.DEVNULL,
-            stdout=output, stderr=output, start_new_session=True,
-        )  # fmt: skip
-        if not enclosed:
-            watching = [sys.executable, "-I", "-c", _ENDS_GROUP, str(process.pid)]
-            watch = subprocess.Popen(watching, stdin=subprocess.PIPE, start_new_session=True)
-        try:
-            process.communicate(prompt.encode("utf-8", "replace") if agent.stdin else None, timeout=limit_s)
-            return process.returncode
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            end_group(process.pid)
-            process.wait()
-            if not enclosed:
-                watch.kill()
-                watch.communicate()
+    return own
 
 
 if __name__ == "__main__":

@@ -150,6 +150,10 @@ class Policy:
         """The estimate over which `before_call` acts, in tokens; None if it doesn't decide by one."""
         return None
 
+    def fires_at(self) -> float | None:
+        """Tokens from which on it compacts by itself, by an estimate or by usage; None if only a refusal makes it."""
+        return self.threshold()
+
     def limits(self) -> Mapping[str, float]:
         """Tokens, by name, that the parameters mean requests to stay under: lines in pictures."""
         return {}

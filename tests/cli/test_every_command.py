@@ -14,6 +14,7 @@ import click
 import pytest
 from command_line import Done, ctxsim
 from invented import write_logs
+from probed_agent import installed
 from project import ROOT
 
 from ctxsim.cli import COMMANDS, cli
@@ -54,6 +55,8 @@ ANSWERS = {
     "check reader reader.py log.txt": r"^reader\.py: keeps the contract$",
     "check agent codex": r"^codex: keeps the contract$",
     "check vendor anthropic": r"^anthropic: keeps the contract$",
+    "check setting codex model_auto_compact_token_limit=60000": r"^codex 0\.169\.0, mock: honoured\.\n"
+    r"Fires between \d\d\.\dK and 60\.\dK tokens; expected 60,000\.",
     "check run a": r"^a: keeps the contract$",
     "serve --help": r"Play a conversation's responses to any client",
     "drive --help": r"Let real agents live through a conversation, offline",
@@ -118,6 +121,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done
     folder: Path = tmp_path_factory.mktemp("every")
     write_logs(folder / "logs")
     (folder / "note.md").write_text("ticket-1093 is open.")
+    installed(folder / "agents")
     (folder / "split.py").write_text(SPLIT)
     (folder / "reader.py").write_text(READER)
     (folder / "log.txt").write_text("user: Look for what is open.\nassistant: Nothing is open any more.\n")
@@ -128,6 +132,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done
 def test_a_command_answers(line: str, runs: tuple[Path, dict[str, Done]], monkeypatch: pytest.MonkeyPatch) -> None:
     folder, printed = runs
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    monkeypatch.setenv("CTXSIM_AGENTS", str(folder / "agents"))
     done = printed.get(line) or ctxsim(*line.split(), cwd=folder)
     assert done.returncode == 0, done.stderr
     assert re.search(ANSWERS[line], done.stdout, re.MULTILINE), done.stdout

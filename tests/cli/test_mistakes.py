@@ -26,6 +26,7 @@ from ctxsim.cli import BEFORE, COMMANDS
         (["check", "estimator", "chrs"], "did you mean chars"),
         (["check", "agent", "codx"], "did you mean codex or "),
         (["check", "vendor", "antropic"], "did you mean anthropic?"),
+        (["check", "setting", "codx", "a=1"], "did you mean codex or "),
         (["check", "run", "nothing-here"], "nothing-here: is no finished run: run.json is missing"),
         (["check", "reader", "mine.py", "x"], "no reader file mine.py"),
         (["check", "policy", "mask", "--doctor", "--defect", "task"], "did you mean task-lost"),
@@ -34,7 +35,7 @@ from ctxsim.cli import BEFORE, COMMANDS
         (["list", "models", "no-such-model"], "no model fits 'no-such-model'"),
         (["list", "vendors", "no-such-vendor"], "no vendor fits 'no-such-vendor'"),
         (["serve"], "say what to play: --scenario NAME or --transcript FILE"),
-        (["drive", "--scenario", "documented-53k"], "name an agent (cline, "),
+        (["drive", "--scenario", "documented-53k"], "name an agent (claude-code, "),
     ],
 )
 def test_mistakes_are_one_line_and_a_non_zero_exit(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -75,6 +76,11 @@ def test_the_names_of_before_say_what_to_type_now(tmp_path: Path) -> None:
     [
         ("check agent codex --scenario documented-53k", "--doctor, --defect and --scenario are for policies"),
         ("check run out --doctor", "--doctor, --defect and --scenario are for policies"),
+        ("check agent codex --install", "--version, --model, --window, --install and --bisect are for settings"),
+        ("check setting codex", "name a setting too: ctxsim check setting AGENT KEY=VALUE"),
+        ("check setting codex limit", "'limit' is no KEY=VALUE"),
+        ("check setting codex a=1 --bisect 1.0", "--bisect wants two versions"),
+        ("check setting codex a=1 --bisect 1.0..2.0 --install", "--bisect chooses and installs versions itself"),
         ("check policy mask --defect task-lost", "--defect goes with --doctor"),
     ],
 )

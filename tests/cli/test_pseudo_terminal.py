@@ -114,6 +114,7 @@ LINES = [
     ["calibrate", "good", "--by", "tool", "--out", "cal.json"],
     *(["check", kind, f"no{EVIL}.py:X"] for kind in CHECKED),
     ["check", "reader", f"read{NAME}er.py", "good"],
+    ["check", "setting", "codex", f"{EVIL}=1"],
     ["check", "run", "run"],
     ["check", "policy", EVIL, "--doctor"],
     ["check", EVIL, EVIL],

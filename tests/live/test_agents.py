@@ -21,7 +21,7 @@ from ctxsim.live.plan import Plan
 from ctxsim.live.run_plan import write_files
 from ctxsim.simulator.provider import Provider
 
-PLACES = {"url", "window", "output", "home", "folder", "share", "prompt", "file", "summary"}
+PLACES = {"url", "window", "output", "home", "folder", "share", "prompt", "file", "summary", "model"}
 
 
 @pytest.mark.parametrize("name", agent_names())

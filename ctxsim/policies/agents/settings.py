@@ -111,7 +111,8 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     It stands in a `file`, by the end of its path, or in the variable `env`. `words` may stand for a value. `outside` is
     what the agent does with a value outside `bounds`, `cap` what it never exceeds. Of several settings of one parameter
     the one of the greater `precedence` goes first. `needs` are keys that must be set too. `opposite`: a switch whose
-    true is the parameter's false.
+    true is the parameter's false. `in_list`: it stands in an entry of that list of the file.
+    `thousands`: 300k is 300,000.
     """
 
     type: Literal["int", "ratio", "bool", "text", "choice"]
@@ -125,6 +126,8 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     precedence: int = 0
     needs: tuple[str, ...] = ()
     opposite: bool = False
+    in_list: str = ""
+    thousands: bool = False
     honoured: tuple[Verdict, ...] = ()
 
     def plain(self, value: Value) -> bool:

@@ -80,12 +80,13 @@ def test_what_is_reserved_counts_from_the_models_input() -> None:
             assert (SUMMARY in driven.sent()) is compacted, more
 
 
-def test_without_auto_only_a_refusal_compacts() -> None:
+def test_without_auto_not_even_a_refusal_compacts() -> None:
+    # Seen in 1.18.33: the refused request ended the run.
     driven = Driven(f"{SMALL},auto=False", 10_000)
     driven.user("The task.")
     driven.calls("r" * 20_000, used=9_999)
     assert SUMMARY not in driven.sent()
-    assert driven.refused() is not None
+    assert driven.refused() is None
 
 
 def test_the_tail_has_so_many_turns() -> None:

@@ -172,7 +172,7 @@ def test_a_files_name_is_its_folders() -> None:
 def test_the_list_tells_both_names_and_fits_the_terminal(tmp_path: Path) -> None:
     told = command("list", "settings", "qwen-code", cwd=tmp_path).stdout
     assert "context.autoCompactThreshold = 0.85\n" in told and "policy: qwen-code:auto_compact_threshold\n" in told
-    assert "installed: capped (==0.24.4" in told and "reserved for the summary = 20,000\n" in told
+    assert "installed: honoured (==0.24.4" in told and "reserved for the summary = 20,000\n" in told
     (table,) = json.loads(command("list", "settings", "pi", "--format", "json", cwd=tmp_path).stdout)["tables"]
     assert {row["agent"] for row in table["rows"]} == {"pi"}, "a name said whole is no part of another"
     frame = ctxsim.settings("pi").frame()

@@ -78,6 +78,9 @@ class GeminiCli(Policy):
         self._prompt = 0
         self._inflated = False
 
+    def fires_at(self) -> float | None:
+        return self.compression_threshold * self.sees.window
+
     def on_tool_result(self, item: Item) -> Item:
         if is_reader(item.tool):
             return item.with_text(shown_of_file(item.text))

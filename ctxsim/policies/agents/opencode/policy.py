@@ -30,7 +30,7 @@ class Opencode(Policy):
     `preserve_recent_tokens` and `tail_share` of the usable room; where the newest is larger, none stays. The
     summariser gets 2,000 characters of each result. Where the model declares its `input`, that less `reserved` (0:
     `output`, at most 20,000) decides; without it `reserved` is ignored. `tail_turns`, 0 for any, are the most turns
-    that stay. A refused request is compacted and sent again, without a limit, with `auto` or without. Results keep
+    that stay. A refused request is compacted and sent again, without a limit, but not without `auto`. Results keep
     `max_lines` or `max_bytes` on arrival, of a shell the last ones. `prune`, off as shipped, clears results once
     over 20,000 tokens of them are older than the last two turns and 40,000 tokens of newer ones.
     """
@@ -64,6 +64,9 @@ class Opencode(Policy):
         output = min(self.output, 32_000)
         return max(0, self.input - (self.reserved or min(20_000, output)) if self.input else self.sees.window - output)
 
+    def fires_at(self) -> float | None:
+        return self.usable if self.auto and self.usable else None
+
     def on_tool_result(self, item: Item) -> Item:
         return item.with_text(whole_lines(item.text, self.max_lines, self.max_bytes, end=is_shell(item.tool)))
 
@@ -78,7 +81,7 @@ class Opencode(Policy):
         return self._pruned(view) if self.prune else view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
-        return self._compacted(view, "the provider refused: window exceeded")
+        return self._compacted(view, "the provider refused: window exceeded") if self.auto else None
 
     def _compacted(self, view: View, reason: str) -> View:
         pending, history = newly_asked(view), history_of(view)

@@ -50,6 +50,9 @@ class Pi(Policy):
         """Tokens over which a run's end compacts."""
         return self.sees.window - self.reserve_tokens
 
+    def fires_at(self) -> float | None:
+        return self.limit if self.enabled else None
+
     def on_tool_result(self, item: Item) -> Item:
         return item.with_text(whole_lines(item.text, self.max_lines, self.max_bytes, end=is_shell(item.tool)))
 

@@ -68,6 +68,9 @@ class QwenCode(Policy):
         share = self.auto_compact_threshold * self.sees.window
         return min(share, room) if room > 0 else share
 
+    def fires_at(self) -> float | None:
+        return self.limit
+
     def on_tool_result(self, item: Item) -> Item:
         if is_reader(item.tool):
             return item.with_text(

@@ -1,0 +1,87 @@
+"""`--apply` and `--undo`: a setting is written into its agent's own configuration file, and that is restored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+
+from ctxsim.configs.apply import Applied, Change, planned, write
+from ctxsim.configs.apply import undo as restored
+from ctxsim.configs.edit import Value
+from ctxsim.errors import CtxsimError
+from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting, settings_of
+
+_WILD = re.compile(r"(?<![^.])(ID|MODEL)(?![^.])")
+
+
+def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] | None = None) -> Change:
+    """Return what writing a setting would change; nothing is written.
+
+    It goes to the user's file, or to that of a `project`, by its folder. ID and MODEL in a key stand for a name:
+    `provider.mine.models.small.limit.input`. Raises CtxsimError for a setting that is unknown, isn't in a file, or
+    doesn't take the value, and InputError for a file that can't be changed safely.
+    """
+    one, keys = _setting(agent, key)
+    problem = one.problem(value)
+    if problem:
+        raise CtxsimError(f"{agent}: {key}: {problem}")
+    if not one.file:
+        shown = str(value).lower() if isinstance(value, bool) else value
+        raise CtxsimError(f"{agent}: {key} is a variable of the shell, not in a file: export {one.env}={shown}")
+    if one.file == CODE:
+        raise CtxsimError(f"{agent}: {key} is an argument in your code; write it there")
+    file = _file(agent, one, "user" if project is None else "project")
+    path = Path(file.path).expanduser() if project is None else Path(project, file.path)
+    return planned(path, file.format, keys, value)
+
+
+def apply(
+    agent: str,
+    key: str,
+    value: Value,
+    *,
+    project: str | PathLike[str] | None = None,
+    agreed: Callable[[Change], bool] = lambda change: True,
+) -> Applied | None:
+    """Write a setting into its agent's own file, and return what was written and where the backup is.
+
+    `agreed` is asked first, with the change and its diff; None where it says no, or where nothing changes. Raises what
+    `change` raises.
+    """
+    wanted = change(agent, key, value, project=project)
+    if wanted.before == wanted.after or not agreed(wanted):
+        return None
+    return write(wanted)
+
+
+def undo() -> Applied:
+    """Restore the file that `apply` wrote last, byte for byte, and return what was undone.
+
+    Raises CtxsimError where nothing was applied, or where the file was changed since.
+    """
+    return restored()
+
+
+def _setting(agent: str, key: str) -> tuple[Setting, tuple[str | int, ...]]:
+    """A setting by its key, with the names that stand where the key has ID or MODEL."""
+    for one in settings_of(agent).settings:
+        parts = [r"(.+?)" if _WILD.fullmatch(part) else f"({re.escape(part)})" for part in one.key.split(".")]
+        found = re.fullmatch(r"\.".join(parts), key)
+        if found is None and key != one.env:
+            continue
+        if key == one.key and _WILD.search(key):
+            raise CtxsimError(f"{agent}: write names in the place of ID and MODEL in {key}")
+        if one.in_list:
+            raise CtxsimError(f"{agent}: {key} stands in an entry of the list {one.in_list}; set it there by hand")
+        return one, found.groups() if found else (key,)
+    names = ", ".join(one.key for one in settings_of(agent).settings)
+    raise CtxsimError(f"{agent} has no setting '{key}'; known are {names}")
+
+
+def _file(agent: str, one: Setting, scope: str) -> ConfigFile:
+    for file in settings_of(agent).files:
+        if file.path.endswith(one.file) and file.scope == scope:
+            return file
+    raise CtxsimError(f"{agent}: no file of a {scope} is known that holds {one.key}")

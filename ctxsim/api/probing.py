@@ -1,0 +1,96 @@
+"""`check setting`: what an installed agent does with a setting, run offline; and since which version it does so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ctxsim.errors import CtxsimError
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ctxsim.live.probe.check import SettingCheck
+
+Value = bool | int | float | str
+
+
+class SettingChecks(msgspec.Struct, frozen=True):
+    """Checks of one setting, one for each version that was run, ascending."""
+
+    checks: tuple[SettingCheck, ...]
+
+    @property
+    def changes(self) -> list[tuple[SettingCheck, SettingCheck]]:
+        """The neighbours that don't do the same: the last version before a change, and the first one after it."""
+        from ctxsim.live.probe.versions import alike
+
+        return [(a, b) for a, b in pairwise(self.checks) if not alike(a, b)]
+
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for each version."""
+        import pandas
+
+        return pandas.DataFrame(map(msgspec.structs.asdict, self.checks))
+
+
+def check_setting(
+    agent: str,
+    settings: Mapping[str, Value],
+    *,
+    version: str = "",
+    model: str = "",
+    window: int = 0,
+    install: bool = False,
+) -> SettingCheck:
+    """Return what an installed agent does with the first of some settings, with the others beside it.
+
+    The settings are written into a throw-away home, in the agent's own format, and the agent is run against a mock
+    endpoint, without any network. Without a `version` it is the pinned one, without a `model` the one that is tried for
+    it. `window` are tokens. `install` gets the version into a cache folder. Raises CtxsimError for a setting that is
+    unknown, and where the agent isn't there or can't be run.
+    """
+    from ctxsim.live.install import located
+    from ctxsim.live.probe.check import check_setting as checked
+
+    known, programs = located(_agent(agent, version), install)
+    if version and known.version != version:
+        raise CtxsimError(f"{agent} {version} isn't there, {known.version or 'another'} is on the path; add --install")
+    return checked(known, programs, settings, model, window)
+
+
+def bisect_setting(
+    agent: str,
+    settings: Mapping[str, Value],
+    first: str,
+    last: str,
+    *,
+    model: str = "",
+    window: int = 0,
+    told: Callable[[SettingCheck], object] = lambda check: None,
+) -> SettingChecks:
+    """Return checks of the versions that had to be run to find where, between two versions, an agent began to act
+    otherwise; each is installed into a cache folder. `told` hears of each. Raises CtxsimError as `check_setting` does.
+    """
+    from ctxsim.live.probe.versions import bisected, published
+
+    known = _agent(agent, "")
+
+    def checked(version: str) -> SettingCheck:
+        found = check_setting(agent, settings, version=version, model=model, window=window, install=True)
+        told(found)
+        return found
+
+    return SettingChecks(tuple(bisected(published(known, first, last), checked)))
+
+
+def _agent(name: str, version: str):  # type: ignore[no-untyped-def]
+    from ctxsim.live.agent import load_agent
+
+    known = load_agent(name)
+    if not known.package:
+        raise CtxsimError(f"{name}: it isn't known how to install it")
+    return msgspec.structs.replace(known, version=version) if version else known

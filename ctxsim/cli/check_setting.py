@@ -1,0 +1,108 @@
+"""`ctxsim check setting AGENT KEY=VALUE`: what the installed agent does with a setting."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxsim.api.probing import Value, bisect_setting, check_setting
+from ctxsim.cli.output import tell
+from ctxsim.cli.show import show
+from ctxsim.cli.terminal import safe
+from ctxsim.report.sheet import sheet
+
+if TYPE_CHECKING:
+    from ctxsim.live.probe.check import SettingCheck
+
+COLUMNS = ("agent", "version", "model", "key", "value", "verdict", "firing", "lower", "upper", "expected", "unit",
+           "inside", "calls", "seconds", "offline")  # fmt: skip
+
+
+def run(
+    targets: Sequence[str], version: str, model: str, window: int | None, install: bool, between: str, form: str
+) -> None:
+    """Check a setting and print what was seen. Exit status 1 where it isn't what the formula expects."""
+    agent, given = targets[0], dict(map(_pair, targets[1:]))
+    if not given:
+        raise click.UsageError("name a setting too: ctxsim check setting AGENT KEY=VALUE")
+    if between:
+        first, dots, last = between.partition("..")
+        if not (first and dots and last):
+            raise click.UsageError("--bisect wants two versions: --bisect 2.1.118..2.1.330")
+        done = bisect_setting(
+            agent, given, first, last, model=model, window=window or 0, told=lambda one: tell(_short(one))
+        )
+        checks, changes = done.checks, done.changes
+    else:
+        checks = (check_setting(agent, given, version=version, model=model, window=window or 0, install=install),)
+        changes = []
+    if form != "table":
+        rows = [tuple(getattr(one, name) for name in COLUMNS) for one in checks]
+        show("check", [sheet("settings", "", COLUMNS, rows)], form)
+    elif between:
+        for before, after in changes:
+            click.echo(safe(f"It changed in {after.version}: {_did(before)} in {before.version}, then {_did(after)}."))
+        if not changes:
+            click.echo(safe(f"{checks[0].version} and {checks[-1].version} do the same: {_did(checks[0])}."))
+    else:
+        click.echo("\n".join(map(safe, lines(checks[0]))))
+    if not all(one.inside for one in checks):
+        sys.exit(1)
+
+
+def _pair(text: str) -> tuple[str, Value]:
+    """A key and its value: a number, true, false, or else a text; quotes make a text of a number."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise click.UsageError(f"'{text}' is no KEY=VALUE")
+    try:
+        decoded = json.loads(value)
+    except ValueError:
+        return key, value
+    return (key, decoded) if isinstance(decoded, bool | int | float | str) else (key, value)
+
+
+def lines(one: SettingCheck) -> list[str]:
+    """Return what was seen, for people: the verdict, between which tokens, and what it rests on."""
+    said = [f"{one.agent} {one.version}, {one.model}: {_verdict(one)}."]
+    if one.unit == "characters":
+        said.append(f"A large result keeps {one.lower:,} characters; expected {one.expected or 0:,.0f}.")
+    elif one.lower is not None and one.upper is not None:
+        said.append(f"Fires between {_thousands(one.lower)} and {_thousands(one.upper)} tokens; {_awaited(one)}.")
+        said += [f"({one.formula})"] if one.formula and one.expected is not None else []
+    else:
+        said.append(f"It fires {one.firing}; {_awaited(one)}.")
+    where = "offline" if one.offline else "not enclosed: it could have used the network"
+    return [*said, f"{one.seconds:.0f} s, {one.calls} calls, {where}."]
+
+
+def _verdict(one: SettingCheck) -> str:
+    if one.verdict == "needs more":
+        return f"acts only with {', '.join(one.needs)}"
+    if one.verdict == "capped" and one.cap:
+        return f"capped at {one.cap} of {one.window:,} tokens" if "window" in one.cap else f"capped at {one.cap}"
+    return one.verdict
+
+
+def _awaited(one: SettingCheck) -> str:
+    return f"expected {one.expected:,.0f}" if one.expected is not None else f"expected: {one.expected_firing}"
+
+
+def _did(one: SettingCheck) -> str:
+    if one.lower is None or one.upper is None:
+        return one.firing
+    if one.unit == "characters":
+        return f"{one.lower:,} characters stay"
+    return f"fires between {_thousands(one.lower)} and {_thousands(one.upper)} tokens"
+
+
+def _short(one: SettingCheck) -> str:
+    return f"{one.agent} {one.version}: {_did(one)}"
+
+
+def _thousands(tokens: int) -> str:
+    return f"{tokens / 1_000:.1f}K"

@@ -1,0 +1,140 @@
+"""A configuration file is changed with a backup, and restored byte for byte."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from ctxsim.configs import edit
+from ctxsim.errors import CtxsimError, InputError
+from ctxsim.plugins import config_folder
+from ctxsim.results.files import replacing
+
+MOST_BYTES = 1 << 20
+"""A configuration file that is larger isn't one."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A file as it is, None where it isn't there, and as it would be."""
+
+    path: Path
+    before: bytes | None
+    after: bytes
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff; '' where nothing changes."""
+        old = (self.before or b"").decode("utf-8").splitlines()
+        new = self.after.decode("utf-8").splitlines()
+        name = str(self.path)
+        return "\n".join(
+            difflib.unified_diff(old, new, name if self.before is not None else "/dev/null", name, lineterm="")
+        )
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """A change that was written: the file, its backup, '' where there was none, and what it became."""
+
+    path: str
+    backup: str
+    sha256: str
+    made: tuple[str, ...] = ()
+
+
+def planned(path: Path, form: edit.Format, keys: edit.Path, value: edit.Value) -> Change:
+    """Return what setting a key would change. Nothing is written.
+
+    Raises InputError for a file that isn't a plain file of that format in UTF-8, or is larger than 1 MiB.
+    """
+    path = path.resolve()
+    before = _read(path)
+    try:
+        text = "" if before is None else before.decode("utf-8")
+        made = edit.edited(text, form, keys, value)
+    except UnicodeDecodeError:
+        raise InputError(str(path), "it is no UTF-8; set it by hand") from None
+    except CtxsimError as error:
+        raise InputError(str(path), str(error)) from None
+    return Change(path, before, made.encode("utf-8"))
+
+
+def write(change: Change) -> Applied:
+    """Write a change, and keep what was there. Raises InputError where the file was changed since it was looked at."""
+    if _read(change.path) != change.before:
+        raise InputError(str(change.path), "it was changed meanwhile; look at the change again")
+    records = _folder()
+    number = 1 + max((int(one.stem) for one in records.glob("*.json")), default=0)
+    backup = records / f"{number:04}.backup"
+    if change.before is not None:
+        _put(backup, change.before, 0o600)
+    missing = [folder for folder in change.path.parents if not folder.exists()]
+    change.path.parent.mkdir(parents=True, exist_ok=True)
+    mode = change.path.stat().st_mode & 0o777 if change.before is not None else 0o600
+    done = Applied(
+        str(change.path), "" if change.before is None else str(backup), hashlib.sha256(change.after).hexdigest(),
+        tuple(map(str, missing)),
+    )  # fmt: skip
+    # The record is there before the file is changed: what was written can always be undone.
+    _put(records / f"{number:04}.json", msgspec.json.encode(done), 0o600)
+    _put(change.path, change.after, mode)
+    return done
+
+
+def undo() -> Applied:
+    """Restore the file that was written last, byte for byte, and return what was undone.
+
+    Raises CtxsimError where nothing was written, and InputError where the file isn't as it was written.
+    """
+    record = max(_folder().glob("*.json"), default=None)
+    if record is None:
+        raise CtxsimError("nothing was applied that could be undone")
+    done = msgspec.json.decode(record.read_bytes(), type=Applied)
+    path, backup = Path(done.path), Path(done.backup) if done.backup else None
+    now = _read(path)
+    kept = backup.read_bytes() if backup else None
+    if now != kept:
+        if now is None or hashlib.sha256(now).hexdigest() != done.sha256:
+            where = f"; what stood there before is in {backup}" if backup else ""
+            raise InputError(str(path), f"it was changed after it was written; undo it by hand{where}")
+        if kept is None:
+            path.unlink()
+            for folder in done.made:
+                _remove(Path(folder))
+        else:
+            _put(path, kept, path.stat().st_mode & 0o777)
+    record.unlink()
+    if backup:
+        backup.unlink()
+    return done
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder that was made; what others put there stays."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _read(path: Path) -> bytes | None:
+    """A file's bytes; None where it isn't there."""
+    if not path.exists():
+        return None
+    if not path.is_file():
+        raise InputError(str(path), "it is no plain file")
+    if path.stat().st_size > MOST_BYTES:
+        raise InputError(str(path), f"it has more than {MOST_BYTES:,} bytes; set it by hand")
+    return path.read_bytes()
+
+
+def _folder() -> Path:
+    folder = config_folder() / "applied"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _put(path: Path, data: bytes, mode: int) -> None:
+    with replacing(path) as made:
+        made.write_bytes(data)
+        made.chmod(mode)

@@ -1,0 +1,159 @@
+"""JSON and JSON with comments: where values stand in the text, so that one is put in without touching the others.
+
+No library that keeps comments is kept up and runs without Node. So the text is cut into tokens, and the values are
+found by their places.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+_TOKEN = re.compile(
+    r"""(?P<blank>[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)"""
+    r"""|(?P<text>"(?:[^"\\\x00-\x1f]|\\.)*")|(?P<mark>[{}\[\],:])|(?P<word>[-+.\w]+)""",
+    re.DOTALL,
+)
+
+_END_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(//[^\r\n]*|/\*[^\n]*?\*/[ \t]*)?(?=\r?\n)")
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+class _Node(NamedTuple):
+    """A value and its place. `members` are those of an object or a list by key; `last` is where the last one ends."""
+
+    data: Any
+    start: int
+    end: int
+    members: dict[str | int, _Node]
+    last: int
+
+
+def parsed(text: str) -> Any:
+    """Return what a text holds. Raises ValueError where it is no JSON, with or without comments."""
+    return _read(text).data
+
+
+def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
+    """Return the text with a value under a key. A key that isn't there stands last in its object."""
+    if not text.strip("\ufeff \t\r\n"):
+        text = "{}\n"
+    node, depth = _read(text), 0
+    while depth < len(path) and path[depth] in node.members:
+        node, depth = node.members[path[depth]], depth + 1
+    if depth == len(path):
+        return text[: node.start] + json.dumps(value, ensure_ascii=False) + text[node.end :]
+    for key in reversed(path[depth + 1 :]):
+        value = {key: value}
+    return _inserted(text, node, str(path[depth]), value)
+
+
+def _inserted(text: str, node: _Node, key: str, value: Any) -> str:
+    """The text with a member more, behind the last one of an object, indented as that is."""
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    if node.members:
+        first = next(iter(node.members.values()))
+        if "\n" not in text[node.start : first.start]:
+            return text[: node.last] + f", {_dumped(key, value, None, '', '')}" + text[node.last :]
+        indent = _indent(text[node.start + 1 : node.last])
+        added = f"{line_end}{indent}{_dumped(key, value, indent, _unit(text), line_end)}"
+        # What ends the last member's line, such as a comment, stays with it; so does a comma that is there already.
+        rest = _END_OF_LINE.match(text, node.last, node.end - 1)
+        at = rest.end() if rest else node.last
+        comma = _comma(text[node.last : node.end - 1])
+        if comma is None:
+            return text[: node.last] + "," + text[node.last : at] + added + text[at:]
+        at = max(at, node.last + comma + 1)
+        return text[:at] + added + "," + text[at:]
+    outer = _line_indent(text, node.start)
+    unit = _unit(text)
+    added = _dumped(key, value, outer + unit, unit, line_end)
+    inside = text[node.start + 1 : node.end - 1].rstrip(" \t\r\n")
+    return f"{text[: node.start + 1]}{inside}{line_end}{outer}{unit}{added}{line_end}{outer}{text[node.end - 1 :]}"
+
+
+def _dumped(key: str, value: Any, indent: str | None, unit: str, line_end: str) -> str:
+    shown = json.dumps(value, ensure_ascii=False, indent=unit if indent is not None else None)
+    shown = shown.replace("\n", f"{line_end}{indent}") if indent is not None else shown
+    return f"{json.dumps(key, ensure_ascii=False)}: {shown}"
+
+
+def _indent(before: str) -> str:
+    """The blanks before the last member's line; `before` is an object's text up to that member's end."""
+    found = re.findall(r'\n([ \t]*)"', before)
+    return found[0] if found else ""
+
+
+def _line_indent(text: str, place: int) -> str:
+    line = text[text.rfind("\n", 0, place) + 1 : place]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(text: str) -> str:
+    """One step of indentation, as the text has it; two blanks where it has none."""
+    found = re.search(r'\n([ \t]+)"', text)
+    return found[1] if found else "  "
+
+
+def _comma(tail: str) -> int | None:
+    """Where the comma is in what follows the last member, if there is one."""
+    for token in _tokens(tail):
+        if token.kind == "mark":
+            return token.start
+    return None
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    place = 0
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None:
+            raise ValueError(f"line {text.count(chr(10), 0, place) + 1}: {text[place : place + 20]!r}")
+        if found.lastgroup != "blank":
+            yield _Token(str(found.lastgroup), found[0], place, found.end())
+        place = found.end()
+
+
+def _read(text: str) -> _Node:
+    tokens = [*_tokens(text), _Token("end", "", len(text), len(text))]
+    node, place = _value(tokens, 0)
+    if tokens[place].kind != "end":
+        raise ValueError(f"more follows after the value: {tokens[place].text!r}")
+    return node
+
+
+def _value(tokens: list[_Token], place: int) -> tuple[_Node, int]:
+    token = tokens[place]
+    if token.text not in ("{", "["):
+        if token.kind not in ("text", "word"):
+            raise ValueError(f"a value is expected, not {token.text!r}")
+        return _Node(json.loads(token.text, strict=False), token.start, token.end, {}, token.end), place + 1
+    closing = "}" if token.text == "{" else "]"
+    members: dict[str | int, _Node] = {}
+    last, place = token.end, place + 1
+    while tokens[place].text != closing or tokens[place].kind != "mark":
+        key: str | int = len(members)
+        if closing == "}":
+            if tokens[place].kind != "text" or tokens[place + 1].text != ":":
+                raise ValueError(f"a key and a colon are expected, not {tokens[place].text!r}")
+            key, place = json.loads(tokens[place].text, strict=False), place + 2
+        if key in members:
+            raise ValueError(f"the key {key!r} stands there twice")
+        members[key], place = _value(tokens, place)
+        last = members[key].end
+        if tokens[place].text == "," and tokens[place].kind == "mark":
+            place += 1
+        elif tokens[place].text != closing:
+            raise ValueError(f"a comma or {closing} is expected, not {tokens[place].text!r}")
+    data: Any = {key: one.data for key, one in members.items()}
+    if closing == "]":
+        data = list(data.values())
+    return _Node(data, token.start, tokens[place].end, members, last), place + 1

@@ -1,0 +1,26 @@
+"""TOML, by tomlkit, which keeps comments, order and blanks."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+
+def parsed(text: str) -> Any:
+    """Return what a text holds. Raises ValueError where it is no TOML."""
+    return tomllib.loads(text)
+
+
+def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
+    """Return the text with a value under a key. Raises ValueError where it is no TOML."""
+    import tomlkit
+
+    document: Any = tomlkit.parse(text)
+    table = document
+    for key in path[:-1]:
+        if key not in table:
+            table[key] = tomlkit.table(is_super_table=False)
+        table = table[key]
+    table[path[-1]] = value
+    made = tomlkit.dumps(document)
+    return made.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else made

@@ -1,0 +1,1 @@
+"""Is a setting honoured: requests grow around the threshold that a policy expects, until the agent compacts."""

@@ -1,0 +1,129 @@
+"""One probe of an installed agent: its settings are written into a throw-away home, and it is run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from ctxsim.configs.edit import Value, edited
+from ctxsim.errors import CtxsimError
+from ctxsim.live.agent import Agent
+from ctxsim.live.drive import GRACE_S
+from ctxsim.live.faults import Faults
+from ctxsim.live.probe.plan import FINE, PAST, Probed, ProbePlan
+from ctxsim.policies.agents.settings import AgentSettings, ConfigFile, Setting, settings_of
+from ctxsim.simulator.provider import Provider
+from ctxsim.transcript import Head, Transcript
+
+
+def probe(
+    agent: Agent,
+    programs: str,
+    given: Mapping[str, Value],
+    model: str,
+    window: int,
+    waypoints: tuple[int, ...],
+    refuses: int = 0,
+    single: int = 0,
+    estimator: str = "",
+    late: bool = False,
+    fine: int = FINE,
+    past: int = PAST,
+) -> Probed:
+    """Run an agent with settings by key, and return what it sent.
+
+    `window` is declared for the model; `ProbePlan` says what the others are. Raises CtxsimError where it sends no
+    request of the conversation, or a setting can't be written.
+    """
+    told = with_settings(agent, given, model)
+    provider = Provider(window=window, model=model)
+    with tempfile.TemporaryDirectory(prefix="ctxsim-probe-") as work:
+        plan = ProbePlan(
+            Transcript("probe", Head(), (), ()), provider, told, Faults(), work, programs, agent.probe.limit_s,
+            agent.probe.output, model, agent.probe.prompts, waypoints, refuses, single, estimator, late, fine, past,
+        )  # fmt: skip
+        for folder in (plan.home, plan.project):
+            Path(folder).mkdir()
+        written = Path(work, "plan.json")
+        written.write_bytes(msgspec.json.encode(plan))
+        _run(written, agent.probe.limit_s + GRACE_S)
+        probed = msgspec.json.decode(Path(plan.outcome).read_bytes(), type=Probed)
+        if not any(one.kind == "main" for one in probed.sent):
+            said = Path(work, "output.txt").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            raise CtxsimError(f"{agent.name} sent no request; it said: {' / '.join(said[-3:])[:300] or 'nothing'}")
+    return probed
+
+
+def _run(plan: Path, limit_s: float) -> None:
+    command = [sys.executable, "-P", "-m", "ctxsim.live.probe.run", str(plan)]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            _, said = process.communicate(timeout=limit_s)
+        except BaseException:
+            process.terminate()
+            raise
+    if process.returncode:
+        last = said.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no word of why"]
+        raise CtxsimError(f"the probe ended with status {process.returncode}: {last[0]}")
+
+
+def with_settings(agent: Agent, given: Mapping[str, Value], model: str) -> Agent:
+    """Return the agent with settings in the files and variables that it is started with.
+
+    Raises CtxsimError for a setting that is unknown or can't be written.
+    """
+    known = settings_of(agent.name)
+    files, env = dict(agent.files), dict(agent.env)
+    for key, value in given.items():
+        one = setting_of(known, key)
+        if one.env:
+            env[one.env] = str(value).lower() if isinstance(value, bool) else str(value)
+            continue
+        config, name = _file(known, one, files)
+        path = agent.probe.keys.get(one.key) or tuple(part.replace("MODEL", model) for part in one.key.split("."))
+        # Places that are filled later stand where a value may be a number.
+        files[name] = _unfilled(edited(_filled(files.get(name, "")), config.format, path, value))
+    return msgspec.structs.replace(agent, files=files, env=env)
+
+
+FILLED = {"{window}": "987654321001", "{output}": "987654321002", "{share}": "0.987654321003"}
+"""What stands for places without quotes while a file is edited: a number."""
+
+
+def _filled(text: str) -> str:
+    for place, number in FILLED.items():
+        text = text.replace(place, number)
+    return text
+
+
+def _unfilled(text: str) -> str:
+    for place, number in FILLED.items():
+        text = text.replace(number, place)
+    return text
+
+
+def setting_of(known: AgentSettings, key: str) -> Setting:
+    """Return a setting by its key or variable. Raises CtxsimError for one that isn't known."""
+    for one in known.settings:
+        if key in (one.key, one.env):
+            return one
+    names = ", ".join(one.key for one in known.settings)
+    raise CtxsimError(f"{known.agent} has no setting '{key}'; known are {names}")
+
+
+def _file(known: AgentSettings, one: Setting, files: Mapping[str, str]) -> tuple[ConfigFile, str]:
+    """The configuration file that holds a setting, and its name among those that are written: the user's own."""
+    fitting = [file for file in known.files if one.file and file.path.endswith(one.file)]
+    for file in fitting:
+        name = file.path.removeprefix("~/") if file.scope == "user" else f"folder:{file.path}"
+        if name in files:
+            return file, name
+    for file in fitting:
+        if file.scope == "user":
+            return file, file.path.removeprefix("~/")
+    raise CtxsimError(f"{known.agent}: no file is known that holds {one.key}")

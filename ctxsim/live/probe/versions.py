@@ -1,0 +1,62 @@
+"""Since which version an agent acts otherwise: published versions, and a search that halves what is between them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from ctxsim.errors import CtxsimError
+from ctxsim.live.agent import Agent
+from ctxsim.live.install import machine, program
+from ctxsim.live.probe.check import SettingCheck
+from ctxsim.policies.agents.versions import numbers_of
+
+ASK_S = 120
+
+
+def published(agent: Agent, first: str, last: str) -> list[str]:
+    """Return the versions from a first to a last one, ascending, without those before a release.
+
+    Raises CtxsimError where the registry doesn't tell, or has none of them.
+    """
+    if agent.installer != "npm":
+        raise CtxsimError(f"{agent.name}: versions between two are known of npm packages only; use --version")
+    asked = [program(agent, "npm"), "view", agent.package.replace("{machine}", machine()), "versions", "--json"]
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=ASK_S)
+        said = msgspec.json.decode(done.stdout, type=list[str])
+    except (subprocess.TimeoutExpired, msgspec.DecodeError) as error:
+        raise CtxsimError(f"{agent.name}: npm doesn't say which versions there are: {error}") from None
+    low, high = numbers_of(first), numbers_of(last)
+    found = sorted((one for one in said if "-" not in one and low <= numbers_of(one) <= high), key=numbers_of)
+    if len(found) < 2:
+        raise CtxsimError(f"{agent.name}: npm has fewer than two versions from {first} to {last}")
+    return found
+
+
+def bisected(versions: Sequence[str], check: Callable[[str], SettingCheck]) -> Iterator[SettingCheck]:
+    """Yield the checks, by version, of the first, the last, and those between that show where they part.
+
+    Where the first and the last do the same nothing between is run. Of several changes one is found.
+    """
+    low, high = 0, len(versions) - 1
+    found = {low: check(versions[low]), high: check(versions[high])}
+    while high - low > 1 and not alike(found[low], found[high]):
+        middle = (low + high) // 2
+        found[middle] = check(versions[middle])
+        low, high = (middle, high) if alike(found[low], found[middle]) else (low, middle)
+    for place in sorted(found):
+        yield found[place]
+
+
+def alike(one: SettingCheck, other: SettingCheck) -> bool:
+    """Return whether two versions did the same: they fire the same way, and between tokens that overlap."""
+    if one.firing != other.firing or one.unit != other.unit:
+        return False
+    if one.lower is None or one.upper is None or other.lower is None or other.upper is None:
+        return one.lower == other.lower
+    if one.unit == "characters":
+        return abs(one.lower - other.lower) <= 600
+    return one.lower < other.upper and other.lower < one.upper

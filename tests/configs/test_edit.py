@@ -1,0 +1,117 @@
+"""One key in a text: all else stays, to the byte, whatever the format."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxsim.configs.edit import edited, parsed, value_at, with_value
+from ctxsim.errors import CtxsimError
+
+COMMENTED = """{
+  // what I like
+  "theme": "dark", /* really */
+  "nested": {
+    "a": [1, 2, 3], // three
+    "b": {}
+  }
+}
+"""
+
+
+def test_a_key_that_is_there_gets_another_value_and_nothing_else_moves() -> None:
+    made = edited(COMMENTED, "jsonc", ("theme",), "light")
+    assert made == COMMENTED.replace('"dark"', '"light"')
+
+
+def test_a_new_key_stands_last_and_comments_stay_with_their_lines() -> None:
+    made = edited('{\n    "a": 1 // one\n}\n', "jsonc", ("b",), 2)
+    assert made == '{\n    "a": 1, // one\n    "b": 2\n}\n'
+
+
+def test_a_comma_at_the_end_stays_one() -> None:
+    assert edited('{\n  "a": 1, // one\n}\n', "jsonc", ("b",), 2) == '{\n  "a": 1, // one\n  "b": 2,\n}\n'
+
+
+def test_tables_on_the_way_are_made() -> None:
+    assert edited(COMMENTED, "jsonc", ("nested", "b", "c"), True).count("\n") == COMMENTED.count("\n") + 2
+    assert parsed(edited("", "json", ("a", "b"), 0.5), "json") == {"a": {"b": 0.5}}
+    assert edited('{"a": 1}', "json", ("b",), 2) == '{"a": 1, "b": 2}'
+
+
+def test_line_ends_stay_as_they_are() -> None:
+    made = edited('{\r\n  "a": 1\r\n}\r\n', "json", ("b",), {"c": 1}["c"])
+    assert made == '{\r\n  "a": 1,\r\n  "b": 1\r\n}\r\n'
+    assert edited("a = 1\r\n", "toml", ("b",), 2) == "a = 1\r\nb = 2\r\n"
+
+
+def test_toml_keeps_comments_and_puts_a_key_before_tables() -> None:
+    text = "# mine\nmodel = 'x' # the model\n\n[tools]\nweb = true\n"
+    made = edited(text, "toml", ("model_auto_compact_token_limit",), 150_000)
+    assert tomllib.loads(made) == {**tomllib.loads(text), "model_auto_compact_token_limit": 150_000}
+    assert "# mine\n" in made and "# the model\n" in made
+    assert made.index("limit") < made.index("[tools]")
+
+
+def test_yaml_keeps_comments_and_lists() -> None:
+    text = "# mine\nname: x # the name\nmodels:\n  - name: a\n    roles: [chat]\n"
+    made = edited(text, "yaml", ("models", 0, "defaultCompletionOptions", "contextLength"), 80_000)
+    assert yaml.safe_load(made)["models"][0]["defaultCompletionOptions"] == {"contextLength": 80_000}
+    assert [line for line in made.splitlines() if "#" in line] == ["# mine", "name: x # the name"]
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "path", "said"),
+    [
+        ('{"a": 1', "json", ("b",), "it is no json"),
+        ('{"a": 1, "a": 2}', "json", ("b",), "stands there twice"),
+        ("a = = 1", "toml", ("b",), "it is no toml"),
+        ("a: [1", "yaml", ("b",), "it is no yaml"),
+        ('{"a": 1}', "json", ("a", "b"), "is int, not a table"),
+        ("[1, 2]", "json", ("a",), "is list, not a table"),
+    ],
+)
+def test_what_cannot_be_set_is_told(text: str, form: Any, path: tuple[str, ...], said: str) -> None:
+    with pytest.raises(CtxsimError, match=said):
+        edited(text, form, path, 1)
+
+
+KEYS = st.text("abcdefgh_-. äß\"\\'/#", min_size=1, max_size=6)
+SCALARS = st.one_of(st.booleans(), st.integers(-(10**9), 10**9), st.text('ab "\\/#:{}[],ß\t', max_size=8))
+DATA = st.dictionaries(KEYS, st.recursive(SCALARS, lambda inner: st.one_of(
+    st.lists(SCALARS, max_size=3), st.dictionaries(KEYS, inner, max_size=3)), max_leaves=8), max_size=5)  # fmt: skip
+PATHS = st.lists(KEYS, min_size=1, max_size=3).map(tuple)
+
+
+def commented(text: str, marks: list[bool]) -> str:
+    """A JSON text with comments at the ends of some of its lines."""
+    return "\n".join(
+        f"{line} // c{number}" if mark else line
+        for number, (line, mark) in enumerate(zip(text.split("\n"), marks * 200, strict=False))
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(DATA, PATHS, SCALARS, st.sampled_from([None, 2, 4, "\t"]), st.lists(st.booleans(), min_size=1, max_size=5))
+def test_any_json_keeps_its_comments_and_says_one_thing_more(
+    data: Any, path: tuple[str, ...], value: Any, indent: Any, marks: list[bool]
+) -> None:
+    text = json.dumps(data, indent=indent, ensure_ascii=False)
+    text = commented(text, marks) if indent else text
+    try:
+        wanted = with_value(data, path, value)
+    except CtxsimError:
+        return
+    made = edited(text, "jsonc", path, value)
+    assert parsed(made, "jsonc") == wanted
+    assert value_at(parsed(made, "jsonc"), path) == value
+    if not isinstance(value_at(data, path), dict | list):
+        assert [part for part in made.split() if part.startswith("c")] == [
+            part for part in text.split() if part.startswith("c")
+        ] or made.count("// c") == text.count("// c")

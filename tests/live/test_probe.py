@@ -1,0 +1,215 @@
+"""`check setting` on an agent whose rule is known: each kind of firing is told, wherever it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from probed_agent import PROGRAM, agent
+
+pytest.importorskip("starlette")
+
+from ctxsim.errors import CtxsimError
+from ctxsim.live.agent import Probing, agent_names, load_agent
+from ctxsim.live.probe.check import SettingCheck, check_setting
+from ctxsim.live.probe.drive import probe, with_settings
+from ctxsim.live.probe.plan import Probed, Sent
+from ctxsim.live.probe.verdict import Asked, Awaited, Seen, verdict
+from ctxsim.live.probe.versions import alike, bisected
+
+LIMIT = "model_auto_compact_token_limit"
+PATH = os.environ.get("PATH", os.defpath)
+
+
+def checked(when: str, value: Any, **beside: Any) -> SettingCheck:
+    return check_setting(agent(when), PATH, {LIMIT: value, **beside})
+
+
+def test_a_setting_that_is_honoured() -> None:
+    done = checked("honours", 60_000)
+    assert (done.verdict, done.firing, done.inside) == ("honoured", "proactive", True)
+    assert done.lower is not None and done.upper is not None
+    assert done.lower < 60_000 <= done.upper <= done.lower + 1_200
+    # Usage carried a constant: a dozen small requests, and two after the compaction.
+    assert done.calls <= 10
+
+
+def test_behind_a_compaction_usage_is_what_it_is_and_two_calls_later_it_is_over() -> None:
+    done = probe(agent("honours"), PATH, {LIMIT: 60_000}, "mock", 272_000, (60_000,))
+    assert done.fired is not None and done.sent[0].reported > 50_000 > done.sent[0].tokens
+    later = done.sent[done.fired + 1 :]
+    assert [one.kind for one in later] == ["main"] * 3
+    assert all(one.reported == one.tokens for one in later)
+
+
+def test_a_setting_that_is_ignored() -> None:
+    done = checked("ignores", 60_000)
+    # 0.9 x 272,000
+    assert (done.verdict, done.inside) == ("ignored", False)
+    assert done.lower is not None and done.upper is not None and done.lower < 244_800 <= done.upper
+
+
+def test_a_setting_over_its_cap() -> None:
+    assert checked("honours", 300_000).verdict == "capped"
+
+
+def test_two_runs_tell_after_a_refusal_from_never() -> None:
+    # Without a window that refuses both look alike.
+    assert checked("refusal", 60_000).firing == "only after a refusal"
+    assert checked("none", 60_000).firing == "never"
+
+
+def test_a_compaction_that_nobody_expects_is_found_all_the_same() -> None:
+    done = checked("early", 200_000)
+    assert (done.verdict, done.inside) == ("unclear", False)
+    assert done.lower is not None and done.upper is not None
+    assert done.lower < 31_415 <= done.upper <= done.lower + 1_200
+
+
+def test_a_limit_beside_the_first_request() -> None:
+    done = checked("honours", 60_000, model_auto_compact_token_limit_scope="body_after_prefix")
+    assert (done.verdict, done.expected) == ("honoured", 60_000 + done.first)
+
+
+def test_a_threshold_below_the_head_ends_too() -> None:
+    # Agents then compact again and again: two calls after the first one it is over.
+    done = check_setting(agent("honours", head=3_000), PATH, {LIMIT: 2_000})
+    assert done.firing == "proactive" and done.calls <= 14
+
+
+def test_the_window_is_a_setting_too() -> None:
+    done = check_setting(agent("honours"), PATH, {"model_context_window": 100_000})
+    assert (done.verdict, done.expected) == ("honoured", 90_000)
+
+
+def test_an_agent_that_is_given_prompts_one_by_one() -> None:
+    probing = Probing(window=272_000, acp=(sys.executable, "-c", PROGRAM, "--acp"))
+    done = check_setting(agent("honours", probing), PATH, {LIMIT: 60_000})
+    assert (done.verdict, done.inside) == ("honoured", True)
+
+
+def test_an_agent_that_does_not_start_says_why() -> None:
+    broken = msgspec.structs.replace(agent("honours"), command=(sys.executable, "-c", "print('no such model')"))
+    with pytest.raises(CtxsimError, match="codex sent no request; it said: no such model"):
+        check_setting(broken, PATH, {LIMIT: 60_000})
+
+
+def test_an_unknown_setting_is_told_with_those_that_are_known() -> None:
+    with pytest.raises(CtxsimError, match="codex has no setting 'limit'; known are model_context_window"):
+        check_setting(agent("honours"), PATH, {"limit": 1})
+
+
+def test_settings_are_written_in_the_agents_own_format() -> None:
+    made = with_settings(agent("honours"), {LIMIT: 60_000}, "mock")
+    assert made.files[".codex/config.toml"] == (
+        f'model = "mock" # mine\nmodel_context_window = {{window}}\n{LIMIT} = 60000\n'
+    )
+    claude = with_settings(load_agent("claude-code"), {"DISABLE_COMPACT": True, "autoCompactWindow": 150_000}, "m")
+    assert claude.env["DISABLE_COMPACT"] == "true"
+    assert '"autoCompactWindow": 150000' in claude.files[".claude/settings.json"]
+    opencode = with_settings(load_agent("opencode"), {"provider.ID.models.ID.limit.input": 9_000}, "mock")
+    assert '"context": {window}' in opencode.files["folder:opencode.json"]
+
+
+def test_a_large_result_comes_whole_where_nothing_cuts_it() -> None:
+    done = probe(agent("honours"), PATH, {}, "mock", 272_000, (), single=50_000)
+    assert max(one.largest for one in done.sent) == pytest.approx(50_000, rel=0.05)
+
+
+@pytest.mark.parametrize("name", [name for name in agent_names() if load_agent(name).probe.formula])
+def test_what_is_known_of_probing_an_agent_fits_its_settings(name: str) -> None:
+    known = load_agent(name)
+    assert known.probe.window or known.probe.windows
+    if known.probe.window_key:
+        with_settings(known, {known.probe.window_key: 100_000}, known.probe.model)
+
+
+def test_traps_that_were_stepped_into_once() -> None:
+    # Under an older Node the package of Claude Code is silently another version: the native one isn't.
+    assert load_agent("claude-code").package.endswith("-{machine}")
+    # Its request of a summary carries all tools: the text tells it.
+    asked = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."
+    helper = load_agent("claude-code").helper_of(asked, "", {})
+    assert helper is not None and helper.kind == "summary"
+    # With --resume Gemini counts results twice: it stays one process.
+    assert load_agent("gemini-cli").probe.acp
+
+
+def sent(*tokens: int, kind: str = "main", pending: int = 1_000) -> list[Sent]:
+    return [Sent(kind, one, one, one, False, 20, pending) for one in tokens]
+
+
+def probed(*every: list[Sent]) -> Probed:
+    return Probed(tuple(one for several in every for one in several), 0, 1.0, True)
+
+
+def test_brackets_by_what_an_agent_decides_by() -> None:
+    done = probed(sent(8_000, 9_000, 10_000), sent(11_500, kind="summary"), sent(5_000))
+    assert done.bracket("sent") == (10_000, 11_020)
+    assert done.bracket("usage") == (9_020, 10_020)
+    assert done.after == 5_000
+    beside = probed(sent(8_000, 9_000), sent(11_100, kind="summary"), sent(10_000, 5_000))
+    assert beside.bracket("beside") == (9_020, 10_000)
+    runs = probed(sent(8_000), sent(9_000, pending=0), sent(9_100), sent(10_000, pending=0), sent(9, kind="summary"))
+    assert runs.bracket("usage", turns=True) == (9_020, 10_020)
+
+
+def test_a_request_that_shrinks_by_a_third_was_compacted() -> None:
+    assert probed(sent(9_000, 10_000, 6_000)).fired == 2
+    assert probed(sent(9_000, 10_000, 9_500)).fired is None
+
+
+def test_behind_a_refusal_there_is_no_bracket() -> None:
+    refused = Sent("main", 11_000, 11_000, 11_000, True)
+    done = probed(sent(9_000, 10_000), [refused], sent(10_500, kind="summary"), sent(5_000))
+    assert done.bracket("sent") is None and done.refusals == 1
+
+
+AT_60, AT_90, NEVER = Awaited("proactive", 60_000), Awaited("proactive", 90_000), Awaited("never")
+REFUSAL = Awaited("only after a refusal")
+
+
+@pytest.mark.parametrize(
+    ("seen", "asked", "found"),
+    [
+        (Seen("proactive", (59_000, 60_000)), Asked(AT_60, AT_90, True), "honoured"),
+        (Seen("proactive", (60_000, 61_000)), Asked(AT_60, AT_90, True), "unclear"),
+        (Seen("proactive", (89_500, 90_500)), Asked(AT_60, AT_90, True), "ignored"),
+        (Seen("proactive", (89_500, 90_500)), Asked(AT_90, AT_90, False, capped=True), "capped"),
+        (Seen("proactive", (89_500, 90_500)), Asked(AT_90, REFUSAL, False), "capped"),
+        (Seen("proactive", (89_500, 90_500)), Asked(AT_90, AT_90, False), "ignored"),
+        (Seen("proactive", (89_500, 90_500)), Asked(AT_90, AT_90, False, default=True), "honoured"),
+        (Seen("proactive", (59_000, 60_500)), Asked(AT_60, REFUSAL, True, "clamped"), "clamped"),
+        (Seen("only after a refusal"), Asked(REFUSAL, REFUSAL, False, "ignored"), "ignored"),
+        (Seen("only after a refusal"), Asked(REFUSAL, REFUSAL, False), "ignored"),
+        (Seen("only after a refusal"), Asked(AT_60, NEVER, True), "only after a refusal"),
+        (Seen("never"), Asked(AT_60, AT_90, True), "never"),
+        (Seen("never"), Asked(NEVER, AT_90, True), "honoured"),
+        (Seen("proactive", (89_500, 90_500)), Asked(AT_90, AT_90, False, needs=("limit.input",)), "needs more"),
+        (Seen("not run"), Asked(AT_60, AT_90, True), "refused"),
+        (Seen("proactive", None, 4_900), Asked(Awaited("proactive", None, 5_000), AT_60, True), "honoured"),
+        (Seen("proactive", None, 9_000), Asked(Awaited("proactive", None, 5_000), AT_60, True), "unclear"),
+    ],
+)
+def test_verdicts(seen: Seen, asked: Asked, found: str) -> None:
+    assert verdict(seen, asked) == found
+
+
+def test_bisecting_halves_what_is_between() -> None:
+    one = checked("honours", 60_000)
+    other = msgspec.structs.replace(one, firing="never", lower=None, upper=None)
+    ran: list[str] = []
+
+    def check(version: str) -> SettingCheck:
+        ran.append(version)
+        return msgspec.structs.replace(one if int(version) < 37 else other, version=version)
+
+    found = list(bisected([str(number) for number in range(100)], check))
+    assert [(a.version, b.version) for a, b in pairwise(found) if not alike(a, b)] == [("36", "37")]
+    assert len(ran) <= 9
+    ran.clear()
+    assert len(list(bisected(["1", "2", "3"], check))) == 2
