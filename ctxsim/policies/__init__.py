@@ -12,7 +12,10 @@ from ctxsim import labels
 from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.errors import InputError, LabelError
 from ctxsim.plugins import Registry
+from ctxsim.policies.agents.given import agent_of, parameters_of, parsed
 from ctxsim.policies.agents.settings import aliases_of, values_for
+from ctxsim.policies.agents.versions import is_version
+from ctxsim.policies.as_set import AsSet
 from ctxsim.policies.foreign import form, forms
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
@@ -45,6 +48,8 @@ class Spec(msgspec.Struct, frozen=True):
         """Return the same with the numbers of the agent's version that recorded a session, where a policy is that
         agent's; what the label says goes before them. Versions that no `settings.toml` tells apart have the newest.
         """
+        if any(cls is AsSet for cls, _, _ in self.links):
+            return self._as_set(format, version, model)
         links = tuple(
             (cls, name, _as_shipped(cls, {**given, "version": version, "model": model}))
             if version and cls.agent and format.startswith(cls.agent) and not given.keys() & {"version", "model"}
@@ -52,6 +57,24 @@ class Spec(msgspec.Struct, frozen=True):
             for cls, name, given in self.links
         )
         return self if links == self.links else msgspec.structs.replace(self, links=links)
+
+    def _as_set(self, format: str, version: str, model: str) -> Self:
+        """Return the same with the policy of the agent that recorded a session in the place of `as-set`, deciding by
+        the estimator that this agent decides by; an estimator that somebody named goes before it.
+        """
+        agent, version = agent_of(format), version if is_version(version) else ""
+        name, own, _ = _registry.open(agent or "keep-all")
+        by = open_estimator(own.decides_by) if own.decides_by else self.estimator
+        links = tuple(
+            (own, name, _as_shipped(own, {**_told(agent, given, version, model), "version": version, "model": model}))
+            if cls is AsSet and agent
+            else (own, name, {})
+            if cls is AsSet
+            else (cls, link, given)
+            for cls, link, given in self.links
+        )
+        estimator = by if self.estimator == open_estimator(DEFAULT) else self.estimator
+        return msgspec.structs.replace(self, links=links, estimator=estimator)
 
     def limits(self) -> dict[str, float]:
         """Return the tokens, by name, that its parameters mean requests to stay under."""
@@ -109,6 +132,11 @@ def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
     except InputError as error:
         raise LabelError(f"{cls.name}: version={version}: {error.what}") from None
     return {**{key: str(value) for key, value in shipped.items()}, **given}
+
+
+def _told(agent: str, given: Mapping[str, str], version: str, model: str) -> dict[str, str]:
+    """What the settings of a label `as-set` are as parameters of the agent's policy."""
+    return parameters_of(agent, parsed(given.get("given", "")), version, model)
 
 
 def old_names(label: str) -> list[str]:

@@ -37,7 +37,8 @@ def without_text(rows: Rows, model: str) -> Rows:
         events=mapped(tables.events, text=_nothing, reason=_nothing),
         needs=mapped(tables.needs, atom=_nothing, tool=numbered), losses=mapped(tables.losses, tool=numbered),
     )  # fmt: skip
-    quiet = _replace(rows, provider=_provider(rows.provider, model), words=b"", tables=tables)
+    recorder = rows.recorder and _replace(rows.recorder, model=model if model in _listed() else "")
+    quiet = _replace(rows, provider=_provider(rows.provider, model), words=b"", tables=tables, recorder=recorder)
     return _called(quiet, _hashed(rows.transcript), rows.parent and _hashed(rows.parent))
 
 
@@ -58,7 +59,8 @@ def _unsaid(calls: Any) -> Any:
 
 def _called(rows: Rows, name: str, parent: str | None) -> Rows:
     tables = Tables(*(mapped(one, transcript=lambda _: name) for one in msgspec.structs.astuple(rows.tables)))
-    return _replace(rows, transcript=name, parent=parent, tables=tables)
+    recorder = rows.recorder and _replace(rows.recorder, transcript=name)
+    return _replace(rows, transcript=name, parent=parent, tables=tables, recorder=recorder)
 
 
 def info_without_text(info: InputInfo) -> InputInfo:

@@ -12,11 +12,13 @@ import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
 from ctxsim.policies import Spec, open_policies
+from ctxsim.policies.agents.given import agent_of
 from ctxsim.readers import SUFFIXES, read_source
 from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.source import Placed, Source, written_beside
 from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.results import InputInfo
+from ctxsim.results.info import Recorder, is_as_set
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
 from ctxsim.runs.anonymous import info_without_text, without_text
@@ -174,6 +176,7 @@ def rows_of(
     summaries = []
     unseen = one.size.unseen()
     calls = len(transcript.calls)
+    recorder = recorder_of(transcript)
     for number, spec in enumerate(specs):
         before = number * calls
         tell(before, len(specs) * calls)
@@ -182,12 +185,27 @@ def rows_of(
             with basis.telling(lambda done: tell(before + done, len(specs) * calls)):  # noqa: B023
                 measured = measure(basis, spec)
             summary = summarize(basis, measured) | unseen
+            if recorder is not None and recorder.fires_at is None and is_as_set(spec.label) and measured.threshold:
+                recorder = msgspec.structs.replace(recorder, fires_at=round(measured.threshold))
             by_call.append(measured.calls)
             for table, rows in rows_under(spec.label, measured, needs).items():
                 gathered[table] += rows
             summaries.append(summary)
     tables = tables_of(gathered, by_call)
-    return Rows(transcript.name, transcript.parent, provider, basis.references.words, tables, summaries)
+    words = basis.references.words
+    return Rows(transcript.name, transcript.parent, provider, words, tables, summaries, recorder)
+
+
+def recorder_of(transcript: Transcript) -> Recorder | None:
+    """Return who recorded a transcript; None for an agent that we don't know."""
+    agent = agent_of(transcript.format)
+    if not agent:
+        return None
+    inputs = [call.usage.input_tokens for call in transcript.calls if call.usage and call.comparable]
+    return Recorder(
+        transcript.name, agent, transcript.version, transcript.model, None, transcript.compacted_at,
+        max(inputs, default=None),
+    )  # fmt: skip
 
 
 def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:

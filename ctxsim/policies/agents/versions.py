@@ -32,6 +32,11 @@ def numbers_of(version: str) -> Numbers:
     return tuple(numbers)
 
 
+def is_version(version: str) -> bool:
+    """Return whether a text begins with dotted numbers."""
+    return _NUMBERS.match(version.strip()) is not None
+
+
 def holds(conditions: str, version: str) -> bool:
     """Return whether a version meets all of the conditions, which commas part; none hold for every version.
 
