@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.answers.advice.advice import Advice, usd, verdict
+from ctxsim.answers.advice.advice import Advice, usd
+from ctxsim.answers.advice.in_words import verdict
 from ctxsim.answers.advice.pooled import Share
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.charts import bill

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ctxsim.answers.advice.advice import Advice, as_values, verdict
+from ctxsim.answers.advice.advice import Advice
+from ctxsim.answers.advice.in_words import as_values, verdict
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
