@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, unknown
-from ctxsim.results.info import BOUND, OBSERVED, SCHEMA_VERSION, TABLES, RunInfo, shown_columns
+from ctxsim.results.info import BOUND, OBSERVED, SCHEMA_VERSION, TABLES, RunInfo, is_as_set, shown_columns
 
 if TYPE_CHECKING:
     import pandas
+
+
+NO_AGENT = "as-set is keep-all here: none of the transcripts is of an agent that we know."
 
 
 class Run:
@@ -160,6 +163,7 @@ class Run:
         return (
             *(() if self.info.complete else (stopped,)),
             *((self.sampled,) if self.sampled else ()),
+            *((NO_AGENT,) if not self.info.recorders and any(map(is_as_set, self.labels)) else ()),
             *(
                 f"Left out: {self.info.shown.get(label, label)}, which failed on {self.transcripts - rows:,} of "
                 f"{self.transcripts:,} transcripts."

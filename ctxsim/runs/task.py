@@ -18,9 +18,9 @@ from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.source import Placed, Source, written_beside
 from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.results import InputInfo
-from ctxsim.results.info import Recorder, is_as_set
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
+from ctxsim.results.info import Recorder, is_as_set
 from ctxsim.runs.anonymous import info_without_text, without_text
 from ctxsim.runs.redacting import info_without_secrets, without_secrets
 from ctxsim.runs.rows import Done, Rows

@@ -16,6 +16,8 @@ from ctxsim.answers.advice.pooled import NOTHING, Figures, figures_of
 from ctxsim.results import Run
 from ctxsim.results.info import Recorder, is_as_set
 
+REPLACED = ("take", "nothing", "caveats")
+
 
 class AsSetAdvice(Advice, frozen=True):
     """What a user should set. `nothing` is the row as set, and policies are labels of it with settings.
@@ -90,7 +92,9 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
     take = _named(found.take, baseline)
     better = whole.take if whole else None
     return AsSetAdvice(
-        **{name: getattr(found, name) for name in Advice.__struct_fields__ if name not in ("take", "nothing")},
+        **{name: getattr(found, name) for name in Advice.__struct_fields__ if name not in REPLACED},
+        # What an agent does with its thinking when it compacts is its own concern; what is refused is told.
+        caveats=tuple(line for line in found.caveats if not line.startswith("It edits history")),
         take=take,
         nothing=found.nothing and _named(found.nothing, baseline),
         recorders=own.recorders,

@@ -108,9 +108,7 @@ def _beside(advice: AsSetAdvice) -> str:
     for word, figures in (("Losing less", advice.losing_less), ("Cheaper", advice.cheaper)):
         if figures is not None and (share := figures.share(advice.amount)):
             kept = f", keeps {_percent(figures.kept.value)} %" if figures.kept else ""
-            parts.append(
-                f"{word}: {told(given_in(figures.policy), False)} ({100 * (share.value - 1):+.0f} %{kept})."
-            )
+            parts.append(f"{word}: {told(given_in(figures.policy), False)} ({100 * (share.value - 1):+.0f} %{kept}).")
     return " ".join(parts)
 
 
@@ -132,7 +130,9 @@ def _ground(advice: AsSetAdvice) -> str:
     elif advice.agreement is not None and advice.agreement < STABLE:
         other = max(advice.others, key=lambda label: advice.others[label])
         instead = "change nothing" if other == NOTHING else told(given_in(other), False)
-        parts.append(f"Unsure: without one session the same in {_percent(advice.agreement)} % of cases, else {instead}.")
+        parts.append(
+            f"Unsure: without one session the same in {_percent(advice.agreement)} % of cases, else {instead}."
+        )
     if advice.saving_sure is False:
         parts.append("The saving may be chance: its interval has 0 in it.")
     return " ".join(parts)

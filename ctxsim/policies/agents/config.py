@@ -76,6 +76,10 @@ def _at(setting: Setting, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     return ((".".join(path), value) for path, value in places if isinstance(value, bool | int | float | str))
 
 
+def _without(text: str) -> str:
+    return _BESIDE_TEXT.sub(lambda one: one[1] or "", text)
+
+
 def _data(path: Path, file: ConfigFile) -> Any:
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -88,6 +92,8 @@ def _data(path: Path, file: ConfigFile) -> Any:
                 return yaml.safe_load(text)
             except yaml.YAMLError as error:
                 raise ValueError(str(error)) from None
-        return json.loads(_BESIDE_TEXT.sub(lambda one: one[1] or "", text)) if text.strip() else {}
+        # Twice: a comment may stand between a comma and the end that it is before.
+        plain = _without(_without(text))
+        return json.loads(plain) if plain.strip() else {}
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(path, f"is no {file.format}: {' '.join(str(error).split())}") from None

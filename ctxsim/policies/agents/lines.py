@@ -58,7 +58,9 @@ def constructors(given: Iterable[Given]) -> list[str]:
     calls: dict[str, list[str]] = {}
     for one in given:
         name, _, argument = one.key.rpartition(".")
-        calls.setdefault(name, []).append(f"{argument}={one.value!r}")
+        setting = setting_of(one.agent, one.key)
+        pattern = setting.written if setting else "{}"
+        calls.setdefault(name, []).append(f"{argument}={pattern.format(repr(one.value))}")
     return [f"{name}({', '.join(arguments)})" for name, arguments in calls.items()]
 
 

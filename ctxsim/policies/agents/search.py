@@ -44,6 +44,16 @@ def around(best: Given, tried: Iterable[Value]) -> list[Given]:
     return found
 
 
+def policy_label(*given: Given) -> str:
+    """Return the label of the policy whose parameters these settings are; '' where one is no parameter of it."""
+    settings = [setting_of(one.agent, one.key) for one in given]
+    if not settings or any(one is None or not one.parameter for one in settings):
+        return ""
+    pairs = zip([one for one in settings if one], given, strict=True)
+    parameters = ",".join(f"{one.parameter}={value.value}" for one, value in pairs)
+    return f"{(settings[0] and settings[0].policy) or given[0].agent}:{parameters}"
+
+
 def _round(value: float) -> float:
     """Two digits that count, three from a hundred thousand on: 125,000 stays."""
     digits = 2 if value >= 100_000 else 1

@@ -110,7 +110,8 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     It stands in a `file`, by the end of its path, or in the variable `env`. `words` may stand for a value. `outside` is
     what the agent does with a value outside `bounds`, `cap` what it never exceeds. Of several settings of one parameter
-    the one of the greater `precedence` goes first. `search` are values that `advise` begins with. `needs` are keys that must be set too. `opposite`: a switch whose
+    the one of the greater `precedence` goes first. `search` are values that `advise` begins with, `written` is how
+    code has a value. `needs` are keys that must be set too. `opposite`: a switch whose
     true is the parameter's false.
     """
 
@@ -124,6 +125,7 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     cap: str = ""
     precedence: int = 0
     search: tuple[Value, ...] = ()
+    written: str = "{}"
     needs: tuple[str, ...] = ()
     opposite: bool = False
     honoured: tuple[Verdict, ...] = ()
