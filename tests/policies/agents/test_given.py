@@ -82,7 +82,7 @@ def test_agents_by_the_formats_that_they_write() -> None:
 def test_files_of_every_format(tmp_path: Path) -> None:
     files = {
         ".claude/settings.json": '{"autoCompactWindow": 150000, "env": {"DISABLE_COMPACT": "1"}, "model": "x"}',
-        ".codex/config.toml": 'model_auto_compact_token_limit = 90000\n[features]\nx = 1\n',
+        ".codex/config.toml": "model_auto_compact_token_limit = 90000\n[features]\nx = 1\n",
         ".config/goose/config.yaml": "GOOSE_AUTO_COMPACT_THRESHOLD: 0.5\n",
         ".config/opencode/opencode.json": '{ // mine\n "compaction": {"prune": true, /* no, */}, "a": "//b",\n'
         '"provider": {"x": {"models": {"y": {"limit": {"input": 9000}}}}}}',
@@ -142,7 +142,9 @@ def test_lines_to_paste_are_in_the_files_own_format(tmp_path: Path) -> None:
     assert lines([kimi]) == {"~/.kimi/config.toml": ["loop_control.compaction_trigger_ratio = 0.6"]}
     trigger = Given("langchain", "SummarizationMiddleware.trigger", 40_000)
     keep = Given("langchain", "SummarizationMiddleware.keep", 10)
-    assert constructors([trigger, keep]) == ['SummarizationMiddleware(trigger=("tokens", 40000), keep=("messages", 10))']
+    assert constructors([trigger, keep]) == [
+        'SummarizationMiddleware(trigger=("tokens", 40000), keep=("messages", 10))'
+    ]
     assert policy_label(trigger, keep) == "langchain-summarize:trigger=40000,keep=10"
 
 
