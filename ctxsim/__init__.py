@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ctxsim.api.advising import advise as advise
+    from ctxsim.api.advising import construct as construct
     from ctxsim.api.live import Endpoint as Endpoint
     from ctxsim.api.live import drive as drive
     from ctxsim.api.live import serve as serve
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 PUBLIC = {
+    "ctxsim.api.advising": ("advise", "construct"),
     "ctxsim.api.replays": ("Replay", "Transcripts", "read", "replay", "scenario"),
     "ctxsim.api.runs": ("Comparison", "Run", "bench", "compare", "read_run", "sweep"),
     "ctxsim.api.settings": ("settings",),
@@ -60,8 +63,8 @@ PUBLIC = {
 
 __all__ = [
     "Comparison", "Endpoint", "Estimator", "Policy", "Provider", "Replay", "Run", "Scenario", "Transcript",
-    "Transcripts", "View", "bench", "calibrate", "check", "compactions", "compare", "drive", "estimates",
-    "open_policy", "read", "read_run", "replay", "scenario", "serve", "settings", "sweep", "validate",
+    "Transcripts", "View", "advise", "bench", "calibrate", "check", "compactions", "compare", "construct", "drive",
+    "estimates",    "open_policy", "read", "read_run", "replay", "scenario", "serve", "settings", "sweep", "validate",
 ]  # fmt: skip
 
 

@@ -42,7 +42,8 @@ def made_run(
             summary.append(SummaryRow(**(_nothing() | values)))
     info = RunInfo(
         name="made", title="Made by hand", ctxsim="0", tokenizers={}, policies=tuple(rows), shown={},
-        bounds=tuple(bounds), limits={}, providers=({},), inputs=(), detectors=(), recorders=tuple(recorders) or msgspec.UNSET,
+        bounds=tuple(bounds), limits={}, providers=({},), inputs=(), detectors=(),
+        recorders=tuple(recorders) or msgspec.UNSET,
     )  # fmt: skip
     with RunFolder(folder) as held:
         held.begin()

@@ -10,7 +10,7 @@ import msgspec
 
 from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import GOALS, Advice
-from ctxsim.answers.advice.found import AgentAdvice, Framed, best_of_each, next_to_try, of_agent
+from ctxsim.answers.advice.found import AgentAdvice, Framed, best_so_far, next_to_try, of_agent
 from ctxsim.answers.advice.pooled import is_nothing
 from ctxsim.api.inputs import given_of
 from ctxsim.api.runs import Run, Watch, bench
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     import pandas
 
 KEEP_ALL = "keep-all"
+
+PASSES = 3
+"""How often sessions are replayed at most."""
 
 POLICIES = "policies"
 """Stands for a framework: the general policies."""
@@ -79,9 +82,9 @@ def advise(
     """Return what the users of the agents that recorded some sessions should set.
 
     `what`: paths; without any the agents' own folders, and what their own files set. First the values that each
-    agent's `settings.toml` begins with are replayed, each setting alone, then what lies around the best of each, and
-    the best ones together; the rule of advice decides. `settings` and `project` say what is set now, as in `bench`,
-    whose other arguments these are. Raises CtxsimError where no session is of an agent that we know, and UnknownName
+    agent's `settings.toml` begins with are replayed, each setting alone. Then comes what lies around the best, and the
+    other settings beside it, and once more around what is best then. The rule of advice decides. `settings` and
+    `project` say what is set now, as in `bench`, whose other arguments these are. Raises CtxsimError where no session is of an agent that we know, and UnknownName
     for no goal.
     """
     if goal not in GOALS:
@@ -97,17 +100,22 @@ def advise(
         labels = dict.fromkeys([KEEP_ALL, label_of(given), *(label_of(given, one) for one in tried)])
         return bench(
             paths, list(labels), jobs=jobs, models=models, head=head, sample=sample, seed=seed,
-            watch=_of_two(watch), text="none", **provider,
+            watch=_of_two(watch), text="none", brackets=False, **provider,
         )  # fmt: skip
 
     first = [one for agent in agents for one in begin(agent)]
-    coarse = replayed([[one] for one in first])
-    found = [agent for agent in agents if any(one.agent == agent for one in coarse.info.recorders or ())]
-    nearer = [one for agent in found for one in next_to_try(best_of_each(coarse, agent, goal), first)]
-    fine = replayed(nearer) if nearer else coarse
-    before = (coarse,) if nearer else ()
-    advised = tuple(of_agent(fine, agent, goal, before) for agent in found)
-    return Advised(advised, len(first) + len(nearer) + 1, sum(bool(one.error) for one in coarse.info.inputs))
+    runs = [replayed([(one,) for one in first])]
+    found = [agent for agent in agents if any(one.agent == agent for one in runs[0].info.recorders or ())]
+    tried = {frozenset((one,)) for one in first}
+    for _ in range(PASSES - 1):
+        best = [best_so_far(runs[-1], agent, goal) for agent in found]
+        nearer = [one for ones in best for one in next_to_try(ones, first, tried)]
+        if not nearer:
+            break
+        tried.update(map(frozenset, nearer))
+        runs.append(replayed([*filter(None, best), *nearer]))
+    advised = tuple(of_agent(runs[-1], agent, goal, runs[:-1]) for agent in found)
+    return Advised(advised, len(tried) + 1, sum(bool(one.error) for one in runs[0].info.inputs))
 
 
 def construct(
@@ -137,7 +145,7 @@ def construct(
     def taken(labels: Sequence[str]) -> Advice:
         run = bench(
             paths or [FOUND], list(dict.fromkeys([KEEP_ALL, *labels])), jobs=jobs, models=models, head=head,
-            sample=sample, seed=seed, watch=_of_two(watch), text="none", **provider,
+            sample=sample, seed=seed, watch=_of_two(watch), text="none", brackets=False, **provider,
         )  # fmt: skip
         found = rule.advise(run, goal)
         assert found is not None  # more than bounds ran

@@ -96,6 +96,7 @@ def bench(
     seed: int = 0,
     settings: str | PathLike[str] | None = None,
     project: str | PathLike[str] | None = None,
+    brackets: bool = True,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Run:
@@ -110,8 +111,9 @@ def bench(
     recordings as if their agent had never compacted, beside what it did. `sample`: of a large folder only so many
     transcripts, drawn by keep-all's cost with this `seed`; figures are then estimates of the folder, and
     `estimates.csv` in the run's folder has them with their sampling errors. `settings` is a file of an agent's own, or
-    `project` a folder whose files and the user's own are read: what they set holds in the row `as-set`. Sources that
-    can't be read are in `run.info.inputs` with their error. Raises CtxsimError, also where there is no call to replay.
+    `project` a folder whose files and the user's own are read: what they set holds in the row `as-set`. Without
+    `brackets` nothing says what worse and better summaries would keep, and runs are faster. Sources that can't be read
+    are in `run.info.inputs` with their error. Raises CtxsimError, also where there is no call to replay.
     """
     if sample is not None and sample < 1:
         raise CtxsimError(f"a sample of {sample} transcripts: it must have at least 1")
@@ -137,6 +139,7 @@ def bench(
         head=head,
         across=across,
         sample=Wanted(sample, seed) if sample is not None else msgspec.UNSET,
+        brackets=msgspec.UNSET if brackets else False,
         keep_secrets=True if text == "kept" else msgspec.UNSET,
     )
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="ctxsim-"))

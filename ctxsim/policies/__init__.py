@@ -66,11 +66,7 @@ class Spec(msgspec.Struct, frozen=True):
         name, own, _ = _registry.open(agent or "keep-all")
         by = open_estimator(own.decides_by) if own.decides_by else self.estimator
         links = tuple(
-            (own, name, _as_shipped(own, {**_told(agent, given, version, model), "version": version, "model": model}))
-            if cls is AsSet and agent
-            else (own, name, {})
-            if cls is AsSet
-            else (cls, link, given)
+            (own, name, _own_numbers(own, agent, given, version, model)) if cls is AsSet else (cls, link, given)
             for cls, link, given in self.links
         )
         estimator = by if self.estimator == open_estimator(DEFAULT) else self.estimator
@@ -134,9 +130,11 @@ def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
     return {**{key: str(value) for key, value in shipped.items()}, **given}
 
 
-def _told(agent: str, given: Mapping[str, str], version: str, model: str) -> dict[str, str]:
-    """What the settings of a label `as-set` are as parameters of the agent's policy."""
-    return parameters_of(agent, parsed(given.get("given", "")), version, model)
+def _own_numbers(cls: type[Policy], agent: str, given: Mapping[str, str], version: str, model: str) -> dict[str, str]:
+    """The parameters of an agent's policy that its version ships for a model, and the settings of a label `as-set`."""
+    told = parameters_of(agent, parsed(given.get("given", "")), version, model) if agent else {}
+    found = _as_shipped(cls, {**told, "version": version, "model": model})
+    return {key: value for key, value in found.items() if key not in ("version", "model")}
 
 
 def old_names(label: str) -> list[str]:

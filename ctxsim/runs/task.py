@@ -65,6 +65,8 @@ class Setting(msgspec.Struct, frozen=True):
     """Of the policies, where several processes do one source."""
     sample: Wanted | msgspec.UnsetType = msgspec.UNSET
     """How many transcripts are drawn, by which seed."""
+    brackets: bool | msgspec.UnsetType = msgspec.UNSET
+    """False where nobody asks what summaries of other qualities would keep."""
     drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
     """Of one source's transcripts with calls, those that run; in what is handed to workers alone."""
     shipped: Shipped | msgspec.UnsetType = msgspec.UNSET
@@ -125,7 +127,7 @@ def _replay_all(
                 continue
             rows = None
             with told_in(failed, transcript.name):
-                rows = rows_of(one, specs, failed, partial(tell, name))
+                rows = rows_of(one, specs, failed, partial(tell, name), setting.brackets is not False)
             if rows is None:
                 continue
             rows = msgspec.structs.replace(rows, number=number)
@@ -163,9 +165,12 @@ def told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
 
 
 def rows_of(
-    one: AsSent, specs: Sequence[Spec], failed: list[str], tell: Callable[[int, int], object] = lambda done, known: None
-) -> Rows:
-    """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`."""
+    one: AsSent, specs: Sequence[Spec], failed: list[str],
+    tell: Callable[[int, int], object] = lambda done, known: None, brackets: bool = True,
+) -> Rows:  # fmt: skip
+    """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`. `brackets` is
+    that of `summarize`.
+    """
     basis, transcript, provider = one.basis(), one.transcript, one.provider
     needs = need_rows(transcript, basis.references)
     gathered: defaultdict[str, list[Any]] = defaultdict(list)
@@ -184,7 +189,7 @@ def rows_of(
             # A summary replays again: what it does isn't counted.
             with basis.telling(lambda done: tell(before + done, len(specs) * calls)):  # noqa: B023
                 measured = measure(basis, spec)
-            summary = summarize(basis, measured) | unseen
+            summary = summarize(basis, measured, brackets) | unseen
             if recorder is not None and recorder.fires_at is None and is_as_set(spec.label) and measured.threshold:
                 recorder = msgspec.structs.replace(recorder, fires_at=round(measured.threshold))
             by_call.append(measured.calls)

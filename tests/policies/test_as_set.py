@@ -45,3 +45,7 @@ def test_an_agent_that_we_do_not_know_is_left_as_it_is() -> None:
 def test_what_is_no_setting_is_told_when_the_label_is_opened() -> None:
     with pytest.raises(LabelError, match="AGENT/KEY=VALUE"):
         open_policy("as-set:given=autoCompactWindow")
+
+
+def test_an_agent_without_a_file_of_settings_runs_its_policy() -> None:
+    assert open_policy("as-set").as_shipped("swe-agent", "1.0", "gpt-4").create()[0].name == "swe-agent"

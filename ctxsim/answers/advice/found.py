@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
-from ctxsim.answers.advice import advice as rule
-from ctxsim.answers.advice.advice import MAY_LOSE
+from ctxsim.answers.advice.advice import HARDLY
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
 from ctxsim.answers.advice.honoured import contradictions
 from ctxsim.answers.advice.in_words import changed, given_in, title_of, who
-from ctxsim.answers.advice.pooled import NOTHING, Figures, Share, figures_of
+from ctxsim.answers.advice.pooled import Figures, Share, figures_of
 from ctxsim.policies.agents.given import Given, setting_of
 from ctxsim.policies.agents.lines import lines
 from ctxsim.policies.agents.search import around
 from ctxsim.policies.agents.versions import is_version, numbers_of
 from ctxsim.results import Run
 from ctxsim.results.info import Recorder
+
+Settings = tuple[Given, ...]
+"""Settings that are tried together."""
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -79,32 +81,24 @@ class AgentAdvice(msgspec.Struct, frozen=True):
     caveats: tuple[str, ...]
 
 
-def best_of_each(run: Run, agent: str, goal: str) -> dict[str, Given]:
-    """Return by key the value that the rule takes where only this setting is changed; no key whose best is none."""
-    own = _own(run, agent)
-    found = figures_of(own)
-    amount = rule.AMOUNT[goal] if rule.AMOUNT[goal] != "usd" or found.by_dollars else "tokens"
-    by_key: dict[str, dict[str, Given]] = {}
-    for label in own.labels[1:]:
-        given = _added(label, own.baseline)
-        if len(given) == 1 and given[0].agent == agent:
-            by_key.setdefault(given[0].key, {})[label] = given[0]
-    taken = {key: rule.choose(found, [NOTHING, *its], amount, MAY_LOSE[goal]) for key, its in by_key.items()}
-    return {key: by_key[key][label] for key, label in taken.items() if label != NOTHING}
+def best_so_far(run: Run, agent: str, goal: str) -> tuple[Given, ...]:
+    """Return the settings to change that the rule takes; none where nothing is worth it."""
+    found = advise(run, goal, agent)
+    return changed(found) if isinstance(found, AsSetAdvice) else ()
 
 
-def next_to_try(best: dict[str, Given], tried: Sequence[Given]) -> list[list[Given]]:
-    """Return the settings to try after the first values: the best of each alone and together, and what lies around."""
-    values = {key: [one.value for one in tried if one.key == key] for key in best}
-    alone = [[one] for one in best.values()]
-    nearer = {key: around(one, values[key]) for key, one in best.items()}
-    alone += [[one] for ones in nearer.values() for one in ones]
-    if len(best) < 2:
-        return alone
-    together = [list(best.values())]
-    for key, ones in nearer.items():
-        together += [[near if other == key else one for other, one in best.items()] for near in ones]
-    return alone + together
+def next_to_try(best: Sequence[Given], first: Sequence[Given], tried: Collection[frozenset[Given]]) -> list[Settings]:
+    """Return what lies around the best settings so far, and hasn't been tried: one of them at a value halfway to its
+    neighbours among the first ones, or another setting beside them at each of its first values.
+    """
+    mine = [one for one in first if best and one.agent == best[0].agent]
+    found: list[Settings] = []
+    for one in best:
+        rest = tuple(other for other in best if other != one)
+        found += [(*rest, near) for near in around(one, [other.value for other in mine if other.key == one.key])]
+    keys = {one.key for one in best}
+    found += [(*best, one) for one in mine if one.key not in keys]
+    return [one for one in found if frozenset(one) not in tried]
 
 
 def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> AgentAdvice:
@@ -112,23 +106,21 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
     found = advise(last, goal, agent)
     assert isinstance(found, AsSetAdvice)
     own = _own(last, agent)
-    settings = changed(found)
-    share = found.take.share(found.amount)
-    tried: dict[tuple[Given, ...], Tried] = {}
-    for run in (*before, last):
-        for one in _tried(run, agent, found.amount):
-            tried[one.settings] = one
-    tried.pop(settings, None)
+    take = _with_fewer(own, found)
+    settings = _added(take.policy, own.baseline)
+    share = take.share(found.amount)
+    each = (one for run in (*before, last) for one in _tried(run, agent, found.amount))
+    tried = {frozenset(one.settings): one for one in each if set(one.settings) != set(settings)}
     return AgentAdvice(
         agent=agent,
         title=who(own.recorders) or title_of(agent),
         models=tuple(dict.fromkeys(one.model for one in own.recorders if one.model)),
-        sessions=found.take.sessions,
-        transcripts=found.take.transcripts,
+        sessions=take.sessions,
+        transcripts=take.transcripts,
         goal=goal,
         amount=found.amount,
-        now=found.nothing or found.take,
-        take=found.take,
+        now=found.nothing or take,
+        take=take,
         share=share if settings else None,
         sure=found.saving_sure,
         agreement=found.agreement,
@@ -140,6 +132,20 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
         off_recorded=found.off_recorded,
         caveats=found.caveats,
     )
+
+
+def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:
+    """What the rule takes, or fewer of its settings where the others hardly save and hardly keep anything."""
+    figures, wanted = figures_of(own), set(_added(found.take.policy, own.baseline))
+    if len(wanted) < 2:
+        return found.take
+    amount, kept = (figures.value(found.take.policy, of) or 0.0 for of in (found.amount, "kept"))
+    labels = [label for label in own.labels[1:] if set(_added(label, own.baseline)) < wanted]
+    for label in sorted(labels, key=len):
+        theirs, held = (figures.value(label, of) or 0.0 for of in (found.amount, "kept"))
+        if set(_added(label, own.baseline)) and theirs <= amount + HARDLY and held >= kept - 0.01:
+            return figures.all[label]
+    return found.take
 
 
 def _own(run: Run, agent: str) -> AsSetRun:

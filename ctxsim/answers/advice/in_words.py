@@ -124,7 +124,7 @@ def _ground(advice: AsSetAdvice) -> str:
     take = advice.take
     parts = [f"Of {take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}."]
     if unknown := take.transcripts - len(advice.recorders):
-        parts.append(f"{unknown:,} of an unknown agent: as set is keep-all there.")
+        parts.append(f"{unknown:,} of an unknown agent: they count as they are.")
     if advice.agreement is None and advice.tried:
         parts.append("One session: nothing says that this holds for another.")
     elif advice.agreement is not None and advice.agreement < STABLE:
