@@ -25,6 +25,7 @@ SERVES = {
     "pandas": "results as frames, tables",
     "pillow": "sizes of recorded images",
     "pyarrow": "Parquet, CSV, zstd",
+    "pyyaml": "agents' own files in YAML",
     "rich": "tables and progress on a terminal",
     "splintr-rs": "the default tokenizers",
     "tiktoken": "the reference tokenizer",

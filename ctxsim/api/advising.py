@@ -84,8 +84,8 @@ def advise(
     `what`: paths; without any the agents' own folders, and what their own files set. First the values that each
     agent's `settings.toml` begins with are replayed, each setting alone. Then comes what lies around the best, and the
     other settings beside it, and once more around what is best then. The rule of advice decides. `settings` and
-    `project` say what is set now, as in `bench`, whose other arguments these are. Raises CtxsimError where no session is of an agent that we know, and UnknownName
-    for no goal.
+    `project` say what is set now, as in `bench`, whose other arguments these are. Raises CtxsimError where no session
+    is of an agent that we know, and UnknownName for no goal.
     """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
