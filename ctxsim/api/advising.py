@@ -100,7 +100,7 @@ def advise(
         labels = dict.fromkeys([KEEP_ALL, label_of(given), *(label_of(given, one) for one in tried)])
         return bench(
             paths, list(labels), jobs=jobs, models=models, head=head, sample=sample, seed=seed,
-            watch=_of_two(watch), text="none", brackets=False, **provider,
+            watch=_of_passes(watch), text="none", brackets=False, **provider,
         )  # fmt: skip
 
     first = [one for agent in agents for one in begin(agent)]
@@ -145,7 +145,7 @@ def construct(
     def taken(labels: Sequence[str]) -> Advice:
         run = bench(
             paths or [FOUND], list(dict.fromkeys([KEEP_ALL, *labels])), jobs=jobs, models=models, head=head,
-            sample=sample, seed=seed, watch=_of_two(watch), text="none", brackets=False, **provider,
+            sample=sample, seed=seed, watch=_of_passes(watch), text="none", brackets=False, **provider,
         )  # fmt: skip
         found = rule.advise(run, goal)
         assert found is not None  # more than bounds ran
@@ -181,6 +181,6 @@ def _framed(framework: str, best: Advice, code: tuple[str, ...], tried: int) -> 
     return Framed(framework, best.amount, best.take.policy, code, nothing, best.take, share, tried)
 
 
-def _of_two(watch: Watch) -> Watch:
-    """Each source is replayed twice."""
-    return watch._replace(finished=lambda info, total: watch.finished(info, 2 * total))
+def _of_passes(watch: Watch) -> Watch:
+    """Each source is replayed that often, at most."""
+    return watch._replace(finished=lambda info, total: watch.finished(info, PASSES * total))

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.policies.agents.versions import dotted
 from ctxsim.results import InputInfo, Tables
 from ctxsim.results.frames import mapped
 from ctxsim.runs.rows import Rows
@@ -37,7 +38,9 @@ def without_text(rows: Rows, model: str) -> Rows:
         events=mapped(tables.events, text=_nothing, reason=_nothing),
         needs=mapped(tables.needs, atom=_nothing, tool=numbered), losses=mapped(tables.losses, tool=numbered),
     )  # fmt: skip
-    recorder = rows.recorder and _replace(rows.recorder, model=model if model in _listed() else "")
+    recorder = rows.recorder and _replace(
+        rows.recorder, model=model if model in _listed() else "", version=dotted(rows.recorder.version)
+    )
     quiet = _replace(rows, provider=_provider(rows.provider, model), words=b"", tables=tables, recorder=recorder)
     return _called(quiet, _hashed(rows.transcript), rows.parent and _hashed(rows.parent))
 

@@ -9,7 +9,7 @@ import msgspec
 from ctxsim.answers.advice.advice import HARDLY
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
 from ctxsim.answers.advice.honoured import contradictions
-from ctxsim.answers.advice.in_words import changed, given_in, title_of, who
+from ctxsim.answers.advice.in_words import given_in, title_of, who
 from ctxsim.answers.advice.pooled import Figures, Share, figures_of
 from ctxsim.policies.agents.given import Given, setting_of
 from ctxsim.policies.agents.lines import lines
@@ -84,7 +84,9 @@ class AgentAdvice(msgspec.Struct, frozen=True):
 def best_so_far(run: Run, agent: str, goal: str) -> tuple[Given, ...]:
     """Return the settings to change that the rule takes; none where nothing is worth it."""
     found = advise(run, goal, agent)
-    return changed(found) if isinstance(found, AsSetAdvice) else ()
+    assert isinstance(found, AsSetAdvice)
+    own = _own(run, agent)
+    return _added(_with_fewer(own, found).policy, own.baseline)
 
 
 def next_to_try(best: Sequence[Given], first: Sequence[Given], tried: Collection[frozenset[Given]]) -> list[Settings]:
