@@ -12,7 +12,6 @@ import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, told
 from ctxsim.policies import Spec, open_policies
-from ctxsim.policies.agents.given import agent_of
 from ctxsim.readers import SUFFIXES, read_source
 from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.source import Placed, Source, written_beside
@@ -20,8 +19,9 @@ from ctxsim.recorded.as_sent import AsSent, HeadMode, as_sent
 from ctxsim.results import InputInfo
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
-from ctxsim.results.info import Recorder, is_as_set
+from ctxsim.results.info import is_as_set
 from ctxsim.runs.anonymous import info_without_text, without_text
+from ctxsim.runs.recorder import recorder_of
 from ctxsim.runs.redacting import info_without_secrets, without_secrets
 from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.shares import Share
@@ -199,18 +199,6 @@ def rows_of(
     tables = tables_of(gathered, by_call)
     words = basis.references.words
     return Rows(transcript.name, transcript.parent, provider, words, tables, summaries, recorder)
-
-
-def recorder_of(transcript: Transcript) -> Recorder | None:
-    """Return who recorded a transcript; None for an agent that we don't know."""
-    agent = agent_of(transcript.format)
-    if not agent:
-        return None
-    inputs = [call.usage.input_tokens for call in transcript.calls if call.usage and call.comparable]
-    return Recorder(
-        transcript.name, agent, transcript.version, transcript.model, None, transcript.compacted_at,
-        max(inputs, default=None),
-    )  # fmt: skip
 
 
 def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:
