@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ctxsim.api.advising import advise as advise
+    from ctxsim.api.advising import construct as construct
     from ctxsim.api.applying import apply as apply
     from ctxsim.api.applying import change as change
     from ctxsim.api.applying import undo as undo
@@ -56,6 +58,7 @@ PUBLIC = {
     "ctxsim.api.forecasts": ("Forecasts", "forecast"),
     "ctxsim.api.applying": ("apply", "change", "undo"),
     "ctxsim.api.probing": ("bisect_setting", "check_setting"),
+    "ctxsim.api.advising": ("advise", "construct"),
     "ctxsim.api.replays": ("Replay", "Transcripts", "read", "replay", "scenario"),
     "ctxsim.api.runs": ("Comparison", "Run", "bench", "compare", "read_run", "sweep"),
     "ctxsim.api.settings": ("settings",),
@@ -73,9 +76,10 @@ PUBLIC = {
 
 __all__ = [
     "Comparison", "Endpoint", "Estimator", "Forecasts", "Policy", "Provider", "Replay", "Run", "Scenario",
-    "Transcript", "Transcripts", "View", "apply", "bench", "bill", "bisect_setting", "calibrate", "change", "check",
-    "check_setting", "compactions", "compare", "compare_unpaired", "drive", "estimates", "forecast", "open_policy",
-    "read", "read_run", "replay", "scenario", "serve", "settings", "sweep", "undo", "validate",
+    "Transcript", "Transcripts", "View", "advise", "apply", "bench", "bill", "bisect_setting", "calibrate",
+    "change", "check", "check_setting", "compactions", "compare", "compare_unpaired", "construct", "drive",
+    "estimates", "forecast", "open_policy", "read", "read_run", "replay", "scenario", "serve", "settings", "sweep",
+    "undo", "validate",
 ]  # fmt: skip
 
 

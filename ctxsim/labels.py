@@ -118,7 +118,8 @@ def of(name: str, value: Any, defaults: bool = True) -> str:
     for field in dataclasses.fields(value):
         if field.init:
             parameter = getattr(value, field.name)
-            if not defaults and parameter == field.default:
+            # What is empty can't be written, and is the default where it may be.
+            if (not defaults or parameter == "") and parameter == field.default:
                 continue
             # 4.0 is written 4; any other float to the last digit, or two settings would share a label.
             whole = isinstance(parameter, float) and parameter.is_integer()

@@ -170,7 +170,8 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `compactions` are the recorded agent's own, in order; the items are the whole history all the same. `cleared` are
     pairs (call, place): requests from that call on, from 1, went without the text of the tool result at that place.
-    A segment after a compaction begins with `carried` items from before it: the summary, then what was kept.
+    A segment after a compaction begins with `carried` items from before it: the summary, then what was kept. One that
+    its agent ended by a compaction of its own accord was `compacted_at` so many recorded input tokens.
     `cost_usd` is a session's cost in dollars where the log states only the total. `project` is the folder that the
     agent worked in and `version` the agent's own, both '' where the log doesn't say. `beside` are responses that the
     log holds and the conversation doesn't, as of branches that were left: paid, with usage and without items.
@@ -187,6 +188,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     compactions: tuple[Compaction, ...] = ()
     cleared: tuple[tuple[int, int], ...] = ()
     carried: int = 0
+    compacted_at: int | None = None
     cost_usd: float | None = None
     project: str = ""
     version: str = ""

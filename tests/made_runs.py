@@ -7,16 +7,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ctxsim.results import Run, RunInfo, read_run
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
 from ctxsim.results.frames import tables_of
+from ctxsim.results.info import Recorder
 from ctxsim.results.writer import RunWriter
 
 Table = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-def made_run(folder: Path, rows: Table, bounds: Sequence[str] = ("keep-all",)) -> Run:
+def made_run(
+    folder: Path, rows: Table, bounds: Sequence[str] = ("keep-all",), recorders: Sequence[Recorder] = ()
+) -> Run:
     """A run of some policies, each with a few columns of each of its transcripts; keep-all's come first.
 
     Unless said otherwise a transcript has 10 calls, is its own session, and all of what it needed is kept.
@@ -38,6 +43,7 @@ def made_run(folder: Path, rows: Table, bounds: Sequence[str] = ("keep-all",)) -
     info = RunInfo(
         name="made", title="Made by hand", ctxsim="0", tokenizers={}, policies=tuple(rows), shown={},
         bounds=tuple(bounds), limits={}, providers=({},), inputs=(), detectors=(),
+        recorders=tuple(recorders) or msgspec.UNSET,
     )  # fmt: skip
     with RunFolder(folder) as held:
         held.begin()

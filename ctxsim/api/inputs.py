@@ -17,6 +17,7 @@ from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
+from ctxsim.policies.agents.given import Given
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
@@ -135,6 +136,17 @@ def opened(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spec:
         register(type(policy))
         policy = policy.label
     return open_policy(policy, estimator_of(estimator))
+
+
+def given_of(settings: str | PathLike[str] | None, project: str | PathLike[str] | None) -> list[Given]:
+    """Return what a file of an agent's own sets, or what a project's files and the user's own do; nothing of neither.
+
+    Raises InputError for a file that can't be read, or that sets nothing of an agent we know.
+    """
+    from ctxsim.policies.agents.config import of_file, of_places
+
+    found = of_places(Path(project)) if project is not None else []
+    return found + (of_file(Path(settings)) if settings is not None else [])
 
 
 def estimator_of(given: AnyEstimator | None) -> Estimator | None:

@@ -15,15 +15,16 @@ import msgspec
 from ctxsim import results
 from ctxsim.answers.advice.comparison import Change, Rule, compared, pairs_of, parse_rule, unpaired
 from ctxsim.answers.advice.pooled import figures_of
-from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, inputs_of, opened
+from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, given_of, inputs_of, opened
 from ctxsim.counting.estimators import estimator_label
 from ctxsim.errors import CtxsimError
-from ctxsim.readers import SUFFIXES, bare
+from ctxsim.readers import SUFFIXES, bare, sources
+from ctxsim.readers.recorders import formats_of
 from ctxsim.results import InputInfo
 from ctxsim.results.files import replacing
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.grid import expand
-from ctxsim.runs.presets import DEFAULT_POLICIES, expanded, is_preset
+from ctxsim.runs.presets import DEFAULT_POLICIES, as_given, expanded, is_preset, of_agents
 from ctxsim.runs.task import Setting, Wanted
 from ctxsim.simulator.measure.measured import HeadMode
 from ctxsim.simulator.provider.rules import ProviderFields
@@ -93,6 +94,9 @@ def bench(
     across: bool = False,
     sample: int | None = None,
     seed: int = 0,
+    settings: str | PathLike[str] | None = None,
+    project: str | PathLike[str] | None = None,
+    brackets: bool = True,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Run:
@@ -106,8 +110,10 @@ def bench(
     file of your own models and prices. `head`: what stands for a head that a log doesn't hold. `across`: replay
     recordings as if their agent had never compacted, beside what it did. `sample`: of a large folder only so many
     transcripts, drawn by keep-all's cost with this `seed`; figures are then estimates of the folder, and
-    `estimates.csv` in the run's folder has them with their sampling errors. Sources that can't be read are in
-    `run.info.inputs` with their error. Raises CtxsimError, also where there is no call to replay.
+    `estimates.csv` in the run's folder has them with their sampling errors. `settings` is a file of an agent's own, or
+    `project` a folder whose files and the user's own are read: what they set holds in the row `as-set`. Without
+    `brackets` nothing says what worse and better summaries would keep, and runs are faster. Sources that can't be read
+    are in `run.info.inputs` with their error. Raises CtxsimError, also where there is no call to replay.
     """
     if sample is not None and sample < 1:
         raise CtxsimError(f"a sample of {sample} transcripts: it must have at least 1")
@@ -118,7 +124,9 @@ def bench(
     decides = estimator_of(estimator)
     by = estimator if isinstance(estimator, str) else estimator_label(decides) if decides else None
     labels = [policy if isinstance(policy, str) else opened(policy, decides).label for policy in policies or ()]
-    labels = labels or list(made.policies if made else DEFAULT_POLICIES)
+    given = given_of(settings, project)
+    usual = [] if policies or made else [*DEFAULT_POLICIES, *of_agents(formats_of(sources(*inputs.paths)), given)]
+    labels = [as_given(label, given) for label in labels] or list(made.policies if made else usual)
     what_happened = across and not made and (not policies or any(map(is_preset, labels)))
     setting = Setting(
         name=made.name if made else run_name(inputs.paths[0]),
@@ -131,6 +139,7 @@ def bench(
         head=head,
         across=across,
         sample=Wanted(sample, seed) if sample is not None else msgspec.UNSET,
+        brackets=msgspec.UNSET if brackets else False,
         keep_secrets=True if text == "kept" else msgspec.UNSET,
     )
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="ctxsim-"))

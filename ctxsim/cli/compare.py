@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from ctxsim.answers.advice.advice import advise
-from ctxsim.answers.advice.verdict import as_values
+from ctxsim.answers.advice.baseline import advise
+from ctxsim.answers.advice.in_words import as_values
 from ctxsim.api.runs import compare, read_run
 from ctxsim.cli import options
 from ctxsim.cli.loudness import note

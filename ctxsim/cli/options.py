@@ -137,6 +137,12 @@ RUN_OPTIONS = (
 PLAYED = (scenario, click.option("--transcript", metavar="PATH", help="Play this recording."), number, model, window,
           cache, provider)  # fmt: skip
 
+as_set = (
+    click.option("--settings", type=PATH, metavar="FILE", help="An agent's own file: what the row as-set follows."),
+    click.option("--project", type=PATH, metavar="DIR", help="The same from a project's files and your own."),
+)
+"""What the recorded agent's user has set."""
+
 faults = click.option(
     "--fault", "faults", multiple=True, metavar="FAULT",
     help="429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR or none, slow=S, unpaired; may be repeated.",

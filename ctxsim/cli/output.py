@@ -75,6 +75,18 @@ def tell_providers(info: RunInfo) -> None:
         note(f"  ... and {len(groups) - PROVIDERS_SHOWN} more models; all of them are in run.json under providers")
 
 
+def tell_recorders(info: RunInfo) -> None:
+    """Say which agents recorded the transcripts, in which versions and with which models, in one line."""
+    from ctxsim.answers.advice.in_words import who
+
+    recorders = info.recorders or ()
+    models = list(dict.fromkeys(one.model for one in recorders if one.model))
+    more = f" and {len(models) - PROVIDERS_SHOWN} more" if len(models) > PROVIDERS_SHOWN else ""
+    if recorders:
+        named = f" with {', '.join(models[:PROVIDERS_SHOWN])}{more}" if models else ""
+        note(safe(f"Recorded by {who(recorders)}{named}"))
+
+
 def tell_recorded(run: Run, across: bool = False) -> None:
     """Say how far keep-all is from what was recorded, and what was fitted to bring it there."""
     rows = run.of(run.labels[0])

@@ -21,6 +21,7 @@ from ctxsim.cli.output import (
     tell_keys,
     tell_providers,
     tell_recorded,
+    tell_recorders,
     tell_results,
     tell_what_was_left_out,
 )
@@ -90,6 +91,7 @@ class Runs:
             click.echo(f"Stopped: {len(made.info.inputs)} source(s) done and written; go on with --resume", err=True)
         tell_fits(made)
         if told:
+            tell_recorders(made.info)
             tell_providers(made.info)
             tell_recorded(made, said["across"])
         if said["sample"] and not made.info.sample:

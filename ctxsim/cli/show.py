@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from ctxsim.answers.advice.advice import advise
+from ctxsim.answers.advice.baseline import advise
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.cli.output import console
 from ctxsim.cli.terminal import safe

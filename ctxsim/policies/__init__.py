@@ -44,6 +44,8 @@ class Spec(msgspec.Struct, frozen=True):
         """Return the same with the numbers of the agent's version that recorded a session, where a policy is that
         agent's; what the label says goes before them. Versions that no `settings.toml` tells apart have the newest.
         """
+        if any(name == "as-set" for _, name, _ in self.links):
+            return self._as_set(format, version, model)
         links = tuple(
             (cls, name, _as_shipped(cls, {**given, "version": version, "model": model}))
             if version and cls.agent and format.startswith(cls.agent) and not given.keys() & {"version", "model"}
@@ -51,6 +53,23 @@ class Spec(msgspec.Struct, frozen=True):
             for cls, name, given in self.links
         )
         return self if links == self.links else msgspec.structs.replace(self, links=links)
+
+    def _as_set(self, format: str, version: str, model: str) -> Self:
+        """Return the same with the policy of the agent that recorded a session in the place of `as-set`, deciding by
+        the estimator that this agent decides by; an estimator that somebody named goes before it.
+        """
+        from ctxsim.policies.agents.given import agent_of
+        from ctxsim.policies.agents.versions import is_version
+
+        agent, version = agent_of(format), version if is_version(version) else ""
+        name, own, _ = _registry.open(agent or "keep-all")
+        by = open_estimator(own.decides_by) if own.decides_by else self.estimator
+        links = tuple(
+            (own, name, _own_numbers(own, agent, given, version, model)) if link == "as-set" else (cls, link, given)
+            for cls, link, given in self.links
+        )
+        estimator = by if self.estimator == open_estimator(DEFAULT) else self.estimator
+        return msgspec.structs.replace(self, links=links, estimator=estimator)
 
     def limits(self) -> dict[str, float]:
         """Return the tokens, by name, that its parameters mean requests to stay under."""
@@ -132,6 +151,15 @@ def _as_shipped(cls: type[Policy], given: dict[str, str]) -> dict[str, str]:
     except InputError as error:
         raise LabelError(f"{cls.name}: version={version}: {error.what}") from None
     return {**{key: str(value) for key, value in shipped.items()}, **given}
+
+
+def _own_numbers(cls: type[Policy], agent: str, given: Mapping[str, str], version: str, model: str) -> dict[str, str]:
+    """The parameters of an agent's policy that its version ships for a model, and the settings of a label `as-set`."""
+    from ctxsim.policies.agents.given import parameters_of, parsed
+
+    told = parameters_of(agent, parsed(given.get("given", "")), version, model) if agent else {}
+    found = _as_shipped(cls, {**told, "version": version, "model": model})
+    return {key: value for key, value in found.items() if key not in ("version", "model")}
 
 
 def old_names(label: str) -> list[str]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ctxsim.answers.advice.advice import Advice, advise
+from ctxsim.answers.advice.advice import Advice
+from ctxsim.answers.advice.baseline import advise
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run

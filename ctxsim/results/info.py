@@ -25,6 +25,15 @@ from ctxsim.results.columns import CallRow, Event, FrontierRow, ItemRow, LossRow
 BOUND = " (bound)"
 """What stands behind the name of a bound."""
 
+AS_SET = "as-set"
+"""What the label of the recorded agent's own policy begins with."""
+
+
+def is_as_set(label: str) -> bool:
+    """Return whether a label is the recorded agent's own policy, with whatever settings."""
+    return label.partition(":")[0] == AS_SET
+
+
 OBSERVED = "observed:"
 """What the label of a real agent begins with."""
 
@@ -101,6 +110,22 @@ class Sample(msgspec.Struct, frozen=True):
     drawn: tuple[Drawn, ...] = ()
 
 
+class Recorder(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Who recorded a transcript: the agent, its version and its model, '' where the log doesn't say.
+
+    `fires_at` are the tokens from which on the agent, as it is set, compacts; None where it doesn't before a refusal.
+    `compacted_at` is the recorded input at which it compacted by itself, `peak` the largest recorded one.
+    """
+
+    transcript: str
+    agent: str
+    version: str = ""
+    model: str = ""
+    fires_at: int | None = None
+    compacted_at: int | None = None
+    peak: int | None = None
+
+
 class RunInfo(msgspec.Struct, frozen=True):
     """What a run was made from."""
 
@@ -124,6 +149,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     """True where likely keys were left in the tables."""
     sample: Sample | msgspec.UnsetType = msgspec.UNSET
     """Where not all transcripts ran, but a sample."""
+    recorders: tuple[Recorder, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Of transcripts that agents recorded which we know."""
     question: str = ""
     """The digest of what was asked: policies, options, names of sources, version."""
     schema: int = SCHEMA_VERSION

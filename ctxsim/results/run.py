@@ -14,10 +14,13 @@ import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, unknown
 from ctxsim.results.checksums import verify
-from ctxsim.results.info import BOUND, OBSERVED, SCHEMA_VERSION, TABLES, RunInfo, shown_columns
+from ctxsim.results.info import BOUND, OBSERVED, SCHEMA_VERSION, TABLES, RunInfo, is_as_set, shown_columns
 
 if TYPE_CHECKING:
     import pandas
+
+
+NO_AGENT = "as-set is keep-all here: none of the transcripts is of an agent that we know."
 
 
 class Run:
@@ -162,6 +165,7 @@ class Run:
             *(() if self.info.complete else (stopped,)),
             *((self.sampled,) if self.sampled else ()),
             *((UNCHECKED,) if not self.info.files else ()),
+            *((NO_AGENT,) if not self.info.recorders and any(map(is_as_set, self.labels)) else ()),
             *(
                 f"Left out: {self.info.shown.get(label, label)}, which failed on {self.transcripts - rows:,} of "
                 f"{self.transcripts:,} transcripts."

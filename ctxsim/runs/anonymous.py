@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ctxsim.policies.agents.versions import dotted
 from ctxsim.results import InputInfo, Tables
 from ctxsim.results.frames import mapped
 from ctxsim.runs.rows import Rows
@@ -42,7 +43,10 @@ def without_text(rows: Rows, model: str) -> Rows:
         one | {"project": one["project"] and _hashed(one["project"]), "model": known, "version": None}
         for one in rows.summaries
     ]
-    quiet = _replace(rows, provider=_provider(rows.provider, model), words=b"", tables=tables, summaries=summaries)
+    recorder = rows.recorder and _replace(rows.recorder, model=known or "", version=dotted(rows.recorder.version))
+    quiet = _replace(
+        rows, provider=_provider(rows.provider, model), words=b"", tables=tables, summaries=summaries, recorder=recorder
+    )
     return _called(quiet, _hashed(rows.transcript), rows.parent and _hashed(rows.parent))
 
 
@@ -63,7 +67,8 @@ def _unsaid(calls: Any) -> Any:
 
 def _called(rows: Rows, name: str, parent: str | None) -> Rows:
     tables = Tables(*(mapped(one, transcript=lambda _: name) for one in msgspec.structs.astuple(rows.tables)))
-    return _replace(rows, transcript=name, parent=parent, tables=tables)
+    recorder = rows.recorder and _replace(rows.recorder, transcript=name)
+    return _replace(rows, transcript=name, parent=parent, tables=tables, recorder=recorder)
 
 
 def info_without_text(info: InputInfo) -> InputInfo:

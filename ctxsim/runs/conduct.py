@@ -17,7 +17,7 @@ from ctxsim.readers.accepted import Accepted, accepted
 from ctxsim.results import InputInfo, RunInfo
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
-from ctxsim.results.info import Drawn
+from ctxsim.results.info import Drawn, Recorder
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.anonymous import Numbers
 from ctxsim.runs.identity import others_code, own_code
@@ -65,6 +65,7 @@ def conduct(
     forget_policies()
     specs = specs_of(setting)
     inputs: list[InputInfo] = []
+    recorders: list[Recorder] = []
     beside, numbers = _Beside(), Numbers()
     replayed = 0
     with ExitStack() as stack:
@@ -106,6 +107,7 @@ def conduct(
                 else:
                     rows = rows if setting.text else numbers.rows(rows)
                     replayed += len(rows.summaries)
+                    recorders += [rows.recorder] if rows.recorder else []
                     if sample:
                         drawn.append(Drawn(rows.transcript, sample.by_source[at][rows.number]))
                     writer.write(rows.tables, beside.summary(rows))
@@ -132,6 +134,7 @@ def conduct(
             scenario=msgspec.to_builtins(scenario) if scenario else None,
             secrets_kept=setting.keep_secrets,
             sample=sample.told(drawn) if sample else msgspec.UNSET,
+            recorders=tuple(recorders) or msgspec.UNSET,
             question=asked,
         )
         writer.finish(info)

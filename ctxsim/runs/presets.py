@@ -1,12 +1,15 @@
 """Presets: families of policies that run together, always beside keep-all and the bounds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import get_args
 
 from ctxsim import labels
 from ctxsim.errors import unknown
 from ctxsim.policies import open_policy, registered_policies
+from ctxsim.policies.agents.given import Given, agent_of
+from ctxsim.policies.agents.search import label_of, usual
+from ctxsim.policies.as_set import AsSet
 from ctxsim.policies.policy import Family
 
 DEFAULT_POLICIES = (
@@ -15,6 +18,20 @@ DEFAULT_POLICIES = (
     "head-tail+summary", "mask:keep=10", "retry",
 )  # fmt: skip
 """What a bench of recorded transcripts runs unless told otherwise."""
+
+
+def of_agents(formats: Iterable[str], given: Sequence[Given] = ()) -> list[str]:
+    """Return the labels that a bench adds for recordings of agents: each one as it is set, `given`, and a few values
+    of the setting that matters most. None for formats of no agent that we know.
+    """
+    agents = list(dict.fromkeys(filter(None, map(agent_of, formats))))
+    tried = [one for agent in agents for one in usual(agent)]
+    return [label_of(given), *(label_of(given, [one]) for one in tried)] if agents else []
+
+
+def as_given(label: str, given: Sequence[Given]) -> str:
+    """Return a label with what a user has set, where it is `as-set` and says nothing of settings itself."""
+    return label_of(given) if label == AsSet.name else label
 
 
 PRESETS = tuple(family for family in get_args(Family) if family)

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.results.info import InputInfo, Tables
+from ctxsim.results.info import InputInfo, Recorder, Tables
 from ctxsim.simulator.provider import Provider
 
 
@@ -19,6 +19,8 @@ class Rows(msgspec.Struct, frozen=True, tag=True):
     words: bytes
     tables: Tables
     summaries: list[dict[str, Any]]
+    recorder: Recorder | None = None
+    """Who recorded it, if that is an agent that we know."""
     number: int = 0
     """Which of its source's transcripts with calls it is, from 0."""
 

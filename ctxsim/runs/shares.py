@@ -53,8 +53,9 @@ def together(parts: Sequence[Iterator[Rows | Done]]) -> Iterator[Rows | Done]:
             return
         rows = [one for one in ones if isinstance(one, Rows)]
         summaries = list(chain.from_iterable(one.summaries for one in rows))
+        told = next((one.recorder for one in rows if one.recorder and one.recorder.fires_at), rows[0].recorder)
         yield msgspec.structs.replace(
-            rows[0], tables=tables_together([one.tables for one in rows]), summaries=summaries
+            rows[0], tables=tables_together([one.tables for one in rows]), summaries=summaries, recorder=told
         )
 
 

@@ -60,6 +60,8 @@ class Setting(msgspec.Struct, frozen=True):
     """Of the policies, where several processes do one source."""
     sample: Wanted | msgspec.UnsetType = msgspec.UNSET
     """How many transcripts are drawn, by which seed."""
+    brackets: bool | msgspec.UnsetType = msgspec.UNSET
+    """False where nobody asks what summaries of other qualities would keep."""
     drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
     """Of one source's transcripts with calls, those that run; in what is handed to workers alone."""
     shipped: Shipped | msgspec.UnsetType = msgspec.UNSET
@@ -120,7 +122,7 @@ def _replay_all(
                 continue
             rows = None
             with told_in(failed, transcript.name):
-                rows = rows_of(one, specs, failed, partial(tell, name))
+                rows = rows_of(one, specs, failed, partial(tell, name), setting.brackets is not False)
             if rows is None:
                 continue
             rows = msgspec.structs.replace(rows, number=number)

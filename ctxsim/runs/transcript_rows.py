@@ -11,7 +11,9 @@ from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.policies import Spec
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
+from ctxsim.results.info import is_as_set
 from ctxsim.runs.apart import others, rows_apart
+from ctxsim.runs.recorder import recorder_of
 from ctxsim.runs.rows import Rows
 from ctxsim.runs.shares import tables_together
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
@@ -33,15 +35,17 @@ def told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
 
 
 def rows_of(
-    one: AsSent, specs: Sequence[Spec], failed: list[str], tell: Callable[[int, int], object] = lambda done, known: None
-) -> Rows:
-    """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`.
+    one: AsSent, specs: Sequence[Spec], failed: list[str],
+    tell: Callable[[int, int], object] = lambda done, known: None, brackets: bool = True,
+) -> Rows:  # fmt: skip
+    """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`. `brackets` is
+    that of `summarize`.
 
     Policies from files and plug-ins are replayed in processes of their own.
     """
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
-    here = _Rows(one, basis, needs)
+    here = _Rows(one, basis, needs, brackets)
     here.add_shared()
     found: list[Rows] = []
     known = len(specs) * len(transcript.calls)
@@ -53,7 +57,7 @@ def rows_of(
                 rows = rows_apart(one, spec, failed, lambda done: tell(before + done, known))  # noqa: B023
                 if rows is not None:
                     found += [here.rows(), rows]
-                    here = _Rows(one, basis, needs)
+                    here = _Rows(one, basis, needs, brackets)
                 continue
             # A summary replays again: what it does isn't counted.
             with basis.telling(lambda done: tell(before + done, known)):  # noqa: B023
@@ -64,7 +68,8 @@ def rows_of(
     found.append(here.rows())
     summaries = [summary for rows in found for summary in rows.summaries]
     tables = tables_together([rows.tables for rows in found])
-    return msgspec.structs.replace(found[0], tables=tables, summaries=summaries)
+    told = next((rows.recorder for rows in found if rows.recorder and rows.recorder.fires_at), found[0].recorder)
+    return msgspec.structs.replace(found[0], tables=tables, summaries=summaries, recorder=told)
 
 
 def rows_alone(one: AsSent, basis: Basis, needs: Sequence[NeedRow], spec: Spec) -> Rows:
@@ -77,8 +82,9 @@ def rows_alone(one: AsSent, basis: Basis, needs: Sequence[NeedRow], spec: Spec) 
 class _Rows:
     """One transcript's rows under some policies, neighbours of one another, while they are made."""
 
-    def __init__(self, one: AsSent, basis: Basis, needs: Sequence[NeedRow]) -> None:
-        self._one, self._basis, self._needs = one, basis, needs
+    def __init__(self, one: AsSent, basis: Basis, needs: Sequence[NeedRow], brackets: bool = True) -> None:
+        self._one, self._basis, self._needs, self._brackets = one, basis, needs, brackets
+        self._recorder = recorder_of(one.transcript)
         self._gathered: defaultdict[str, list[Any]] = defaultdict(list)
         self._calls: list[Columns] = []
         self._summaries: list[dict[str, Any]] = []
@@ -92,7 +98,10 @@ class _Rows:
 
     def add(self, spec: Spec, measured: Measured) -> None:
         """Those of one policy."""
-        summary = summarize(self._basis, measured) | self._one.size.unseen()
+        summary = summarize(self._basis, measured, self._brackets) | self._one.size.unseen()
+        if self._recorder is not None and self._recorder.fires_at is None and is_as_set(spec.label):
+            fires_at = round(measured.threshold) if measured.threshold else None
+            self._recorder = msgspec.structs.replace(self._recorder, fires_at=fires_at)
         for table, rows in rows_under(spec.label, measured, self._needs).items():
             self._gathered[table] += rows
         self._calls.append(measured.calls)
@@ -102,7 +111,9 @@ class _Rows:
         """All that was added."""
         one, words = self._one, self._basis.references.words
         tables = tables_of(self._gathered, self._calls)
-        return Rows(one.transcript.name, one.transcript.parent, one.provider, words, tables, self._summaries)
+        return Rows(
+            one.transcript.name, one.transcript.parent, one.provider, words, tables, self._summaries, self._recorder
+        )  # fmt: skip
 
 
 def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dict[str, Sequence[Any]]:

@@ -30,6 +30,8 @@ ANSWERS = {
     "bench logs --policy mask:keep=1 --out a": r"^Change nothing[\s\S]*mask:keep=1,batch=1 .*\d%.*\n[\s\S]*Results: a/",
     "bench logs --policy mask --format csv --out b": r"^policy,policy_bound,usd,[\s\S]*^keep-all,True,",
     "bench logs --policy papers --out c --columns all": r"policy +comp\. +rank [\s\S]*policy +write +uncached ",
+    "advise logs": r"^(Claude Code|Codex)[^\n]*: 2 sessions, [\s\S]*\n\n(Set in|Change nothing)[\s\S]*Also tried: ",
+    "advise logs --for policies": r"^policies: 6 transcripts, [\s\S]*(Construct|Use nothing of it)",
     "sweep logs --policy mask:keep=1|3 --out s": r"mask:keep=3[\s\S]*Results: s/",
     "replay logs/rollout-1.jsonl --policy mask:keep=1 --losses": r"6 calls under mask:keep=1[\s\S]*lost: 'ticket-1093'",
     "replay logs --number 2 --policy keep-all --request 2": r'"tool_use_id": "c0"',
@@ -139,7 +141,8 @@ def test_a_command_answers(line: str, runs: tuple[Path, dict[str, Done]], monkey
 
 
 ROWS = (
-    "bench logs --policy mask:keep=1 --out f", "sweep logs --policy mask:keep=1|3 --out g", "compare a b",
+    "advise logs", "bench logs --policy mask:keep=1 --out f", "sweep logs --policy mask:keep=1|3 --out g",
+    "compare a b",
     "report a --only losses", "validate logs", "validate logs --estimates --estimator chars",
     "calibrate logs --out own.json", "transcripts check logs", "transcripts stats logs",
     "check policy mask:keep=1 --doctor --defect task-lost", "check policy split.py:Split --scenario documented-53k",

@@ -93,6 +93,7 @@ LINES = [
     ["bench", "good", "--policy", "keep-all", "--format", "csv", "--out", "other"],
     ["bench", "good", "--policy", "keep-all", "--format", "markdown", "--out", "other"],
     ["bench", f"--no{EVIL}such"],
+    ["advise", "good"],
     ["sweep", "good", "--policy", "mask:keep=1|2", "--out", "swept"],
     ["trust", f"no{EVIL}such"],
     ["transcripts", "check", "good", "bad.jsonl"],

@@ -87,7 +87,7 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     elif advice.ahead is None:
         parts.append("From one session; it may not hold for others.")
     else:
-        parts += _how_sure(advice, advice.ahead)
+        parts += how_sure(advice, advice.ahead)
     if advice.alike:
         named = ", ".join(names.get(label, label) for label in advice.alike[:ALIKE_NAMED])
         more = f" and {len(advice.alike) - ALIKE_NAMED} more" if len(advice.alike) > ALIKE_NAMED else ""
@@ -95,8 +95,8 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     return " ".join(parts)
 
 
-def _how_sure(advice: Advice, ahead: int) -> list[str]:
-    """How often the answer wins, and what ranges are of."""
+def how_sure(advice: Advice, ahead: int) -> list[str]:
+    """Return how often the answer wins, and what ranges are of, a sentence each."""
     share = advice.wins.get(advice.take.policy, 0.0)
     often = f"It is the answer in {_percent(share)} % of the ways in which these sessions could have come."
     if advice.open and advice.more is not None:

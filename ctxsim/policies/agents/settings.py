@@ -110,9 +110,9 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     It stands in a `file`, by the end of its path, or in the variable `env`. `words` may stand for a value. `outside` is
     what the agent does with a value outside `bounds`, `cap` what it never exceeds. Of several settings of one parameter
-    the one of the greater `precedence` goes first. `needs` are keys that must be set too. `opposite`: a switch whose
-    true is the parameter's false. `in_list`: it stands in an entry of that list of the file.
-    `thousands`: 300k is 300,000.
+    the one of the greater `precedence` goes first. `search` are values that `advise` begins with, `written` is how
+    code has a value. `needs` are keys that must be set too. `opposite`: a switch whose true is the parameter's false.
+    `in_list`: it stands in an entry of that list of the file. `thousands`: 300k is 300,000.
     """
 
     type: Literal["int", "ratio", "bool", "text", "choice"]
@@ -124,6 +124,8 @@ class Setting(Number, frozen=True, forbid_unknown_fields=True, kw_only=True):
     outside: Literal["refused", "clamped", "ignored", "breaks", ""] = ""
     cap: str = ""
     precedence: int = 0
+    search: tuple[Value, ...] = ()
+    written: str = "{}"
     needs: tuple[str, ...] = ()
     opposite: bool = False
     in_list: str = ""
@@ -272,6 +274,9 @@ def _problems(known: AgentSettings) -> Iterator[tuple[str, str]]:
             yield f"{one.key}, file", f"no path in files ends with {one.file}"
         if one.opposite and (one.type != "bool" or one.default):
             yield f"{one.key}, opposite", "stands with type bool, and without a default"
+        for value in one.search:
+            if problem := one.problem(value) or ("" if one.parameter else "no parameter is of it"):
+                yield f"{one.key}, search", problem
         if (one.type == "choice") != bool(one.choices):
             yield f"{one.key}, choices", "stand with type choice, and only there"
 

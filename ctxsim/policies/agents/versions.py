@@ -32,6 +32,17 @@ def numbers_of(version: str) -> Numbers:
     return tuple(numbers)
 
 
+def is_version(version: str) -> bool:
+    """Return whether a text begins with dotted numbers."""
+    return _NUMBERS.match(version.strip()) is not None
+
+
+def dotted(version: str) -> str:
+    """Return the dotted numbers that a version begins with, and nothing behind them; '' where it begins with none."""
+    found = _NUMBERS.match(version.strip())
+    return found[1] if found else ""
+
+
 def holds(conditions: str, version: str) -> bool:
     """Return whether a version meets all of the conditions, which commas part; none hold for every version.
 

@@ -113,8 +113,16 @@ class _Segment:
             compactions=(),
             cleared=(),
             carried=carried,
+            compacted_at=self._compacted_at(),
             cost_usd=None,
         )
+
+    def _compacted_at(self) -> int | None:
+        """The recorded input at which the agent compacted by itself; None where somebody or something else made it."""
+        if self.end is None or self.end.started_by != "auto":
+            return None
+        usage = self.calls[-1].usage if self.calls else None
+        return self.end.tokens_before or (usage.input_tokens if usage else None)
 
     def _kept(self) -> Iterator[Item]:
         """The kept items that a provider accepts: a call's missing result is made up, a result needs its call."""

@@ -169,6 +169,8 @@ def counts_if(basis: Basis, spec: Spec, summaries: SummaryMode) -> Iterator[Coun
 
 def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
     transcript, provider, counter = basis.transcript, basis.provider, basis.counter
+    # Whatever asks what the policy decides by means the one that this session ran.
+    spec = spec.as_shipped(transcript.format, transcript.version, transcript.model)
     replayed = Replay(basis.ledger, spec, basis.references)
     losses = Losses(transcript, basis.references, spec.label, provider, counter, basis.kept)
     outcomes: list[Outcome] = []

@@ -26,8 +26,9 @@ def summary_row(
     return SummaryRow(**place, **summarize(basis, measured))
 
 
-def summarize(basis: Basis, measured: Measured) -> dict[str, Any]:
-    """Return every column of the summary that one replay can say, by name.
+def summarize(basis: Basis, measured: Measured, brackets: bool = True) -> dict[str, Any]:
+    """Return every column of the summary that one replay can say, by name. Without `brackets` nothing says what would
+    be kept if summaries kept nothing, or all.
 
     Replays again: twice where the policy asked for summaries (what if they kept nothing, or all), and once per
     estimator for the displacement of its threshold. There is at least one call.
@@ -44,7 +45,7 @@ def summarize(basis: Basis, measured: Measured) -> dict[str, Any]:
         "calls_with_aged_needs": sum(map(bool, of["refs_needed_strict"])),
         "survival": survival,
         **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried")},
-        **_if_summaries_differed(of, basis, measured),
+        **(_if_summaries_differed(of, basis, measured) if brackets else UNBRACKETED),
         **_lost(measured.losses, priced=basis.provider.prices is not None),
         # Without any aged need nothing has to be kept.
         **_frontier(basis, survival or 0.0),
@@ -124,13 +125,16 @@ def _edits(of: Columns) -> dict[str, Any]:
     }
 
 
+UNBRACKETED: dict[str, float | None] = {"survival_low": None, "survival_high": None}
+
+
 def _if_summaries_differed(of: Columns, basis: Basis, measured: Measured) -> dict[str, float | None]:
     """The survival if summaries kept nothing, and if they knew what later calls use; unknown without summaries.
 
     Nobody knows what a model would have written.
     """
     if not any(of["summary_calls"]):
-        return {"survival_low": None, "survival_high": None}
+        return UNBRACKETED
     return {
         "survival_low": _strict(counts_if(basis, measured.spec, "empty")),
         "survival_high": _strict(counts_if(basis, measured.spec, "clairvoyant")),

@@ -123,6 +123,9 @@ class _Session:
                 model = data.get("newModel") or data.get("selectedModel") if isinstance(data, dict) else None
                 if isinstance(model, str):
                     self.main.exchanges.model = model
+                version = data.get("copilotVersion") if isinstance(data, dict) else None
+                if isinstance(version, str):
+                    self.main.assembly.version = version
             case "session.compaction_complete" | "session.truncation":
                 _compacted(agent, convert(data, Compaction, where))
             case "session.shutdown":

@@ -1,0 +1,130 @@
+"""Advice beside what the recorded agent does as it is set: only what its user can set is a candidate.
+
+The rule is that of `advice`. It sees a run in which the row as set plays the part of doing nothing.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+import msgspec
+
+from ctxsim.answers.advice import advice as rule
+from ctxsim.answers.advice.advice import Advice
+from ctxsim.answers.advice.pooled import NOTHING, Figures, figures_of
+from ctxsim.answers.advice.rule import HARDLY
+from ctxsim.results import Run
+from ctxsim.results.info import Recorder, is_as_set
+
+REPLACED = ("take", "nothing", "caveats", "open", "wins")
+
+
+class AsSetAdvice(Advice, frozen=True):
+    """What a user should set. `nothing` is the row as set, and policies are labels of it with settings.
+
+    `recorders` are those of the transcripts, `tried` the labels beside it, `builders` what whoever builds the agent
+    could have instead: a policy that is clearly cheaper and that no user can set.
+    """
+
+    recorders: tuple[Recorder, ...] = ()
+    tried: tuple[str, ...] = ()
+    builders: Figures | None = None
+
+
+class AsSetRun(Run):
+    """A run in which the agent as it is set stands for doing nothing, beside what else its user can set.
+
+    With `agent` only that agent's transcripts are in it.
+    """
+
+    def __init__(self, whole: Run, baseline: str, agent: str = "") -> None:
+        super().__init__(whole.folder, msgspec.structs.replace(whole.info, bounds=()))
+        self.baseline = baseline
+        self._whole = whole
+        self.recorders = tuple(one for one in whole.info.recorders or () if agent in ("", one.agent))
+        self._names = {one.transcript for one in self.recorders} if agent else None
+
+    @cached_property
+    def labels(self) -> list[str]:
+        others = [label for label in self._whole.labels if is_as_set(label) and label != self.baseline]
+        return [NOTHING, *others]
+
+    @cached_property
+    def transcripts(self) -> int:
+        return len(self._base)
+
+    @cached_property
+    def _base(self) -> Any:
+        return self._of(self.baseline)
+
+    def _of(self, label: str) -> Any:
+        rows = self._whole.of(label)
+        kept = rows if self._names is None else rows[rows.transcript.isin(self._names)]
+        return kept.reset_index(drop=True)
+
+    def of(self, label: str) -> Any:
+        """Return the rows of a policy, beside those as set instead of keep-all's."""
+        rows = self._base if label == NOTHING else self._of(label)
+        return rows.assign(
+            tokens_full_sum=self._base.tokens_sum, cost_vs_keep_all=rows.cost_usd / self._base.cost_usd.replace(0, None)
+        )
+
+
+def baseline_of(run: Run) -> str | None:
+    """Return the label of the row as set; None where it didn't run, or where we know none of the agents."""
+    if not run.info.recorders:
+        return None
+    return next((label for label in run.labels if is_as_set(label)), None)
+
+
+@lru_cache(maxsize=8)
+def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
+    """Return what to set for a goal, where the agent's row as set ran; else which policy to take.
+
+    With `agent` that agent's transcripts alone count. None if only bounds ran. Raises UnknownName for no goal.
+    """
+    whole = rule.advise(run, goal)
+    baseline = baseline_of(run)
+    if baseline is None:
+        return whole
+    own = AsSetRun(run, baseline, agent)
+    found = rule.advise(own, goal) or _only(own, goal)
+    take = _named(found.take, baseline)
+    better = whole.take if whole else None
+    return AsSetAdvice(
+        **{name: getattr(found, name) for name in Advice.__struct_fields__ if name not in REPLACED},
+        # What an agent does with its thinking when it compacts is its own concern; what is refused is told.
+        caveats=tuple(line for line in found.caveats if not line.startswith("It edits history")),
+        take=take,
+        nothing=found.nothing and _named(found.nothing, baseline),
+        open=tuple(_named(one, baseline) for one in found.open),
+        wins={baseline if label == NOTHING else label: share for label, share in found.wins.items()},
+        recorders=own.recorders,
+        tried=tuple(own.labels[1:]),
+        builders=better if better and not agent and _better(better, take, found.amount) else None,
+    )
+
+
+def _named(figures: Figures, baseline: str) -> Figures:
+    return msgspec.structs.replace(figures, policy=baseline) if figures.policy == NOTHING else figures
+
+
+def _better(figures: Figures, take: Figures, amount: str) -> bool:
+    """Whether a policy that nobody can set is clearly cheaper."""
+    if figures.bound or is_as_set(figures.policy):
+        return False
+    name = {"usd": "usd", "tokens": "tokens", "peak": "peak_mean"}[amount]
+    theirs, ours = getattr(figures, name), getattr(take, name)
+    return theirs is not None and bool(ours) and theirs < (1 - HARDLY) * ours
+
+
+def _only(own: AsSetRun, goal: str) -> Advice:
+    """The advice where nothing was tried beside the row as set."""
+    figures = figures_of(own).all[NOTHING]
+    amount = rule.AMOUNT[goal] if rule.AMOUNT[goal] != "usd" or figures_of(own).by_dollars else "tokens"
+    return Advice(
+        goal=goal, amount=amount, take=figures, losing_less=None, cheaper=None, nothing=figures, alike=(), wins={},
+        open=(), more=None, ahead=None, sampled=False, generated=False, off_recorded=rule.off_recorded(own),
+        caveats=own.caveats,
+    )  # fmt: skip

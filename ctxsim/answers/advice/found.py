@@ -1,0 +1,185 @@
+"""What a search over one agent's settings found: what is set and costs now, what to set, and what else was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
+from ctxsim.answers.advice.honoured import contradictions
+from ctxsim.answers.advice.in_words import given_in, title_of, who
+from ctxsim.answers.advice.pooled import Figures, Share, figures_of
+from ctxsim.answers.advice.rule import HARDLY
+from ctxsim.policies.agents.given import Given, setting_of
+from ctxsim.policies.agents.lines import lines
+from ctxsim.policies.agents.search import around
+from ctxsim.policies.agents.versions import is_version, numbers_of
+from ctxsim.results import Run
+from ctxsim.results.info import Recorder
+
+Settings = tuple[Given, ...]
+"""Settings that are tried together."""
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """Settings that were tried: `amount` beside the agent as it is set, and the share kept of what later calls used."""
+
+    settings: tuple[Given, ...]
+    amount: float | None
+    kept: float | None
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What the installed agent did with a setting that is advised, by `settings.toml`."""
+
+    key: str
+    verdict: str
+    version: str
+    seen_on: str
+    note: str
+
+
+class Framed(msgspec.Struct, frozen=True):
+    """What those who build with a framework should construct; `code` is empty where nothing is worth it."""
+
+    framework: str
+    amount: str
+    policy: str
+    code: tuple[str, ...]
+    now: Figures
+    take: Figures
+    share: Share | None
+    tried: int
+
+
+class AgentAdvice(msgspec.Struct, frozen=True):
+    """What one agent's user should set; `settings` is empty where nothing is worth it.
+
+    `amount` says what was compared: usd, tokens or peak. `share` is its share of `now`, with interval. `lines` are what
+    to paste, by file. `wins` is the share of the ways in which the sessions could have come that give this answer,
+    `ahead` the next sessions that intervals are of; None of one session. `contradicted`: where recorded compactions don't come as set, a line each.
+    """
+
+    agent: str
+    title: str
+    models: tuple[str, ...]
+    sessions: int
+    transcripts: int
+    goal: str
+    amount: str
+    now: Figures
+    take: Figures
+    share: Share | None
+    wins: float | None
+    ahead: int | None
+    settings: tuple[Given, ...]
+    lines: dict[str, list[str]]
+    seen: tuple[Seen, ...]
+    tried: tuple[Tried, ...]
+    contradicted: tuple[str, ...]
+    off_recorded: float | None
+    caveats: tuple[str, ...]
+
+
+def best_so_far(run: Run, agent: str, goal: str) -> tuple[Given, ...]:
+    """Return the settings to change that the rule takes; none where nothing is worth it."""
+    found = advise(run, goal, agent)
+    assert isinstance(found, AsSetAdvice)
+    own = _own(run, agent)
+    return _added(_with_fewer(own, found).policy, own.baseline)
+
+
+def next_to_try(best: Sequence[Given], first: Sequence[Given], tried: Collection[frozenset[Given]]) -> list[Settings]:
+    """Return what lies around the best settings so far, and hasn't been tried: one of them at a value halfway to its
+    neighbours among the first ones, or another setting beside them at each of its first values.
+    """
+    mine = [one for one in first if best and one.agent == best[0].agent]
+    found: list[Settings] = []
+    for one in best:
+        rest = tuple(other for other in best if other != one)
+        found += [(*rest, near) for near in around(one, [other.value for other in mine if other.key == one.key])]
+    keys = {one.key for one in best}
+    found += [(*best, one) for one in mine if one.key not in keys]
+    return [one for one in found if frozenset(one) not in tried]
+
+
+def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> AgentAdvice:
+    """Return what to set by the last run of a search; `before` are the runs that led there, for what was tried."""
+    found = advise(last, goal, agent)
+    assert isinstance(found, AsSetAdvice)
+    own = _own(last, agent)
+    take = _with_fewer(own, found)
+    settings = _added(take.policy, own.baseline)
+    share = take.share(found.amount)
+    each = (one for run in (*before, last) for one in _tried(run, agent, found.amount))
+    tried = {frozenset(one.settings): one for one in each if set(one.settings) != set(settings)}
+    return AgentAdvice(
+        agent=agent,
+        title=who(own.recorders) or title_of(agent),
+        models=tuple(dict.fromkeys(one.model for one in own.recorders if one.model)),
+        sessions=take.sessions,
+        transcripts=take.transcripts,
+        goal=goal,
+        amount=found.amount,
+        now=found.nothing or take,
+        take=take,
+        share=share if settings else None,
+        wins=found.wins.get(found.take.policy) if found.wins else None,
+        ahead=found.ahead,
+        settings=settings,
+        lines=lines(settings),
+        seen=tuple(_seen(one, own.recorders) for one in settings),
+        tried=tuple(sorted(tried.values(), key=lambda one: one.amount or 1.0)),
+        contradicted=tuple(contradictions(own.recorders)),
+        off_recorded=found.off_recorded,
+        caveats=found.caveats,
+    )
+
+
+def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:
+    """What the rule takes, or fewer of its settings where the others hardly save and hardly keep anything."""
+    figures, wanted = figures_of(own), set(_added(found.take.policy, own.baseline))
+    if len(wanted) < 2:
+        return found.take
+    amount, kept = (figures.value(found.take.policy, of) or 0.0 for of in (found.amount, "kept"))
+    labels = [label for label in own.labels[1:] if set(_added(label, own.baseline)) < wanted]
+    for label in sorted(labels, key=len):
+        theirs, held = (figures.value(label, of) or 0.0 for of in (found.amount, "kept"))
+        if set(_added(label, own.baseline)) and theirs <= amount + HARDLY and held >= kept - 0.01:
+            return figures.all[label]
+    return found.take
+
+
+def _own(run: Run, agent: str) -> AsSetRun:
+    baseline = baseline_of(run)
+    assert baseline is not None  # the search runs it
+    return AsSetRun(run, baseline, agent)
+
+
+def _added(label: str, baseline: str) -> tuple[Given, ...]:
+    base = set(given_in(baseline))
+    return tuple(one for one in given_in(label) if one not in base)
+
+
+def _tried(run: Run, agent: str, amount: str) -> list[Tried]:
+    own = _own(run, agent)
+    found = figures_of(own)
+    rows = [(_added(label, own.baseline), label) for label in own.labels[1:]]
+    return [
+        Tried(given, found.value(label, amount), found.value(label, "kept"))
+        for given, label in rows
+        if given and all(one.agent == agent for one in given)
+    ]
+
+
+def _seen(one: Given, recorders: Sequence[Recorder]) -> Seen:
+    """What the newest version that recorded did with a setting."""
+    newest = max((each for each in recorders if is_version(each.version)), key=lambda each: numbers_of(each.version),
+                 default=None)  # fmt: skip
+    setting = setting_of(one.agent, one.key)
+    version, model = (newest.version, newest.model) if newest else ("", "")
+    if setting is None:
+        return Seen(one.key, "not yet seen", version, "", "")
+    verdict = setting.verdict(version, model)
+    return Seen(one.key, verdict.verdict, version, verdict.seen_on, verdict.note)

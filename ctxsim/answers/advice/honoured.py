@@ -1,0 +1,39 @@
+"""Whether recorded compactions came where the agent's setting says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from ctxsim.results.info import Recorder
+
+OFF = 0.05
+"""Share by which a compaction may be off what is set: requests grow in steps, and its estimate errs."""
+
+
+def contradictions(recorders: Sequence[Recorder]) -> list[str]:
+    """Return a line for each threshold that most of its recordings contradict: what was expected, what was seen."""
+    by_limit: dict[int | None, list[Recorder]] = {}
+    for one in recorders:
+        by_limit.setdefault(one.fires_at, []).append(one)
+    return [line for limit, ones in by_limit.items() if (line := _line(limit, ones))]
+
+
+def _line(limit: int | None, ones: Sequence[Recorder]) -> str:
+    seen = [one.compacted_at for one in ones if one.compacted_at is not None]
+    if limit is None:
+        if not seen:
+            return ""
+        return f"Not as set: no compaction expected before a refusal, seen at {_k(median(seen))} in {len(seen)}."
+    off = [at for at in seen if abs(at - limit) > OFF * limit]
+    never = [one for one in ones if one.compacted_at is None and (one.peak or 0) > (1 + OFF) * limit]
+    of = len(seen) + len(never)
+    if 2 * (len(off) + len(never)) <= of:
+        return ""
+    if len(off) >= len(never):
+        return f"Not as set: compaction expected at {_k(limit)}, seen at {_k(median(off))} in {len(off)} of {of}."
+    return f"Not as set: compaction expected at {_k(limit)}, none seen in {len(never)} of {of} that were larger."
+
+
+def _k(tokens: float) -> str:
+    return f"{tokens / 1000:,.0f}K"

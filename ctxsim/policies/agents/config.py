@@ -1,0 +1,99 @@
+"""What a user has set: read from the agents' own files, of a user and of a project, and from variables."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ctxsim.errors import InputError
+from ctxsim.policies.agents.given import Given, typed
+from ctxsim.policies.agents.settings import ConfigFile, Setting, settings_names, settings_of
+
+_BESIDE_TEXT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+"""Comments and commas before an end, or a text, which may hold what looks like one."""
+
+
+def of_file(path: Path, agents: tuple[str, ...] = ()) -> list[Given]:
+    """Return what a file sets, by the agent that owns such a file.
+
+    Raises InputError for one that can't be read, that is of another format, or that sets nothing of an agent we know.
+    """
+    every = [(agent, one) for agent in agents or settings_names() for one in settings_of(agent).files]
+    owned = [pair for pair in every if path.absolute().as_posix().endswith(f"/{pair[1].path.removeprefix('~/')}")]
+    alike = owned or [pair for pair in every if Path(pair[1].path).suffix == path.suffix]
+    found = {agent: _given(agent, _data(path, one)) for agent, one in reversed(alike)}
+    most = max(found.values(), key=len, default=[])
+    if not most and not owned:
+        raise InputError(path, "sets nothing of an agent that we know; see: ctxsim list settings")
+    return most
+
+
+def of_places(project: Path | None = None, environment: Mapping[str, str] | None = None) -> list[Given]:
+    """Return what a user's own files set, then what a project's do, then the variables: the later goes first.
+
+    Raises InputError for a file that can't be read.
+    """
+    found: list[Given] = []
+    for agent in settings_names():
+        scopes = ("user", "project") if project else ("user",)
+        for scope in scopes:
+            for file in settings_of(agent).files:
+                base = Path.home() if scope == "user" else project or Path()
+                place = base / file.path.removeprefix("~/")
+                if file.scope == scope and (scope == "project" or file.path.startswith("~/")) and place.is_file():
+                    found += _given(agent, _data(place, file))
+        found += _of_variables(agent, environment or {})
+    return found
+
+
+def _given(agent: str, data: Any) -> list[Given]:
+    """The settings that a file's data has; an `env` block in it sets variables."""
+    if not isinstance(data, dict):
+        return []
+    found = [Given(agent, key, value) for one in settings_of(agent).settings for key, value in _at(one, data)]
+    block = data.get("env")
+    return found + (_of_variables(agent, block) if isinstance(block, dict) else [])
+
+
+def _of_variables(agent: str, values: Mapping[str, Any]) -> list[Given]:
+    names = [one.env for one in settings_of(agent).settings if one.env and one.env in values]
+    return [Given(agent, name, typed(agent, name, str(values[name]))) for name in names]
+
+
+def _at(setting: Setting, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The values that stand under a key; where it names any model or id, under each that there is."""
+    places: list[tuple[tuple[str, ...], Any]] = [((), data)] if setting.file else []
+    for part in setting.key.split("."):
+        found = []
+        for path, table in places:
+            names = table if part in ("MODEL", "ID") and isinstance(table, dict) else (part,)
+            found += [((*path, name), table[name]) for name in names if isinstance(table, dict) and name in table]
+        places = found
+    return ((".".join(path), value) for path, value in places if isinstance(value, bool | int | float | str))
+
+
+def _without(text: str) -> str:
+    return _BESIDE_TEXT.sub(lambda one: one[1] or "", text)
+
+
+def _data(path: Path, file: ConfigFile) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if file.format == "toml":
+            return tomllib.loads(text)
+        if file.format == "yaml":
+            import yaml
+
+            try:
+                return yaml.safe_load(text)
+            except yaml.YAMLError as error:
+                raise ValueError(str(error)) from None
+        # Twice: a comment may stand between a comma and the end that it is before.
+        plain = _without(_without(text))
+        return json.loads(plain) if plain.strip() else {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(path, f"is no {file.format}: {' '.join(str(error).split())}") from None

@@ -1,0 +1,131 @@
+"""What users have set, by upstream's own keys: as a label writes it down, and as parameters of the agent's policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+from ctxsim.errors import LabelError
+from ctxsim.plugins import FOLDERS, folders
+from ctxsim.policies.agents.settings import Setting, Value, settings_names, settings_of
+
+PLAIN = " /:.-_%$"
+"""Characters that stand in a label as they are; a comma, a plus and a semicolon mean something there."""
+
+
+class Given(NamedTuple):
+    """One setting that has a value: the agent, its key as it stands in the file, and the value."""
+
+    agent: str
+    key: str
+    value: Value
+
+    def __str__(self) -> str:
+        text = str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+        return f"{self.agent}/{quote(self.key, PLAIN)}={quote(text, PLAIN.replace('%', ''))}"
+
+
+def written(given: Iterable[Given]) -> str:
+    """Return settings as a label has them: `claude-code/autoCompactWindow=200000;pi/compaction.reserveTokens=9000`."""
+    return ";".join(map(str, given))
+
+
+def parsed(text: str) -> tuple[Given, ...]:
+    """Return the settings that a label has. Raises LabelError for what isn't AGENT/KEY=VALUE."""
+    found = []
+    for part in filter(None, text.split(";")):
+        agent, slash, rest = part.partition("/")
+        key, equals, value = rest.partition("=")
+        if not (agent and slash and key and equals and value):
+            raise LabelError(f"'{part}' is not AGENT/KEY=VALUE, as in claude-code/autoCompactWindow=200000")
+        found.append(Given(agent, unquote(key), _typed(agent, unquote(key), unquote(value))))
+    return tuple(found)
+
+
+def agent_of(format: str) -> str:
+    """Return the agent that writes logs of a format: one whose policy we have; '' for any other."""
+    for name, (_, place) in folders(FOLDERS[0]).items():
+        if (place / "policy.py").exists() and (
+            format == name or format.startswith(f"{name}-") or (format and name.startswith(f"{format}-"))
+        ):
+            return name
+    return ""
+
+
+def setting_of(agent: str, key: str) -> Setting | None:
+    """Return the setting that a key or a variable of a file means; a model or an id in it stands for any."""
+    known = settings_of(agent).settings if agent in settings_names() else ()
+    return next((one for one in known if key in (one.key, one.env) or fnmatchcase(key, _pattern(one.key))), None)
+
+
+def _pattern(key: str) -> str:
+    return ".".join("*" if part in ("MODEL", "ID") else part for part in key.split("."))
+
+
+def _typed(agent: str, key: str, text: str) -> Value:
+    """A text as the type of its setting; as it is where it is no value of that type."""
+    setting = setting_of(agent, key)
+    kind = setting.type if setting else "text"
+    if kind == "bool":
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+    try:
+        return int(text) if kind == "int" else float(text) if kind == "ratio" else text
+    except ValueError:
+        return text
+
+
+def typed(agent: str, key: str, text: str) -> Value:
+    """Return the text of a variable as the type of its setting."""
+    return _typed(agent, key, text)
+
+
+def effect(one: Given, version: str = "", model: str = "") -> Value | None:
+    """Return the value that an agent uses; None where it keeps its default: by its type, its bounds, and what was seen.
+
+    A value of the wrong type, and one outside bounds that aren't clamped, are ignored in silence.
+    """
+    setting = setting_of(one.agent, one.key)
+    if setting is None or not setting.plain(one.value) or not _of_model(setting, one.key, model):
+        return None
+    if setting.verdict(version, model).verdict == "ignored":
+        return None
+    if not setting.problem(one.value):
+        return one.value
+    if setting.outside == "clamped" and setting.bounds and isinstance(one.value, int | float):
+        low, high = setting.bounds
+        return type(one.value)(min(max(one.value, low), high))
+    return None
+
+
+def _of_model(setting: Setting, key: str, model: str) -> bool:
+    """Whether a key that names a model names this one."""
+    parts = setting.key.split(".")
+    if "MODEL" not in parts:
+        return True
+    at = parts.index("MODEL")
+    named = ".".join(key.split(".")[at : len(key.split(".")) - (len(parts) - at - 1)])
+    return named.lower() in model.lower() if model else False
+
+
+def parameters_of(agent: str, given: Iterable[Given], version: str = "", model: str = "") -> dict[str, str]:
+    """Return the parameters of an agent's policy that its user's settings change, for a version and a model.
+
+    Of several settings of one parameter the one of the greatest precedence holds; where equal, the last.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    for one in given:
+        setting = setting_of(agent, one.key) if one.agent == agent else None
+        if setting is None or not setting.parameter or setting.policy not in ("", agent):
+            continue
+        value = effect(one, version, model)
+        if value is None or setting.precedence < found.get(setting.parameter, (0, ""))[0]:
+            continue
+        found[setting.parameter] = (setting.precedence, str(not value if setting.opposite else value))
+    return {parameter: text for parameter, (_, text) in found.items()}
+
+
+def at_work(agent: str, given: Iterable[Given], version: str = "", model: str = "") -> Mapping[str, Value]:
+    """Return the settings that have an effect, by key."""
+    return {one.key: one.value for one in given if one.agent == agent and effect(one, version, model) is not None}

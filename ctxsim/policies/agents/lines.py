@@ -1,0 +1,89 @@
+"""Settings as somebody pastes them into the agent's own file, in that file's format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ctxsim.policies.agents.given import Given, setting_of
+from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting, settings_of
+
+ENV = "the environment"
+"""Stands for a file where a setting is a variable."""
+
+
+def where(agent: str, key: str) -> str:
+    """Return the file that a setting stands in, the user's own before a project's; or that it is a variable, or code.
+
+    Raises KeyError for a key that is no setting.
+    """
+    setting = setting_of(agent, key)
+    if setting is None:
+        raise KeyError(key)
+    file = _file(agent, setting)
+    return file.path if file else CODE if setting.file == CODE else ENV
+
+
+def _file(agent: str, setting: Setting) -> ConfigFile | None:
+    fitting = [one for one in settings_of(agent).files if setting.file and one.path.endswith(setting.file)]
+    return min(fitting, key=lambda one: one.scope != "user", default=None)
+
+
+def lines(given: Iterable[Given]) -> dict[str, list[str]]:
+    """Return what to paste by file, `ENV` for variables; settings of one agent. Constructors stand under `CODE`."""
+    found: dict[str, list[Given]] = {}
+    for one in given:
+        found.setdefault(where(one.agent, one.key), []).append(one)
+    return {file: _written(file, its) for file, its in found.items()}
+
+
+def _written(file: str, given: list[Given]) -> list[str]:
+    if file == ENV:
+        return [f"export {one.key}={_scalar(one.value)}" for one in given]
+    if file == CODE:
+        return constructors(given)
+    setting = setting_of(given[0].agent, given[0].key)
+    format = next(one.format for one in settings_of(given[0].agent).files if setting and one.path == file)
+    if format == "toml":
+        return [f"{one.key} = {_scalar(one.value)}" for one in given]
+    nested = _nested({one.key: one.value for one in given})
+    if format == "yaml":
+        return list(_yaml(nested, 0))
+    return json.dumps(nested, indent=2).splitlines()[1:-1]
+
+
+def constructors(given: Iterable[Given]) -> list[str]:
+    """Return the calls whose arguments the settings are: `SummarizationMiddleware(trigger=("tokens", 40000))`."""
+    calls: dict[str, list[str]] = {}
+    for one in given:
+        name, _, argument = one.key.rpartition(".")
+        setting = setting_of(one.agent, one.key)
+        pattern = setting.written if setting else "{}"
+        calls.setdefault(name, []).append(f"{argument}={pattern.format(repr(one.value))}")
+    return [f"{name}({', '.join(arguments)})" for name, arguments in calls.items()]
+
+
+def _scalar(value: Any) -> str:
+    return json.dumps(value)
+
+
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted keys as tables in tables."""
+    whole: dict[str, Any] = {}
+    for key, value in values.items():
+        *tables, last = key.split(".")
+        place = whole
+        for table in tables:
+            place = place.setdefault(table, {})
+        place[last] = value
+    return whole
+
+
+def _yaml(table: Mapping[str, Any], depth: int) -> Iterable[str]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield f"{'  ' * depth}{key}:"
+            yield from _yaml(value, depth + 1)
+        else:
+            yield f"{'  ' * depth}{key}: {_scalar(value)}"

@@ -1,0 +1,194 @@
+"""What `ctxsim advise` says of an agent, on one screen of 80 columns: the answer, how sure it is, what was tried."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from ctxsim.answers.advice.advice import FAR, MAY_LOSE, SETTLED
+from ctxsim.answers.advice.found import AgentAdvice, Framed, Seen, Tried
+from ctxsim.answers.advice.in_words import told
+from ctxsim.answers.advice.pooled import Figures, Share
+from ctxsim.answers.advice.rule import HARDLY
+from ctxsim.answers.advice.verdict import usd
+from ctxsim.answers.forecast.draws import LEAST
+from ctxsim.report.sheet import Column, Sheet, cell, sheet
+
+WIDTH = 80
+
+TRIED_NAMED = 4
+"""Of what else was tried, so many are named: those that save the most."""
+
+COLUMNS = (
+    Column("agent", "agent", left=True), Column("settings", "settings", left=True),
+    Column("amount", "beside as set", "the bill, or what else was compared, beside the agent as it is set"),
+    Column("kept", "kept", "of what later calls used of old results, what was still in view"),
+)  # fmt: skip
+
+
+def screen(one: AgentAdvice) -> list[str]:
+    """Return the lines of one agent's advice, none longer than 80 characters but for what is to be pasted."""
+    paragraphs: list[list[str]] = [_wrapped(_head(one))]
+    if one.settings:
+        paragraphs += [_to_set(one), [*_wrapped(_saves(one)), *_wrapped(_loses(one))]]
+        paragraphs[-1] += [line for seen in one.seen for line in _wrapped(_honoured(seen, one))]
+    else:
+        paragraphs.append(_wrapped(_nothing(one)))
+    paragraphs[-1] += [line for said in one.contradicted for line in _wrapped(said)]
+    doubts = [line for said in _doubts(one) for line in _wrapped(said)]
+    return _spaced([*paragraphs, doubts, _wrapped(_also(one))])
+
+
+def constructor_screen(one: Framed) -> list[str]:
+    """Return the lines of advice for those who build with a framework."""
+    take = one.take
+    head = f"{one.framework}: {take.transcripts:,} transcripts, {_size(one.now, one.amount)} without compaction."
+    if not one.code:
+        no = f"Use nothing of it: of {one.tried} settings tried none saves more than {HARDLY:.0%} without losing more."
+        return _spaced([_wrapped(head), _wrapped(no.replace("%", " %"))])
+    figures = f"{_size(take, one.amount)} instead of {_size(one.now, one.amount)}{_change(one.share)}."
+    return _spaced([
+        _wrapped(head), ["Construct:", "", *(f"    {line}" for line in one.code)],
+        [*_wrapped(figures), *_wrapped(_keeps(take) + f" {one.tried} settings tried.")],
+    ])  # fmt: skip
+
+
+def tried_sheet(agents: Iterable[AgentAdvice]) -> Sheet:
+    """Return a row for each setting that was tried, the advised one first of its agent."""
+    rows = []
+    for one in agents:
+        share = one.share.value if one.share else None
+        mine = [Tried(one.settings, share, one.take.kept.value if one.take.kept else None)] if one.settings else []
+        rows += [
+            (one.agent, told(each.settings, False), cell(each.amount, "{:.1%}"), cell(each.kept, "{:.1%}"))
+            for each in (*mine, *one.tried)
+        ]
+    return sheet("tried", "Settings tried", COLUMNS, rows)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _spaced(paragraphs: Sequence[Sequence[str]]) -> list[str]:
+    lines: list[str] = []
+    for each in paragraphs:
+        lines += ["", *each] if lines and each else each
+    return lines
+
+
+def _head(one: AgentAdvice) -> str:
+    more = f" and {len(one.models) - 1} more" if len(one.models) > 1 else ""
+    models = f", {one.models[0]}{more}" if one.models else ""
+    many = f"{one.sessions:,} session{'s' if one.sessions > 1 else ''}"
+    return f"{one.title}{models}: {many}, {_size(one.now, one.amount)} as you are set now."
+
+
+def _to_set(one: AgentAdvice) -> list[str]:
+    found: list[str] = []
+    for file, lines in one.lines.items():
+        found += [
+            *([""] if found else []),
+            f"Set in {file}:",
+            "",
+            *(f"    {line.rstrip()}" for line in _dedented(lines)),
+        ]
+    return found
+
+
+def _dedented(lines: Sequence[str]) -> list[str]:
+    return textwrap.dedent("\n".join(lines)).splitlines()
+
+
+def _saves(one: AgentAdvice) -> str:
+    return (
+        f"These sessions: {_size(one.take, one.amount)} instead of {_size(one.now, one.amount)}, as you are set now"
+        f"{_change(one.share)}."
+    )
+
+
+def _loses(one: AgentAdvice) -> str:
+    now = f" As set now: {_percent(one.now.kept.value)} %." if one.now.kept else ""
+    return _keeps(one.take) + now
+
+
+def _keeps(figures: Figures) -> str:
+    refused = f" {figures.refused:,} of {figures.calls:,} calls are refused." if figures.refused else ""
+    if figures.kept is None:
+        return f"No later call used anything old, so nothing says what it loses.{refused}"
+    low, high = figures.kept.low, figures.kept.high
+    span = f" ({_percent(low)} to {_percent(high)})" if low is not None and high is not None else ""
+    return f"It keeps {_percent(figures.kept.value)} %{span} of what later calls used.{refused}"
+
+
+def _honoured(seen: Seen, one: AgentAdvice) -> str:
+    version = f" by {seen.version}" if seen.version else ""
+    if seen.verdict == "not yet seen":
+        return f"{seen.key}: not yet seen honoured{version}: ctxsim check setting tries it."
+    return f"{seen.key}: seen {seen.verdict} on {seen.seen_on}{f' ({seen.note})' if seen.note else ''}."
+
+
+def _nothing(one: AgentAdvice) -> str:
+    if not one.tried:
+        return f"Change nothing: we know no setting of {one.title} that acts on what is sent."
+    least = f"{_percent(HARDLY)} % without losing more than {_percent(MAY_LOSE[one.goal])} % of what later calls used."
+    return (
+        f"Change nothing. Of {len(one.tried)} settings tried over {one.sessions:,} "
+        f"session{'s' if one.sessions > 1 else ''} none saves more than {least}"
+    )
+
+
+def _doubts(one: AgentAdvice) -> list[str]:
+    found = []
+    if one.ahead is None:
+        found.append("From one session; it may not hold for others.")
+    elif one.wins is not None:
+        still = "It is open: this is" if one.wins < SETTLED else "It is"
+        often = f"the answer in {_percent(one.wins)} % of the ways in which these sessions could have come."
+        few = f"Ranges are priors over projects: {one.ahead} sessions are too few for intervals."
+        found.append(
+            f"{still} {often} {few if one.ahead < LEAST else f'Ranges: the next {one.ahead:,} sessions, 90 %.'}"
+        )
+    if one.off_recorded is not None and abs(one.off_recorded) > FAR:
+        found.append(f"Weak: keep-all is {100 * one.off_recorded:+.0f} % off what was recorded, so figures are too.")
+    return [*found, *one.caveats]
+
+
+def _also(one: AgentAdvice) -> str:
+    if not one.tried:
+        return ""
+    named = [f"{told(each.settings, False)} ({_effect(each)})" for each in _spread(one.tried)]
+    return f"Also tried: {', '.join(named)}. {len(one.tried) + bool(one.settings)} settings."
+
+
+def _spread(tried: Sequence[Tried]) -> list[Tried]:
+    """The best of each setting, then the ones that save the most."""
+    first: dict[tuple[str, ...], Tried] = {}
+    for one in tried:
+        first.setdefault(tuple(each.key for each in one.settings), one)
+    order = [*first.values(), *(one for one in tried if one not in first.values())]
+    return order[:TRIED_NAMED]
+
+
+def _effect(one: Tried) -> str:
+    amount = "?" if one.amount is None else f"{100 * (one.amount - 1):+.0f} %".replace("-0 %", "+0 %")
+    return amount if one.kept is None else f"{amount}, keeps {_percent(one.kept)} %"
+
+
+def _change(share: Share | None) -> str:
+    if share is None:
+        return ""
+    span = ""
+    if share.low is not None and share.high is not None:
+        span = f", {_percent(share.low - 1)} to {_percent(share.high - 1)}"
+    return f" ({_percent(share.value - 1)} %{span})"
+
+
+def _size(figures: Figures, amount: str) -> str:
+    if amount == "usd" and figures.usd is not None:
+        return f"{usd(figures.usd)} USD"
+    return f"{figures.peak_mean if amount == 'peak' else figures.tokens:,} tokens"
+
+
+def _percent(value: float) -> str:
+    return f"{round(100 * value) + 0}"

@@ -1,0 +1,91 @@
+"""Advice by search beside the best of every combination: is the choice the same, and what did each take?
+
+    python -m evidence.advice_search FOLDER...
+
+For each folder of recordings `ctxsim advise` runs, and then a bench of all combinations of all values that the search
+could have come to: the first values of each setting, and those halfway between them. A choice is equal where it is the
+same, or where the amounts are less apart than what the rule calls hardly anything. CPU seconds are of this process.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from itertools import product
+from pathlib import Path
+
+from ctxsim.answers.advice.advice import HARDLY
+from ctxsim.answers.advice.baseline import AsSetAdvice
+from ctxsim.answers.advice.baseline import advise as by_rule
+from ctxsim.answers.advice.in_words import changed, told
+from ctxsim.api.advising import advise
+from ctxsim.api.runs import bench
+from ctxsim.policies.agents.given import Given, agent_of
+from ctxsim.policies.agents.search import around, begin, label_of
+from ctxsim.readers import sources
+from ctxsim.readers.recorders import formats_of
+
+
+def grid(agent: str) -> list[list[Given]]:
+    """Every combination of an agent's settings: each one unset, at a first value, or halfway between two."""
+    first = begin(agent)
+    by_key: dict[str, list[Given]] = {}
+    for one in first:
+        by_key.setdefault(one.key, []).append(one)
+    for ones in by_key.values():
+        values = [one.value for one in ones]
+        near = {other for one in list(ones) for other in around(one, values)}
+        ones += sorted(near, key=lambda one: str(one.value))
+    choices = [[None, *ones] for ones in by_key.values()]
+    return [[one for one in chosen if one is not None] for chosen in product(*choices)]
+
+
+def compared(folder: Path) -> list[tuple[str, str, str, float, float, float, int]]:
+    """By agent: what was advised, what is best of all, the dearer's amount to the other's, CPU seconds, combinations."""
+    agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(sources(str(folder)))))))
+    began = time.process_time()
+    found = {one.agent: one for one in advise(folder)}
+    searched = time.process_time() - began
+    rows = []
+    for agent in agents:
+        tried = grid(agent)
+        if agent not in found or len(tried) < 2:
+            continue
+        began = time.process_time()
+        run = bench([str(folder)], ["keep-all", *dict.fromkeys(map(label_of, [[]] * len(tried), tried))], text="none")
+        best = by_rule(run, "dollars", agent)
+        taken = time.process_time() - began
+        assert isinstance(best, AsSetAdvice)
+        share = best.take.share(best.amount)
+        ours = found[agent].share.value if found[agent].share else 1.0
+        rows.append(
+            (
+                agent, told(found[agent].settings, False) or "nothing", told(changed(best), False) or "nothing",
+                ours - (share.value if share and changed(best) else 1.0), searched, taken, len(tried),
+            )
+        )  # fmt: skip
+    return rows
+
+
+def main() -> None:
+    equal = folders = 0
+    seconds = [0.0, 0.0]
+    for name in sys.argv[1:]:
+        for agent, ours, best, apart, searched, taken, combinations in compared(Path(name)):
+            folders += 1
+            same = ours == best or abs(apart) <= HARDLY
+            equal += same
+            seconds = [seconds[0] + searched, seconds[1] + taken]
+            print(
+                f"{Path(name).name} ({agent}): advised {ours}; of {combinations} combinations {best}; "
+                f"{100 * apart:+.1f} points; {searched:.1f} and {taken:.1f} s",
+                flush=True,
+            )
+    if folders:
+        print(
+            f"equal in {equal} of {folders}; CPU {seconds[0]:.0f} s of {seconds[1]:.0f} s: {seconds[0] / seconds[1]:.0%}"
+        )
+
+
+if __name__ == "__main__":
+    main()

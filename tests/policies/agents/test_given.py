@@ -1,0 +1,190 @@
+"""What users have set: read from files, written in labels, and what of it an agent uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxsim.errors import InputError, LabelError
+from ctxsim.policies.agents.config import of_file, of_places
+from ctxsim.policies.agents.given import Given, agent_of, effect, parameters_of, parsed, setting_of, written
+from ctxsim.policies.agents.lines import ENV, constructors, lines, where
+from ctxsim.policies.agents.search import around, begin, label_of, policy_label, searched, usual
+from ctxsim.policies.agents.settings import settings_names
+
+WINDOW = Given("claude-code", "autoCompactWindow", 150_000)
+
+
+def test_settings_come_back_from_the_label_that_has_them() -> None:
+    zed = Given("zed", "agent.auto_compact.threshold", "+20000, of 80%; always")
+    off = Given("pi", "compaction.enabled", False)
+    text = written([WINDOW, zed, off])
+    assert "," not in text and "+" not in text, "these part labels"
+    assert parsed(text) == (WINDOW, zed, off)
+    assert parsed("") == ()
+
+
+@pytest.mark.parametrize("text", ["claude-code", "claude-code/x", "/x=1", "claude-code/=1", "claude-code/x="])
+def test_what_is_no_setting_is_told(text: str) -> None:
+    with pytest.raises(LabelError, match="is not AGENT/KEY=VALUE"):
+        parsed(text)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "used"),
+    [
+        ("autoCompactWindow", 150_000, 150_000),
+        ("autoCompactWindow", 50_000, None),  # outside its bounds it is ignored in silence
+        ("autoCompactWindow", "150000", None),  # a number in quotes too
+        ("autoCompactWindow", "auto", None),  # a word that means the default
+        ("autoCompactWindow", True, None),
+        ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", 50_000, 100_000),  # the variable is clamped
+        ("noSuchKey", 1, None),
+    ],
+)
+def test_an_agent_uses_what_its_bounds_allow(key: str, value: int | str, used: int | None) -> None:
+    assert effect(Given("claude-code", key, value), "2.1.330", "claude-opus-5-5") == used
+
+
+def test_what_was_seen_ignored_has_no_effect() -> None:
+    share = Given("claude-code", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", 50)
+    assert effect(share, "2.1.330", "claude-sonnet-4-5") is None
+    assert effect(share, "2.1.330", "claude-opus-5[1m]") == 50
+
+
+def test_the_greater_precedence_holds_and_of_equals_the_last() -> None:
+    variable = Given("claude-code", "CLAUDE_CODE_AUTO_COMPACT_WINDOW", 200_000)
+    of_model = Given("claude-code", "modelSettings.claude-opus-4-6.autoCompactWindow", 300_000)
+
+    def window(*given: Given, model: str = "claude-opus-4-6") -> str | None:
+        return parameters_of("claude-code", given, "2.1.330", model).get("auto_compact_window")
+
+    assert window(variable, WINDOW) == window(WINDOW, variable) == "200000"
+    assert window(of_model, WINDOW) == "300000"
+    assert window(of_model, WINDOW, model="claude-haiku-4-5") == "150000", "another model's"
+    assert window(WINDOW, WINDOW._replace(value=250_000)) == "250000"
+    assert parameters_of("codex", [WINDOW]) == {}
+
+
+def test_a_switch_that_turns_off_is_the_opposite() -> None:
+    off = Given("claude-code", "DISABLE_COMPACT", True)
+    assert parameters_of("claude-code", [off], "2.1.330") == {"auto_compact_enabled": "False"}
+
+
+def test_agents_by_the_formats_that_they_write() -> None:
+    assert [agent_of(name) for name in ("claude-code", "codex-rollout", "kimi", "openhands-events", "pi")] == [
+        "claude-code", "codex", "kimi-cli", "openhands", "pi",
+    ]  # fmt: skip
+    assert [agent_of(name) for name in ("", "openai-chat", "tau-bench", "cursor", "mini-swe-agent")] == [""] * 5
+
+
+def test_files_of_every_format(tmp_path: Path) -> None:
+    files = {
+        ".claude/settings.json": '{"autoCompactWindow": 150000, "env": {"DISABLE_COMPACT": "1"}, "model": "x"}',
+        ".codex/config.toml": "model_auto_compact_token_limit = 90000\n[features]\nx = 1\n",
+        ".config/goose/config.yaml": "GOOSE_AUTO_COMPACT_THRESHOLD: 0.5\n",
+        ".config/opencode/opencode.json": '{ // mine\n "compaction": {"prune": true, /* no, */}, "a": "//b",\n'
+        '"provider": {"x": {"models": {"y": {"limit": {"input": 9000}}}}}}',
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = [one for name in files for one in of_file(tmp_path / name)]
+    assert found == [
+        WINDOW, Given("claude-code", "DISABLE_COMPACT", True),
+        Given("codex", "model_auto_compact_token_limit", 90_000),
+        Given("goose", "GOOSE_AUTO_COMPACT_THRESHOLD", 0.5),
+        Given("opencode", "compaction.prune", True), Given("opencode", "provider.x.models.y.limit.input", 9_000),
+    ]  # fmt: skip
+
+
+def test_a_projects_file_goes_after_the_users_and_variables_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for place, window in (("home", 150_000), ("project", 250_000)):
+        (tmp_path / place / ".claude").mkdir(parents=True)
+        (tmp_path / place / ".claude/settings.json").write_text(f'{{"autoCompactWindow": {window}}}')
+    assert of_places() == [WINDOW]
+    variables = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "300000", "PATH": "/bin"}
+    found = of_places(tmp_path / "project", variables)
+    assert [one.value for one in found] == [150_000, 250_000, 300_000]
+    assert parameters_of("claude-code", found)["auto_compact_window"] == "300000"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        (".claude/settings.json", '{"autoCompactWindow": ', "is no json"),
+        (".codex/config.toml", "a = = b", "is no toml"),
+        (".config/goose/config.yaml", "a: [", "is no yaml"),
+        ("other.json", "{}", "sets nothing of an agent that we know"),
+        ("other.ini", "", "sets nothing of an agent that we know"),
+    ],
+)
+def test_a_file_that_says_nothing_is_told_in_a_line(tmp_path: Path, name: str, text: str, told: str) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    with pytest.raises(InputError, match=told):
+        of_file(file)
+
+
+def test_lines_to_paste_are_in_the_files_own_format(tmp_path: Path) -> None:
+    assert lines([WINDOW]) == {"~/.claude/settings.json": ['  "autoCompactWindow": 150000']}
+    codex = Given("codex", "model_auto_compact_token_limit", 150_000)
+    assert lines([codex]) == {"~/.codex/config.toml": ["model_auto_compact_token_limit = 150000"]}
+    goose = Given("goose", "GOOSE_AUTO_COMPACT_THRESHOLD", 0.5)
+    assert lines([goose]) == {"~/.config/goose/config.yaml": ["GOOSE_AUTO_COMPACT_THRESHOLD: 0.5"]}
+    assert lines([Given("claude-code", "DISABLE_COMPACT", True)]) == {ENV: ["export DISABLE_COMPACT=true"]}
+    kimi = Given("kimi-cli", "loop_control.compaction_trigger_ratio", 0.6)
+    assert lines([kimi]) == {"~/.kimi/config.toml": ["loop_control.compaction_trigger_ratio = 0.6"]}
+    trigger = Given("langchain", "SummarizationMiddleware.trigger", 40_000)
+    keep = Given("langchain", "SummarizationMiddleware.keep", 10)
+    assert constructors([trigger, keep]) == [
+        'SummarizationMiddleware(trigger=("tokens", 40000), keep=("messages", 10))'
+    ]
+    assert policy_label(trigger, keep) == "langchain-summarize:trigger=40000,keep=10"
+
+
+@pytest.mark.parametrize("agent", settings_names())
+def test_what_is_advised_is_read_back_from_the_lines(agent: str, tmp_path: Path) -> None:
+    """Whatever value is tried, pasted into the file it stands in, is what the agent's file then says."""
+    for one in begin(agent):
+        file, text = next(iter(lines([one]).items()))
+        if file in (ENV, "code"):
+            continue
+        place = tmp_path / file.removeprefix("~/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("{" + "\n".join(text) + "}" if place.suffix == ".json" else "\n".join(text))
+        assert of_file(place) == [one]
+        assert where(agent, one.key) == file
+
+
+@pytest.mark.parametrize("agent", settings_names())
+def test_values_that_are_tried_are_within_bounds(agent: str) -> None:
+    """A value that the agent clamps or ignores is never advised: none is tried, at the beginning or later."""
+    for setting in searched(agent):
+        first = [one for one in begin(agent) if one.key == setting.key]
+        later = [near for one in first for near in around(one, [other.value for other in first])]
+        for one in (*first, *later):
+            assert not setting.problem(one.value) and one.value not in setting.words
+            assert setting_of(agent, one.key) is setting
+        assert not {one.value for one in later} & {one.value for one in first}
+
+
+def test_values_around_the_best_lie_halfway_to_its_neighbours() -> None:
+    values = [100_000, 150_000, 200_000, 300_000]
+    assert [one.value for one in around(WINDOW._replace(value=200_000), values)] == [175_000, 250_000]
+    assert [one.value for one in around(WINDOW._replace(value=100_000), values)] == [125_000]
+    assert around(Given("pi", "compaction.enabled", True), [True, False]) == []
+
+
+def test_labels_of_what_is_set_and_what_is_tried() -> None:
+    assert label_of([]) == "as-set"
+    cut = Given("claude-code", "bashOutputMaxChars", 10_000)
+    given = label_of([WINDOW], [WINDOW._replace(value=200_000), cut])
+    assert given == "as-set:given=claude-code/autoCompactWindow=200000;claude-code/bashOutputMaxChars=10000"
+    assert [one.value for one in usual("claude-code")] == [150_000, 200_000, 300_000]
+    assert usual("copilot-cli") == []

@@ -1,0 +1,82 @@
+"""The screen of `advise`: at most 80 columns, the answer first, the lines to paste as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_runs import made_run
+
+from ctxsim.answers.advice.found import AgentAdvice, best_so_far, next_to_try, of_agent
+from ctxsim.policies.agents.given import Given
+from ctxsim.policies.agents.search import label_of
+from ctxsim.report.advised import screen, tried_sheet
+from ctxsim.results.info import Recorder
+
+WINDOW = Given("claude-code", "autoCompactWindow", 200_000)
+CUT = Given("claude-code", "bashOutputMaxChars", 10_000)
+
+
+def found(
+    folder: Path, rows: dict[tuple[Given, ...], tuple[float, float]], version: str = "2.1.330", sessions: int = 3
+) -> AgentAdvice:
+    def row(cost: float, kept: float = 1.0) -> list[dict[str, object]]:
+        return [{"cost_usd": cost, "survival": kept, "tokens_sum": int(cost * 1000)}] * sessions
+
+    recorders = [Recorder(f"t{n}", "claude-code", version, "claude-opus-5-5", 167_000) for n in range(sessions)]
+    labels = {label_of([], given): row(*figures) for given, figures in rows.items()}
+    run = made_run(folder, {"keep-all": row(20), "as-set": row(10, 0.99), **labels}, recorders=recorders)
+    return of_agent(run, "claude-code", "dollars")
+
+
+def test_what_to_set_comes_with_its_lines_and_what_else_was_tried(tmp_path: Path) -> None:
+    one = found(tmp_path / "r", {(WINDOW,): (7, 0.94), (CUT,): (9.9, 0.98), (WINDOW, CUT): (6.95, 0.94)})
+    lines = screen(one)
+    assert lines[0] == "Claude Code 2.1.330, claude-opus-5-5: 3 sessions, 30.00 USD as you are set now."
+    assert lines[2:5] == ["Set in ~/.claude/settings.json:", "", '    "autoCompactWindow": 200000']
+    text = "\n".join(lines)
+    assert "These sessions: 21.00 USD instead of 30.00 USD, as you are set now (-30 %" in text
+    assert "It keeps 94 % (94 to 94) of what later calls used. As set now: 99 %." in text
+    assert "autoCompactWindow: seen honoured on 2026-11-23" in text
+    assert "Also tried: " in text and text.endswith("3 settings.")
+    assert one.settings == (WINDOW,), "one setting goes before two that save a twentieth of a dollar more"
+    assert max(map(len, lines)) <= 80
+
+
+def test_nothing_is_an_answer_that_names_what_was_tried(tmp_path: Path) -> None:
+    one = found(tmp_path / "r", {(WINDOW,): (9.95, 0.99), (CUT,): (5, 0.5)})
+    text = " ".join(screen(one))
+    assert "Change nothing. Of 2 settings tried over 3 sessions none saves more than 2 %" in text
+    assert "bashOutputMaxChars = 10000 (-50 %, keeps 50 %)" in text
+    assert one.lines == {} and one.settings == ()
+
+
+def test_what_nobody_has_seen_is_said(tmp_path: Path) -> None:
+    one = found(tmp_path / "r", {(WINDOW,): (5, 0.99)}, version="2.1.30", sessions=1)
+    text = " ".join(screen(one))
+    assert "autoCompactWindow: not yet seen honoured by 2.1.30" in text
+    assert "One session: nothing says that this holds for another." in text
+
+
+def test_every_row_of_the_table_is_a_setting_that_was_tried(tmp_path: Path) -> None:
+    table = tried_sheet([found(tmp_path / "r", {(WINDOW,): (7, 0.94), (CUT,): (9.9, 0.98)})])
+    assert [row[1] for row in table.rows] == ["autoCompactWindow = 200000", "bashOutputMaxChars = 10000"]
+    assert [row[2].text for row in table.rows] == ["70.0%", "99.0%"]
+
+
+def test_the_search_goes_around_the_best_and_tries_what_is_new() -> None:
+    first = [WINDOW._replace(value=value) for value in (150_000, 200_000, 300_000)] + [CUT]
+    other = Given("codex", "tool_output_token_limit", 1000)
+    tried = {frozenset([one]) for one in first}
+    near = next_to_try((WINDOW,), [*first, other], tried)
+    assert near == [(WINDOW._replace(value=175_000),), (WINDOW._replace(value=250_000),), (WINDOW, CUT)]
+    assert next_to_try((), first, tried) == []
+    assert next_to_try((WINDOW,), first, {*tried, *map(frozenset, near)}) == []
+
+
+@pytest.mark.parametrize("kept", [0.99, 0.5])
+def test_the_best_so_far_is_the_rules(tmp_path: Path, kept: float) -> None:
+    rows = {"keep-all": 20.0, "as-set": 10.0, label_of([], [WINDOW]): 5.0}
+    cells = {label: [{"cost_usd": cost, "survival": kept if cost == 5 else 0.99}] for label, cost in rows.items()}
+    run = made_run(tmp_path / "r", cells, recorders=[Recorder("t0", "claude-code")])
+    assert best_so_far(run, "claude-code", "dollars") == ((WINDOW,) if kept > 0.9 else ())
