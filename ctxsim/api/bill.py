@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ctxsim.answers.bill.smaller import Smaller
     from ctxsim.answers.bill.unpaired import Difference
+    from ctxsim.answers.forecast.forecast import Forecast
 
 FOUND = "@found"
 DAYS = 30
@@ -66,6 +67,17 @@ class Bill(msgspec.Struct, frozen=True):
         from ctxsim.answers.bill.smaller import smaller
 
         return smaller(self.lines, self.prices, sum(self.memory.values()))
+
+    def ahead(self, days: int = DAYS) -> Forecast | None:
+        """Return what the sessions of the next days will come to; None without any, or where one has no time."""
+        from ctxsim.answers.bill.ahead import sessions_of
+        from ctxsim.answers.forecast.forecast import forecast
+        from ctxsim.answers.forecast.horizon import Next
+
+        sessions = sessions_of(self.lines)
+        if not len(sessions) or None in sessions.started:
+            return None
+        return forecast(sessions, "as it is", Next(days, days=True))
 
     def frame(self, by: By = "project") -> pandas.DataFrame:
         """Return the sums by a grouping as a frame: tokens by class, dollars recorded and listed."""

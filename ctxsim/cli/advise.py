@@ -1,16 +1,22 @@
 """`ctxsim advise`: what to set in the agent that recorded your sessions."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
+from ctxsim.answers.advice.found import AgentAdvice
 from ctxsim.api.advising import Advised, advise, construct
+from ctxsim.api.applying import apply, undo
+from ctxsim.api.probing import check_setting
 from ctxsim.api.runs import Watch
 from ctxsim.cli import options
+from ctxsim.cli.check_setting import lines
 from ctxsim.cli.loudness import note
 from ctxsim.cli.progress import progress
 from ctxsim.cli.terminal import safe
+from ctxsim.configs.apply import Change
 from ctxsim.report.advised import constructor_screen, screen, tried_sheet
 from ctxsim.report.sheet import as_csv, as_json, as_markdown
 
@@ -23,12 +29,23 @@ from ctxsim.report.sheet import as_csv, as_json, as_markdown
 @options.given(*options.as_set, *options.RULES, options.head)
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Of a large folder N transcripts.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. The answer is the same.")
+@click.option("--verify", is_flag=True, help="Run the installed agent with what is advised: is it honoured?")
+@click.option("--apply", "write", is_flag=True, help="Write it into the agent's own file, after a look at the change.")
+@click.option("--undo", "back", is_flag=True, help="Restore the file that --apply wrote last.")
 @options.form
-def command(paths: tuple[str, ...], framework: str | None, form: str, **said: Any) -> None:
+def command(
+    paths: tuple[str, ...], framework: str | None, verify: bool, write: bool, back: bool, form: str, **said: Any
+) -> None:
     """Say what to set in the agents that recorded sessions (PATHS; without any, what agents keep on this machine).
 
-    Searches each agent's settings over the sessions, and prints what to paste into its own file.
+    Searches each agent's settings over the sessions, and prints what to paste into its own file. With --apply a backup
+    is kept, and --undo restores it byte for byte.
     """
+    if back:
+        click.echo(f"restored: {undo().path}")
+        return
+    if (verify or write) and (framework is not None or form != "table"):
+        raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
     rules = options.fields({name: said.pop(name) for name in options.PROVIDER})
     if framework is not None:
         said = {name: value for name, value in said.items() if name not in ("settings", "project")}
@@ -45,8 +62,37 @@ def command(paths: tuple[str, ...], framework: str | None, form: str, **said: An
             click.echo("\n".join(map(safe, constructor_screen(framed))))
         return
     _print(found, form)
+    for agent in found:
+        if verify:
+            _verify(agent)
+        if write:
+            _apply(agent, said["project"])
     if found.unreadable:
         note(f"{found.unreadable} source(s) can't be replayed; ctxsim transcripts check says why", err=True)
+
+
+def _verify(one: AgentAdvice) -> None:
+    """Run the installed agent with each setting that is advised, in the newest model that recorded."""
+    for given in one.settings:
+        others = {other.key: other.value for other in one.settings if other != given}
+        model = one.models[-1] if one.models else ""
+        click.echo()
+        for line in lines(check_setting(one.agent, {given.key: given.value, **others}, model=model)):
+            click.echo(safe(line))
+
+
+def _apply(one: AgentAdvice, project: Path | None) -> None:
+    def agreed(change: Change) -> bool:
+        click.echo(f"\n{safe(change.diff)}\n")
+        return click.confirm(f"Write {safe(str(change.path))}?")
+
+    for given in one.settings:
+        made = apply(one.agent, given.key, given.value, project=project, agreed=agreed)
+        if made is not None:
+            kept = f"; the file as it was: {safe(made.backup)}" if made.backup else ""
+            click.echo(f"written: {safe(made.path)}{kept}; ctxsim advise --undo restores it")
+    if not one.settings:
+        click.echo(f"\n{one.title}: nothing to write.")
 
 
 def _print(found: Advised, form: str) -> None:

@@ -97,7 +97,8 @@ def _say_smaller(found: Bill) -> None:
         _table(told.smaller_sheet(less, False))
     for line in told.closing(less):
         note(safe(line))
-    # The forecast's line stands here: "At this pace this month: ...".
+    if (ahead := found.ahead()) is not None:
+        note(told.pace(ahead))
 
 
 def _finish(found: Bill, why: str = "") -> None:

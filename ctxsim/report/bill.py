@@ -9,6 +9,7 @@ from pathlib import PurePath
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.smaller import Saving, Smaller
 from ctxsim.answers.bill.sums import UNDATED, Misses, Sum
+from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.report.style import middle_cut
 
@@ -218,3 +219,10 @@ def closing(found: Smaller) -> Iterator[str]:
     for one in found.savings:
         if one.how:
             yield f"{one.name}: {one.how}"
+
+
+def pace(ahead: Forecast) -> str:
+    """Return what comes at this pace, in a line."""
+    low, high = ahead.amounts["usd"].ranges["90"]
+    kind = "90 %" if ahead.basis == "sessions" else "by priors: few sessions"
+    return f"At this pace the next {ahead.ahead}: {usd(low)} to {usd(high)} USD ({kind})."

@@ -58,7 +58,8 @@ class AgentAdvice(msgspec.Struct, frozen=True):
 
     `amount` says what was compared: usd, tokens or peak. `share` is its share of `now`, with interval. `lines` are what
     to paste, by file. `wins` is the share of the ways in which the sessions could have come that give this answer,
-    `ahead` the next sessions that intervals are of; None of one session. `contradicted`: where recorded compactions don't come as set, a line each.
+    `ahead` the next sessions that intervals are of; None of one session. `contradicted`: where recorded compactions
+    don't come as set, a line each.
     """
 
     agent: str

@@ -17,6 +17,7 @@ import msgspec
 
 from ctxsim.answers.forecast.draws import LEAST, LEVEL
 from ctxsim.policies import open_policy
+from ctxsim.policies.agents.given import agent_of
 from ctxsim.readers.accepted import Accepted, of_project
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.recorded.usage import recorded_calls
@@ -32,9 +33,6 @@ FEW = 3
 
 STEP, MOST = 0.05, 0.99
 """How far a miss moves the level that ranges are asked for, and the highest."""
-
-COMPACTS = "claude-code"
-"""The agent whose compactions are forecast: the one with recorded compactions enough to be held against them."""
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -76,7 +74,7 @@ def told(transcripts: Sequence[Transcript], first_call: bool = False) -> Iterato
             bare = _without_usage(transcript, 1 if first_call else 0)
             tokens, usd = _sums(as_sent(bare, accepted=largest, like=like))
             tokens_came, usd_came = _sums(came)
-            compacts = _compacts(bare, like, largest) if transcript.format.startswith(COMPACTS) else None
+            compacts = _compacts(bare, like, largest) if agent_of(transcript.format) else None
             yield Told(
                 transcript.name, started, tokens, tokens_came, usd, usd_came, compacts,
                 bool(transcript.compactions),
@@ -115,11 +113,11 @@ def _sums(found: Iterator[object] | Sequence[object]) -> tuple[float, float | No
 
 
 def _compacts(transcript: Transcript, like: Size, largest: Accepted) -> bool:
-    """Whether the agent's policy, as shipped in the session's version, would have compacted it."""
+    """Whether the agent, as its version ships it, would have compacted a session."""
     return any(
         sent.tally.summaries
         for one in as_sent(transcript, whole=True, accepted=largest, like=like)
-        for sent in replay(one.transcript, open_policy(COMPACTS), one.provider, one.counter)
+        for sent in replay(one.transcript, open_policy("as-set"), one.provider, one.counter)
     )
 
 
