@@ -27,7 +27,8 @@ head = {"role": "system", "content": "You work. " * int(os.environ.get("HEAD", "
 
 def ask(messages):
     body = json.dumps({"model": "m", "messages": messages, "tools": tools}).encode()
-    with urllib.request.urlopen(urllib.request.Request(url + "/v1/chat/completions", body)) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url + "/v1/chat/completions", body,
+                                                       {"Content-Type": "application/json"})) as answer:
         got = json.load(answer)
     return got["choices"][0]["message"], got["usage"]
 

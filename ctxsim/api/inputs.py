@@ -17,7 +17,6 @@ from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError
 from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
-from ctxsim.policies.agents.given import Given
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
@@ -26,6 +25,7 @@ from ctxsim.synthesis import Scenario, is_scenario, load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
+    from ctxsim.policies.agents.given import Given
     from ctxsim.simulator.provider.models import Entry
 
 AnyEstimator = str | Estimator | type[Estimator]

@@ -1,12 +1,15 @@
 """Who recorded a transcript: which agent, in which version, with which model."""
 
-from ctxsim.policies.agents.given import agent_of
 from ctxsim.results.info import Recorder
 from ctxsim.transcript import Transcript
 
 
 def recorder_of(transcript: Transcript) -> Recorder | None:
     """Return who recorded a transcript; None for an agent that we don't know."""
+    if not transcript.format:
+        return None
+    from ctxsim.policies.agents.given import agent_of
+
     agent = agent_of(transcript.format)
     if not agent:
         return None

@@ -12,7 +12,6 @@ from ctxsim.policies import Spec
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
 from ctxsim.results.info import is_as_set
-from ctxsim.runs.apart import others, rows_apart
 from ctxsim.runs.recorder import recorder_of
 from ctxsim.runs.rows import Rows
 from ctxsim.runs.shares import tables_together
@@ -43,6 +42,9 @@ def rows_of(
 
     Policies from files and plug-ins are replayed in processes of their own.
     """
+    if not all(map(_ours, specs)):
+        # What starts processes is loaded where there is something to run in them.
+        from ctxsim.runs.apart import others, rows_apart
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
     here = _Rows(one, basis, needs, brackets)
@@ -53,7 +55,7 @@ def rows_of(
         before = number * len(transcript.calls)
         tell(before, known)
         with told_in(failed, transcript.name, spec.label):
-            if others(spec):
+            if not _ours(spec) and others(spec):
                 rows = rows_apart(one, spec, failed, lambda done: tell(before + done, known))  # noqa: B023
                 if rows is not None:
                     found += [here.rows(), rows]
@@ -70,6 +72,13 @@ def rows_of(
     tables = tables_together([rows.tables for rows in found])
     told = next((rows.recorder for rows in found if rows.recorder and rows.recorder.fires_at), found[0].recorder)
     return msgspec.structs.replace(found[0], tables=tables, summaries=summaries, recorder=told)
+
+
+def _ours(spec: Spec) -> bool:
+    """Whether all of a policy is ctxsim's own."""
+    classes = (*(cls for cls, _, _ in spec.links), type(spec.estimator))
+    own = all(cls.__module__.partition(".")[0] == "ctxsim" for cls in classes)
+    return own and not any(name.startswith("messages:") for _, name, _ in spec.links)
 
 
 def rows_alone(one: AsSent, basis: Basis, needs: Sequence[NeedRow], spec: Spec) -> Rows:

@@ -142,7 +142,7 @@ def test_a_command_answers(line: str, runs: tuple[Path, dict[str, Done]], monkey
 
 ROWS = (
     "advise logs", "bench logs --policy mask:keep=1 --out f", "sweep logs --policy mask:keep=1|3 --out g",
-    "compare a b",
+    "compare a b", "forecast logs --next 2",
     "report a --only losses", "validate logs", "validate logs --estimates --estimator chars",
     "calibrate logs --out own.json", "transcripts check logs", "transcripts stats logs",
     "check policy mask:keep=1 --doctor --defect task-lost", "check policy split.py:Split --scenario documented-53k",

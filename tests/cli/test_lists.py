@@ -37,7 +37,7 @@ def test_a_pattern_lists_what_fits_it(tmp_path: Path) -> None:
 
     assert names("policies", "mask") == {"mask"}
     assert names("estimators", "chars*") == {"chars", "chars-total"}
-    assert names("agents", "pi") == {"pi"} and len(names("agents")) > 5
+    assert names("agents", "pi") == {"pi", "copilot-cli"} and len(names("agents")) > 5
     assert names("formats", "codex") == {"codex-rollout"} and len(names("formats")) > 20
     assert names("scenarios", "documented-53k*") == {"documented-53k", "documented-53k-cached"}
     assert names("tokenizers", "tiktoken:*") == {"tiktoken:o200k_base", "tiktoken:cl100k_base"}

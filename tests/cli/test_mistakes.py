@@ -62,7 +62,7 @@ def test_a_rule_that_is_none_is_told_before_anything_runs(rule: str, message: st
 
 
 def test_the_names_of_before_say_what_to_type_now(tmp_path: Path) -> None:
-    assert len(COMMANDS) == 16 and not set(BEFORE) & set(COMMANDS)
+    assert len(COMMANDS) == 17 and not set(BEFORE) & set(COMMANDS)
     for name, now in BEFORE.items():
         done = ctxsim(name, "whatever", "--policy", "mask", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (1, "")

@@ -79,5 +79,5 @@ def test_advice_takes_the_cheapest_of_what_keeps_enough(ranked: Run) -> None:
     assert (found.value(cut, "tokens") or 1) < (found.value(late, "tokens") or 0)
     # keep-all keeps all, so what loses half is no answer: nothing is worth it.
     advice = advise(ranked)
-    assert advice is not None and advice.take.policy == "keep-all" and advice.agreement == 1.0
+    assert advice is not None and advice.take.policy == "keep-all" and advice.wins == {"keep-all": 1.0}
     assert advice.cheaper is not None and advice.cheaper.policy == cut

@@ -231,7 +231,13 @@ class Pooled:
             low, high = self._of_this_folder(label, share, None) or (0.0, 0.0)
             middle, deviation = (low + high) / 2, (high - low) / 2 / NormalDist().inv_cdf(0.975)
             return np.random.default_rng(0).normal(middle, deviation, DRAWS)
-        return 1 - (1 - self._shares(self._drawn, label, share)) * self._unseen[share]
+        found, unseen = self._shares(self._drawn, label, share), self._unseen[share]
+        if share != "kept":
+            return 1 - (1 - found) * unseen
+        # By odds: what is lost stays between nothing and all.
+        lost = (1 - found) * unseen
+        kept: Array = found / (found + lost)
+        return kept
 
     def ways(self, label: str, share: str) -> Array:
         """Return a share in every way in which the sessions could have come."""

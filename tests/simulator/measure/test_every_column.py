@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from samples import basis_of, spec_of
+from samples import basis_of, conversation, spec_of
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.policies import Policy, Spec, Stop, open_policy
@@ -318,8 +318,27 @@ def test_how_far_later_calls_are_off_is_told() -> None:
     assert set(Size("prior").unseen().values()) == {None}
 
 
+def test_where_and_when_a_session_was_is_told() -> None:
+    plain = conversation("one", "two")
+    first, second, *rest = plain.calls
+    # The first time and the first model that are known.
+    calls = (first, msgspec.structs.replace(second, time_s=70.5, model="m"), *rest)
+    told = ("started", "project", "model", "version", "compactions_recorded")
+
+    def said(transcript: Transcript) -> list[object]:
+        basis = basis_of(transcript)
+        found = summary_row(basis, measure(basis, open_policy("keep-all")))
+        return [getattr(found, name) for name in told]
+
+    # A segment behind a compaction carries what was kept.
+    behind = msgspec.structs.replace(plain, calls=calls, project="/p", version="2.1", carried=1)
+    assert said(behind) == [70.5, "/p", "m", "2.1", 1]
+    assert said(plain) == [None, None, None, None, 0]
+
+
 ELSEWHERE = {
     "tokens_missed", "calls_unseen", "unseen_median", "unseen_p95",  # above
+    "started", "project", "model", "version", "compactions_recorded",  # above
     "invalid_thinking", "tokens_thinking_dropped",  # tests/simulator/ledger/test_thinking.py
 }  # fmt: skip
 
