@@ -12,6 +12,8 @@ from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import GOALS, Advice
 from ctxsim.answers.advice.found import AgentAdvice, Framed, best_so_far, next_to_try, of_agent
 from ctxsim.answers.advice.pooled import is_nothing
+from ctxsim.answers.advice.predicted import Came, kept, scored
+from ctxsim.answers.forecast.sessions import sessions_of
 from ctxsim.api.inputs import given_of
 from ctxsim.api.runs import Run, Watch, bench
 from ctxsim.errors import CtxsimError, unknown
@@ -116,6 +118,33 @@ def advise(
         runs.append(replayed([*filter(None, best), *nearer]))
     advised = tuple(of_agent(runs[-1], agent, goal, runs[:-1]) for agent in found)
     return Advised(advised, len(tried) + 1, sum(bool(one.error) for one in runs[0].info.inputs))
+
+
+def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> list[Came]:
+    """Return what came after each prediction that `ctxsim advise` kept, by the sessions under `what`; without any, by
+    the agents' own folders. Raises CtxsimError where nothing was predicted, and as `bench` does.
+    """
+    predictions = kept()
+    if not predictions:
+        raise CtxsimError("nothing was predicted on this machine yet: ctxsim advise predicts")
+    paths = [fspath(what)] if isinstance(what, str | PathLike) else [fspath(one) for one in what]
+    run = bench(paths or [FOUND], [KEEP_ALL], text="none", brackets=False)
+    agents = {one.agent for one in run.info.recorders or ()}
+    return scored(predictions, {agent: sessions_of(AsRecorded(run, agent), KEEP_ALL) for agent in agents})
+
+
+class AsRecorded(Run):
+    """A run's transcripts of one agent alone."""
+
+    def __init__(self, whole: Run, agent: str) -> None:
+        super().__init__(whole.folder, whole.info)
+        self._whole = whole
+        self._names = {one.transcript for one in whole.info.recorders or () if one.agent == agent}
+
+    def of(self, label: str) -> pandas.DataFrame:
+        """Return the rows of a policy on those transcripts."""
+        rows = self._whole.of(label)
+        return rows[rows.transcript.isin(self._names)].reset_index(drop=True)
 
 
 def construct(

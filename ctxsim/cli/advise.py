@@ -1,5 +1,6 @@
 """`ctxsim advise`: what to set in the agent that recorded your sessions."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,8 @@ import click
 import msgspec
 
 from ctxsim.answers.advice.found import AgentAdvice
-from ctxsim.api.advising import Advised, advise, construct
+from ctxsim.answers.advice.predicted import HORIZONS, keep
+from ctxsim.api.advising import Advised, advise, construct, score
 from ctxsim.api.applying import apply, undo
 from ctxsim.api.probing import check_setting
 from ctxsim.api.runs import Watch
@@ -17,7 +19,7 @@ from ctxsim.cli.loudness import note
 from ctxsim.cli.progress import progress
 from ctxsim.cli.terminal import safe
 from ctxsim.configs.apply import Change
-from ctxsim.report.advised import constructor_screen, screen, tried_sheet
+from ctxsim.report.advised import came_lines, constructor_screen, screen, tried_sheet
 from ctxsim.report.sheet import as_csv, as_json, as_markdown
 
 
@@ -32,9 +34,17 @@ from ctxsim.report.sheet import as_csv, as_json, as_markdown
 @click.option("--verify", is_flag=True, help="Run the installed agent with what is advised: is it honoured?")
 @click.option("--apply", "write", is_flag=True, help="Write it into the agent's own file, after a look at the change.")
 @click.option("--undo", "back", is_flag=True, help="Restore the file that --apply wrote last.")
+@click.option("--score", "scoring", is_flag=True, help="What came after earlier advice, beside what was predicted.")
 @options.form
 def command(
-    paths: tuple[str, ...], framework: str | None, verify: bool, write: bool, back: bool, form: str, **said: Any
+    paths: tuple[str, ...],
+    framework: str | None,
+    verify: bool,
+    write: bool,
+    back: bool,
+    scoring: bool,
+    form: str,
+    **said: Any,
 ) -> None:
     """Say what to set in the agents that recorded sessions (PATHS; without any, what agents keep on this machine).
 
@@ -43,6 +53,10 @@ def command(
     """
     if back:
         click.echo(f"restored: {undo().path}")
+        return
+    if scoring:
+        lines_of = came_lines(score(paths))
+        click.echo("\n".join(map(safe, lines_of)) or f"fewer than {HORIZONS[0]} sessions began since the first advice")
         return
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
@@ -63,6 +77,8 @@ def command(
         return
     _print(found, form)
     for agent in found:
+        if agent.prediction is not None:
+            keep(agent.prediction, time.time())
         if verify:
             _verify(agent)
         if write:

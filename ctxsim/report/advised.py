@@ -9,6 +9,7 @@ from ctxsim.answers.advice.advice import FAR, MAY_LOSE, SETTLED
 from ctxsim.answers.advice.found import AgentAdvice, Framed, Seen, Tried
 from ctxsim.answers.advice.in_words import told
 from ctxsim.answers.advice.pooled import Figures, Share
+from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.answers.forecast.draws import LEAST
@@ -30,7 +31,7 @@ def screen(one: AgentAdvice) -> list[str]:
     """Return the lines of one agent's advice, none longer than 80 characters but for what is to be pasted."""
     paragraphs: list[list[str]] = [_wrapped(_head(one))]
     if one.settings:
-        paragraphs += [_to_set(one), [*_wrapped(_saves(one)), *_wrapped(_loses(one))]]
+        paragraphs += [_to_set(one), [*_wrapped(_month(one)), *_wrapped(_saves(one)), *_wrapped(_loses(one))]]
         paragraphs[-1] += [line for seen in one.seen for line in _wrapped(_honoured(seen, one))]
     else:
         paragraphs.append(_wrapped(_nothing(one)))
@@ -105,6 +106,27 @@ def _saves(one: AgentAdvice) -> str:
         f"These sessions: {_size(one.take, one.amount)} instead of {_size(one.now, one.amount)}, as you are set now"
         f"{_change(one.share)}."
     )
+
+
+def _month(one: AgentAdvice) -> str:
+    if one.prediction is None or one.prediction.days is None:
+        return ""
+    (now_low, now_high), (low, high) = one.prediction.days
+    return f"Next 30 days: {usd(low)} to {usd(high)} USD instead of {usd(now_low)} to {usd(now_high)} (90 %)."
+
+
+def came_lines(found: Sequence[Came]) -> list[str]:
+    """Return what came after each prediction, a line each."""
+    return [
+        f"{one.prediction.agent}: {usd(one.usd)} USD in the first {one.sessions} sessions after the advice; predicted "
+        f"{_held(one.prediction.advised[one.sessions], one.advised)} as advised, "
+        f"{_held(one.prediction.as_set[one.sessions], one.as_set)} as it was set."
+        for one in found
+    ]
+
+
+def _held(span: tuple[float, float], held: bool) -> str:
+    return f"{usd(span[0])} to {usd(span[1])} ({'held' if held else 'missed'})"
 
 
 def _loses(one: AgentAdvice) -> str:

@@ -9,7 +9,8 @@ import msgspec
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
 from ctxsim.answers.advice.honoured import contradictions
 from ctxsim.answers.advice.in_words import given_in, title_of, who
-from ctxsim.answers.advice.pooled import Figures, Share, figures_of
+from ctxsim.answers.advice.pooled import NOTHING, Figures, Share, figures_of
+from ctxsim.answers.advice.predicted import Prediction, predict
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.policies.agents.given import Given, setting_of
 from ctxsim.policies.agents.lines import lines
@@ -81,6 +82,7 @@ class AgentAdvice(msgspec.Struct, frozen=True):
     contradicted: tuple[str, ...]
     off_recorded: float | None
     caveats: tuple[str, ...]
+    prediction: Prediction | None = None
 
 
 def best_so_far(run: Run, agent: str, goal: str) -> tuple[Given, ...]:
@@ -135,6 +137,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
         contradicted=tuple(contradictions(own.recorders)),
         off_recorded=found.off_recorded,
         caveats=found.caveats,
+        prediction=predict(own, take.policy if settings else NOTHING, agent, {one.key: one.value for one in settings}),
     )
 
 

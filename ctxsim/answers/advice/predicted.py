@@ -1,0 +1,106 @@
+"""What advice predicted, kept without any text, and what came after."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ctxsim.answers.advice.pooled import NOTHING
+from ctxsim.answers.forecast.forecast import forecast
+from ctxsim.answers.forecast.horizon import Next
+from ctxsim.answers.forecast.sessions import Sessions, sessions_of
+from ctxsim.results import Run
+
+HORIZONS = (5, 10, 20)
+"""Sessions to come whose dollars are predicted."""
+
+Range = tuple[float, float]
+
+
+class Prediction(msgspec.Struct, frozen=True):
+    """Dollars of the next sessions of an agent, ranges of 90 %: as it is set, and with the settings advised, by how
+    many sessions. `days` are those of the next 30 days, None where sessions have no times; `made`: when, in seconds, UTC.
+    """
+
+    agent: str
+    settings: dict[str, bool | int | float | str]
+    as_set: dict[int, Range]
+    advised: dict[int, Range]
+    days: tuple[Range, Range] | None = None
+    made: float = 0.0
+
+
+class Came(msgspec.Struct, frozen=True):
+    """What the first `sessions` after a prediction came to, and which of its ranges held that."""
+
+    prediction: Prediction
+    sessions: int
+    usd: float
+    as_set: bool
+    advised: bool
+
+
+def predict(run: Run, take: str, agent: str, settings: dict[str, bool | int | float | str]) -> Prediction | None:
+    """Return what the next sessions will cost as set, and under the policy to take; None without prices."""
+    now, then = (sessions_of(run, label) for label in (NOTHING, take))
+    if "usd" not in now.amounts:
+        return None
+    days = None
+    if None not in now.started:
+        month = Next(30, days=True)
+        days = _range(now, month), _range(then, month)
+    as_set, advised = ({many: _range(one, Next(many)) for many in HORIZONS} for one in (now, then))
+    return Prediction(agent, settings, as_set, advised, days)
+
+
+def _range(sessions: Sessions, ahead: Next) -> Range:
+    return forecast(sessions, "", ahead).amounts["usd"].ranges["90"]
+
+
+def scored(predictions: Sequence[Prediction], sessions: dict[str, Sessions]) -> list[Came]:
+    """Return each prediction beside the first sessions of its agent that began after it: as many as one of HORIZONS.
+
+    One with fewer than the least of them after it is left out.
+    """
+    found = []
+    for one in predictions:
+        known = sessions.get(one.agent)
+        if known is None or "usd" not in known.amounts:
+            continue
+        later = [usd for began, usd in zip(known.started, known.amounts["usd"], strict=True) if (began or 0) > one.made]
+        many = max((many for many in HORIZONS if many <= len(later)), default=0)
+        if not many:
+            continue
+        usd = float(sum(later[:many]))
+        held = [low <= usd <= high for low, high in (one.as_set[many], one.advised[many])]
+        found.append(Came(one, many, usd, *held))
+    return found
+
+
+def place() -> Path:
+    """Return the file of predictions: below XDG_STATE_HOME, else ~/.local/state."""
+    root = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(root, "ctxsim", "advised.jsonl")
+
+
+def keep(one: Prediction, made: float) -> None:
+    """Add a prediction to the file, with the time when it was made."""
+    file = place()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("ab") as stream:
+        stream.write(msgspec.json.encode(msgspec.structs.replace(one, made=made)) + b"\n")
+
+
+def kept() -> list[Prediction]:
+    """Return the predictions of the file, the oldest first; a line that is none is left out."""
+    file = place()
+    found = []
+    for line in file.read_bytes().splitlines() if file.is_file() else ():
+        try:
+            found.append(msgspec.json.decode(line, type=Prediction))
+        except (msgspec.DecodeError, msgspec.ValidationError):
+            continue
+    return found

@@ -1,0 +1,55 @@
+"""What advice predicted, and what came: by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import made_run
+
+from ctxsim.answers.advice.predicted import Prediction, keep, kept, place, predict, scored
+from ctxsim.answers.forecast.sessions import Sessions
+
+SAID = Prediction(
+    "codex", {"key": 1}, {5: (9.0, 20.0), 10: (20.0, 40.0)}, {5: (4.0, 8.0), 10: (8.0, 16.0)}, None, 100.0
+)
+
+
+def sessions(times: list[float], each: float) -> Sessions:
+    many = len(times)
+    names = tuple(f"s{n}" for n in range(many))
+    return Sessions(names, tuple(times), names, names, names, {"usd": np.full(many, each)}, many)
+
+
+def test_the_first_sessions_after_advice_are_held_against_it() -> None:
+    # Two before, seven after: the first five of these are 5 x 1.5 = 7.5 USD.
+    known = sessions([10.0, 99.0, *range(101, 108)], 1.5)
+    (found,) = scored([SAID], {"codex": known})
+    assert (found.sessions, found.usd, found.as_set, found.advised) == (5, 7.5, False, True)
+    # Of ten after it all ten count: 15 USD.
+    (found,) = scored([SAID], {"codex": sessions([*range(101, 111)], 1.5)})
+    assert (found.sessions, found.usd, found.as_set, found.advised) == (10, 15.0, False, True)
+    assert not scored([SAID], {"codex": sessions([*range(96, 105)], 1.5)}), "four began after it"
+    assert not scored([SAID], {"pi": known})
+
+
+def test_predictions_are_kept_with_their_time_and_without_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert kept() == []
+    keep(SAID, 7.0)
+    keep(SAID, 8.0)
+    with place().open("ab") as stream:
+        stream.write(b'{"cut')
+    assert [one.made for one in kept()] == [7.0, 8.0] and kept()[0].advised == SAID.advised
+
+
+def test_twice_the_bill_is_predicted_twice_as_high(tmp_path: Path) -> None:
+    rows = [{"cost_usd": 1.0 + n % 3, "started": 86_400.0 * n} for n in range(20)]
+    half = [{**row, "cost_usd": row["cost_usd"] / 2} for row in rows]
+    found = predict(made_run(tmp_path, {"keep-all": rows, "a": half}), "a", "codex", {})
+    assert found is not None and found.days is not None
+    for many in (5, 10):
+        assert [2 * end for end in found.advised[many]] == pytest.approx(found.as_set[many])
+    assert [2 * end for end in found.days[1]] == pytest.approx(found.days[0])
+    assert predict(made_run(tmp_path / "b", {"keep-all": [{}], "a": [{}]}), "a", "codex", {}) is None
