@@ -34,6 +34,12 @@ NOT_HERE = {
 
 ELSEWHERE = {
     "bench": "tests/cli/test_bench.py runs it without arguments and looks at all that it writes",
+    **dict.fromkeys(
+        ("advise", "advise --verify", "advise --apply", "advise --score", "advise --undo"),
+        "agents' own folders are the user's: tests/answers/advice, tests/configs and tests/live have its parts",
+    ),
+    "advise logs --settings FILE": "tests/policies/agents/test_given.py reads such files",
+    "forecast '~/.claude/projects' --next 7d": "tests/answers/forecast: the logs here have no times",
 }
 """What is typed after `ctxsim` that another test runs just so."""
 

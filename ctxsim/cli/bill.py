@@ -54,7 +54,7 @@ def command(
     rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]
     if whole:
         sheets = [rows, *([told.smaller_sheet(found.smaller(), True)] if asked else [])]
-        show("bill", sheets, form)
+        show("bill", [one for one in sheets if one.rows], form)
     else:
         _say(found, total)
         _table(rows)

@@ -112,7 +112,7 @@ def _table(found: Forecasts) -> Sheet:
     """Each policy's amounts: the middle, and the ranges of dollars, or of tokens, at every level."""
     main = "usd" if "usd" in found.today.amounts else "tokens"
     columns = [
-        Column("policy", "under", "which policy, or which change of the rules"),
+        Column("policy", "under", "which policy, or which change of the rules", left=True),
         Column("middle", UNITS[main], "the middle of the draws"),
         *(
             Column(f"level_{round(100 * one)}", f"{round(100 * one)} %", "between which values it lies")

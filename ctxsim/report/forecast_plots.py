@@ -70,6 +70,7 @@ def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str)
     axes.set_xlim(45, 100)
     axes.set_ylim(0, 102)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower right", fontsize=9)
+    if tried:
+        axes.legend(frameon=False, loc="lower right", fontsize=9)
     entitle(figure, title, about)
     return save(figure, path)

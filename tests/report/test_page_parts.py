@@ -82,6 +82,10 @@ POLICIES = (
 )  # fmt: skip
 
 
+CHECKED = ("files", "digest")
+"""What run.json says of the bytes of a run's files and of its own."""
+
+
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of 300 transcripts and 14 policies: the rows of one, 300 times, each with texts of its own."""
@@ -101,6 +105,9 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pyarrow.parquet.write_table(
             pyarrow.Table.from_pandas(copies, schema, preserve_index=False), out / f"{table}.parquet"
         )
+    # Its own rows are the test's: what was written before has other checksums.
+    told = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps({key: value for key, value in told.items() if key not in CHECKED}))
     return write_page(read_run(out), out / "report.html")
 
 

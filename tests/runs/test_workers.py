@@ -67,7 +67,7 @@ def test_nobody_waits_for_one_that_takes_long(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_worker_with_altered_code_is_refused(scheduler: str, logs: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "ctxsim", tmp_path / "other" / "ctxsim", ignore=shutil.ignore_patterns("__pycache__"))
-    altered = tmp_path / "other" / "ctxsim" / "simulator" / "measure" / "totals.py"
+    altered = tmp_path / "other" / "ctxsim" / "simulator" / "measure" / "columns.py"
     altered.write_text(altered.read_text() + "\n# altered\n")
     worker = subprocess.Popen(
         [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],

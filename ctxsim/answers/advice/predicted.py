@@ -22,7 +22,8 @@ Range = tuple[float, float]
 
 class Prediction(msgspec.Struct, frozen=True):
     """Dollars of the next sessions of an agent, ranges of 90 %: as it is set, and with the settings advised, by how
-    many sessions. `days` are those of the next 30 days, None where sessions have no times; `made`: when, in seconds, UTC.
+    many sessions. `days` are those of the next 30 days, None where sessions have no times; `made` is when, in seconds,
+    UTC.
     """
 
     agent: str

@@ -54,7 +54,7 @@ def sound(seen: Seen, may_lose: float) -> npt.NDArray[np.bool_]:
 
 def choices(seen: Seen, saved: Array, kept: Array, may_lose: float) -> npt.NDArray[np.int64]:
     """Return the choice in each draw of the sessions seen, whose figures are `saved` and `kept`, a row each: the whole
-    rule again, with intervals as far from a draw's figures as they are from those of all sessions.
+    rule again. The lower end of a saving is the same part of it as over all sessions, a loss is as far off its end.
     """
     passing = _passing(seen)
     most = np.where(passing, kept, -np.inf).max(axis=1, keepdims=True)
@@ -62,7 +62,7 @@ def choices(seen: Seen, saved: Array, kept: Array, may_lose: float) -> npt.NDArr
     below = seen.kept[passing].max() - seen.kept
     off = np.quantile(_loss(seen), 1 - RISK, axis=0) - below
     bearable = (most - kept + off <= may_lose + 1e-9) & passing
-    return _cheapest(seen, saved, kept, _worth(seen, saved, saved - (seen.saved - _low(seen))) & bearable)
+    return _cheapest(seen, saved, kept, _worth(seen, saved, saved * _part(seen)) & bearable)
 
 
 def _passing(seen: Seen) -> npt.NDArray[np.bool_]:
@@ -79,10 +79,15 @@ def _low(seen: Seen) -> Array:
     return np.asarray(np.quantile(seen.saved_next, CHANCE, axis=0))
 
 
+def _part(seen: Seen) -> Array:
+    """What the lower end of each saving is of the saving; below 0 where it may be dearer."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(seen.saved > 0, _low(seen) / seen.saved, 0.0))
+
+
 def _worth(seen: Seen, saved: Array, low: Array) -> npt.NDArray[np.bool_]:
     if seen.nothing is None or not _passing(seen)[seen.nothing]:
         return np.asarray(np.full(saved.shape, True))
-    # A hundredth of a hundredth apart is a rounding error.
     return np.asarray((saved >= HARDLY - 1e-9) & (low > 1e-9))
 
 
