@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
 from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import GOALS, Advice
+from ctxsim.answers.advice.baseline import AsSetRun
 from ctxsim.answers.advice.found import AgentAdvice, Framed, best_so_far, next_to_try, of_agent
-from ctxsim.answers.advice.pooled import is_nothing
+from ctxsim.answers.advice.pooled import NOTHING, is_nothing
 from ctxsim.answers.advice.predicted import Came, kept, scored
 from ctxsim.answers.forecast.sessions import sessions_of
-from ctxsim.api.inputs import given_of
+from ctxsim.api.inputs import given_of, paths_of
 from ctxsim.api.runs import Run, Watch, bench
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.policies import open_policy
@@ -91,7 +92,7 @@ def advise(
     """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
-    paths = [fspath(what)] if isinstance(what, str | PathLike) else [fspath(one) for one in what]
+    paths = paths_of(what)
     given = given_of(settings, project) if paths or settings or project else of_places()
     paths = paths or [FOUND]
     agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(sources(*paths))))))
@@ -127,24 +128,10 @@ def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> lis
     predictions = kept()
     if not predictions:
         raise CtxsimError("nothing was predicted on this machine yet: ctxsim advise predicts")
-    paths = [fspath(what)] if isinstance(what, str | PathLike) else [fspath(one) for one in what]
+    paths = paths_of(what)
     run = bench(paths or [FOUND], [KEEP_ALL], text="none", brackets=False)
     agents = {one.agent for one in run.info.recorders or ()}
-    return scored(predictions, {agent: sessions_of(AsRecorded(run, agent), KEEP_ALL) for agent in agents})
-
-
-class AsRecorded(Run):
-    """A run's transcripts of one agent alone."""
-
-    def __init__(self, whole: Run, agent: str) -> None:
-        super().__init__(whole.folder, whole.info)
-        self._whole = whole
-        self._names = {one.transcript for one in whole.info.recorders or () if one.agent == agent}
-
-    def of(self, label: str) -> pandas.DataFrame:
-        """Return the rows of a policy on those transcripts."""
-        rows = self._whole.of(label)
-        return rows[rows.transcript.isin(self._names)].reset_index(drop=True)
+    return scored(predictions, {agent: sessions_of(AsSetRun(run, KEEP_ALL, agent), NOTHING) for agent in agents})
 
 
 def construct(
@@ -169,7 +156,7 @@ def construct(
         raise unknown("goal", goal, GOALS)
     if framework not in (*settings_names(), POLICIES):
         raise unknown("framework", framework, [*settings_names(), POLICIES])
-    paths = [fspath(what)] if isinstance(what, str | PathLike) else [fspath(one) for one in what]
+    paths = paths_of(what)
 
     def taken(labels: Sequence[str]) -> Advice:
         run = bench(

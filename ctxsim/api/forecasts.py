@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
@@ -16,7 +15,7 @@ from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.answers.forecast.forecast import forecast as forecast_of
 from ctxsim.answers.forecast.horizon import parse_next
 from ctxsim.answers.forecast.sessions import Sessions, sessions_of
-from ctxsim.api.inputs import AnyPolicy
+from ctxsim.api.inputs import AnyPolicy, paths_of
 from ctxsim.api.runs import Run, Watch, bench
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
@@ -80,7 +79,7 @@ class Forecasts:
         """The same where the usage of each session's first call is known too."""
         return list(known.told(self._transcripts, first_call=True))
 
-    @property
+    @cached_property
     def _transcripts(self) -> list[Transcript]:
         return [one for path in self.paths for one in readers.read(path)]
 
@@ -113,7 +112,7 @@ def forecast(
     calls. Raises CtxsimError for no horizon, for days where sessions have no times, and as `bench` does.
     """
     parse_next(next)
-    asked: list[str] = [str(paths)] if isinstance(paths, str | os.PathLike) else [str(one) for one in paths]
+    asked = paths_of(paths)
     labels: list[AnyPolicy] = [AS_IT_IS, *policies]
     run = bench(asked, labels, jobs=jobs, watch=watch)
     runs = {"as it is": (run, run.labels[0])}

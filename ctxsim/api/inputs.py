@@ -138,6 +138,11 @@ def opened(policy: AnyPolicy, estimator: AnyEstimator | None = None) -> Spec:
     return open_policy(policy, estimator_of(estimator))
 
 
+def paths_of(what: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[str]:
+    """Return the paths that are meant, one or several, as text."""
+    return [fspath(one) for one in ([what] if isinstance(what, str | PathLike) else what)]
+
+
 def given_of(settings: str | PathLike[str] | None, project: str | PathLike[str] | None) -> list[Given]:
     """Return what a file of an agent's own sets, or what a project's files and the user's own do; nothing of neither.
 

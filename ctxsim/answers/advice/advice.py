@@ -82,8 +82,7 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
     answers = {label for label, good in zip(labels, sound(seen, MAY_LOSE[goal]), strict=True) if good}
     answers |= {take} if found.nothing is None else {take, found.nothing}
     take = next((label for label, share in wins.items() if share >= SETTLED and label in answers), take)
-    least = min(found.refusals(label) for label in labels)
-    passing = [label for label in labels if found.refusals(label) == least]
+    passing = [label for label, share in zip(labels, seen.refused, strict=True) if share == seen.refused.min()]
     front = _front(found, passing, amount)
     settled = not wins or wins.get(take, 0.0) >= SETTLED
     others = [label for label, share in wins.items() if share >= NAMED and label in answers and label != take]
@@ -113,9 +112,9 @@ def _seen(found: Pooled, labels: Sequence[str], amount: str) -> Seen:
         return np.array([1.0 if (value := found.value(label, of)) is None else value for label in labels])
 
     def ahead(of: str) -> Array:
-        drawn = found.draws if found.has_next or found.sample is not None else None
-        columns = [np.nan_to_num(drawn(label, of), nan=1.0) for label in labels] if drawn else [shares(of)[:, None].T]
-        return np.column_stack(columns) if drawn else columns[0]
+        if not found.has_next and found.sample is None:
+            return shares(of)[None]
+        return np.nan_to_num(np.column_stack([found.draws(label, of) for label in labels]), nan=1.0)
 
     nothing = labels.index(found.nothing) if found.nothing in labels else None
     refused = np.array([found.refusals(label) for label in labels])

@@ -8,7 +8,7 @@ A. Gammerman, G. Shafer, Algorithmic Learning in a Random World, 2005).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, exp, floor, log
 from statistics import median
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from ctxsim.policies.agents.given import agent_of
 from ctxsim.readers.accepted import Accepted, of_project
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.recorded.usage import recorded_calls
-from ctxsim.simulator.measure.measured import Size
+from ctxsim.simulator.measure.measured import AsSent, Size
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript
 
@@ -101,11 +101,11 @@ def _without_usage(transcript: Transcript, known: int) -> Transcript:
     return msgspec.structs.replace(transcript, calls=(*transcript.calls[:known], *later))
 
 
-def _sums(found: Iterator[object] | Sequence[object]) -> tuple[float, float | None]:
+def _sums(found: Iterable[AsSent]) -> tuple[float, float | None]:
     """Input tokens and dollars of keep-all."""
     tokens, usd, priced = 0, 0.0, True
     for one in found:
-        for sent in replay(one.transcript, open_policy("keep-all"), one.provider, one.counter):  # type: ignore[attr-defined]
+        for sent in replay(one.transcript, open_policy("keep-all"), one.provider, one.counter):
             tokens += sent.tokens_sent
             priced = priced and sent.cost_usd is not None
             usd += sent.cost_usd or 0.0
