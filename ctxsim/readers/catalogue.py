@@ -11,7 +11,8 @@ INTRODUCTION = """# Transcript formats
 
 Formats are found by their content, never by the file's name: point `ctxsim` at the folder where your agent keeps its
 sessions. `ctxsim transcripts check PATH` says what was found, what was left out, and why. Files may be compressed
-(`.gz`, `.zst`) or stand in a `.zip`; `-` reads standard input. This page is written by `ctxsim list formats`.
+(`.gz`, `.zst`) or stand in a `.zip`; `-` reads standard input. `ctxsim list formats --format md`
+writes this page.
 
 A database holds many sessions; each is a transcript, `FILE#ID`. Its program may run: it is never stopped, what it
 has just written is read too, and nothing is written into its folder. Where a log lies beside a database without its
