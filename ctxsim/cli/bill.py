@@ -106,7 +106,7 @@ def _finish(found: Bill, why: str = "") -> None:
         note(f"left out: {line}", err=True)
     for line in dict.fromkeys(found.errors):
         tell(line)
-    if why:
+    if why and not found.errors:
         tell(why)
     if found.errors or why:
         raise SystemExit(1)

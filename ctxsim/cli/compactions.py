@@ -78,7 +78,7 @@ def _write(scored: Scored, out: Path) -> list[Path]:
 @click.option("--against", type=click.Path(), required=True, metavar="TRANSCRIPT", help="The history it stands for.")
 @click.option("--call", type=click.IntRange(min=2), metavar="N", help="The first call without that history; default: "
               "the last recorded compaction's, or all of it.")  # fmt: skip
-@click.option("--lost", default=20, metavar="N", help="How many of the things it lost to print.")
+@click.option("--lost", type=click.IntRange(min=0), default=20, metavar="N", help="So many lost things are printed.")
 def score_command(summary: Any, against: str, call: int | None, lost: int) -> None:
     """Score a saved summary against the recording that it is of: what of the history it holds, and what calls used."""
     # A session's sub-agents have histories of their own.

@@ -21,7 +21,7 @@ from ctxsim.cli import options
 from ctxsim.cli.output import console
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe, within
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, nearest
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 
 KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "vendors", "scenarios", "columns",
@@ -63,7 +63,7 @@ def _tell(said: Said) -> None:
     for heading, text in said:
         click.echo(within(safe(heading), width))
         for line in text.splitlines():
-            click.echo(indent(within(safe(line), width - 4), "    "))
+            click.echo(indent(within(safe(line), width - 4, 0), "    "))
         click.echo()
 
 
@@ -175,7 +175,8 @@ def _models(wanted: str, pattern: str, file: Path | None) -> tuple[Sheet, Said]:
             rows.append((provider, model.id, model.vendor, model.window, model.prices))
     listed = f"genai-prices {version('genai-prices')}"
     if not rows:
-        raise CtxsimError(f"no model fits '{pattern}'; the price list is that of {listed}")
+        close = nearest(pattern, {model.id for _, model in all_models(None)}) or f"the price list is that of {listed}"
+        raise CtxsimError(f"no model fits '{pattern}'; {close}")
     cells = []
     for provider, name, vendor, window, prices in rows:
         rates = [_rate(getattr(prices, key, None)) for key in ("input", "cache_write", "cache_read", "output")]

@@ -62,6 +62,7 @@ def command(
     """
     if wire is not None and request_call is None:
         raise CtxsimError("--format is of one request; say which by --request K")
+    loaded = load_instructions(instructions) if instructions is not None else None
     inputs = inputs_of(what, models=models, head=head, across=across, **options.fields(said))
     with stage("read"):
         one = the_one(inputs, number or 1)
@@ -69,8 +70,7 @@ def command(
             _tell_more(what, inputs)
     transcript, provider = one.transcript, one.provider
     tell_fit(transcript.name, provider.size, transcript.head.hidden, provider.tokens_factor)
-    if instructions is not None:
-        loaded = load_instructions(instructions)
+    if loaded is not None:
         transcript = msgspec.structs.replace(transcript, head=with_instructions(transcript.head, loaded))
         cut = f", cut to {LIMIT_BYTES:,}" if loaded.truncated else ""
         note(f"Instructions: {loaded.bytes:,} bytes of {len(loaded.sources)} file(s){cut}", err=True)

@@ -120,12 +120,12 @@ class _Words(textwrap.TextWrapper):
                                                       else [word]) if piece]  # fmt: skip
 
 
-def within(text: str, width: int | None) -> str:
-    """Return a text whose lines are no wider than this; what is broken goes on two columns further right."""
+def within(text: str, width: int | None, hanging: int = 2) -> str:
+    """Return a text whose lines are no wider than this; what is broken goes on that much further right."""
     found = []
     for line in text.split("\n"):
         if width and len(line) > width:
-            indent = " " * (len(line) - len(line.lstrip()) + 2)
+            indent = " " * (len(line) - len(line.lstrip()) + hanging)
             words = _Words(width, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False)
             line = words.fill(line)
         found.append(line)

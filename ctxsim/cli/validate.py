@@ -53,7 +53,7 @@ def command(
             f"  {call.error:+.1%}  {call.transcript} call {call.call}: modelled {call.modelled:,}, "
             f"recorded {call.recorded:,}"
         )
-    if not done.calls:
+    if not done.calls and not reading.errors:
         reading.errors.append("no call with recorded usage; validate needs recordings that hold what the provider said")
     reading.finish()
 

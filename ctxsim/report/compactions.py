@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from ctxsim.answers.advice.intervals import Interval, bootstrap_mean
-from ctxsim.report.sheet import Column, Sheet, cell
+from ctxsim.report.sheet import Cell, Column, Sheet, cell
 from ctxsim.report.style import compact
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionRow
 
@@ -12,6 +12,9 @@ Row = CompactionRow | BesideRow
 
 SOON = 10
 """Calls that must follow a compaction to be compared with its controls."""
+
+NAME = 26
+"""Characters of a session's name."""
 
 COLUMNS = (
     Column("session", "session", left=True),
@@ -36,8 +39,10 @@ COLUMNS = (
 
 
 def compaction_sheet(rows: Sequence[CompactionRow]) -> Sheet:
-    """Return a row for each compaction."""
-    return Sheet("compactions", "", COLUMNS, tuple(map(compaction_cells, rows)))
+    """Return a row for each compaction; of a long name the end says most."""
+    cells = [(Cell(name, name if len(name) <= NAME else f"…{name[1 - NAME :]}"), *rest)
+             for name, *rest in map(compaction_cells, rows)]  # fmt: skip
+    return Sheet("compactions", "", COLUMNS, tuple(cells))
 
 
 def compaction_cells(row: CompactionRow) -> tuple[str, ...]:
