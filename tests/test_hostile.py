@@ -19,7 +19,7 @@ import pytest
 from command_line import ctxsim
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants import attacked, mutant, seeds, write
+from mutants import attacked, mutant, recording, seeds, write
 from project import ROOT
 
 from ctxsim.errors import CtxsimError, InputError, ReaderFailed

@@ -32,8 +32,12 @@ def edited(text: str, form: Format, path: Path, value: Value) -> str:
     way holds something else than a table, or the result wouldn't say what it should.
     """
     wanted = with_value(parsed(text, form), path, value)
-    made: str = _TEXTS[form].edited(text, path, value)
-    if parsed(made, form) != wanted:
+    try:
+        made: str = _TEXTS[form].edited(text, path, value)
+        done = parsed(made, form) == wanted
+    except (ValueError, CtxsimError):
+        done = False
+    if not done:
         raise CtxsimError(f"{told(path)} can't be set without touching what is beside it; set it by hand")
     return made
 
