@@ -320,5 +320,11 @@ def diagnose(policies: Sequence[str], defects: Sequence[str] = ()) -> Diagnoses:
     from ctxsim.answers.validation.doctor import examine_all
     from ctxsim.policies import open_policies
     from ctxsim.runs.presets import expanded
+    from ctxsim.runs.transcript_rows import sent_of
+    from ctxsim.simulator.measure.measured import AsSent
 
-    return Diagnoses(list(examine_all(open_policies(expanded(policies)), defects)))
+    found = examine_all(
+        open_policies(expanded(policies)), defects,
+        lambda case, spec: sent_of(AsSent(case.transcript, case.provider, counter=case.counter), spec),
+    )  # fmt: skip
+    return Diagnoses(list(found))

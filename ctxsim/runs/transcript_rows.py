@@ -1,7 +1,7 @@
 """One transcript's rows under all policies: those of ctxsim here, those of others in processes of their own."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,7 @@ from ctxsim.runs.shares import tables_together
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.replay import Sent, replay
 
 
 @contextmanager
@@ -72,6 +73,19 @@ def rows_of(
     tables = tables_together([rows.tables for rows in found])
     told = next((rows.recorder for rows in found if rows.recorder and rows.recorder.fires_at), found[0].recorder)
     return msgspec.structs.replace(found[0], tables=tables, summaries=summaries, recorder=told)
+
+
+def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
+    """Return what is sent of one transcript under a policy, call by call; of others' from a process of their own.
+
+    Raises ContractError where the policy breaks its contract, or its process ends or hangs.
+    """
+    if not _ours(spec):
+        from ctxsim.runs.apart import others, sent_apart
+
+        if others(spec):
+            return sent_apart(one, spec)
+    return replay(one.transcript, spec, one.provider, one.counter or one.provider.counter())
 
 
 def _ours(spec: Spec) -> bool:
