@@ -153,6 +153,10 @@ class RunInfo(msgspec.Struct, frozen=True):
     """Of transcripts that agents recorded which we know."""
     question: str = ""
     """The digest of what was asked: policies, options, names of sources, version."""
+    setting: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    """How it was made, for `check run --again`: what was asked for, and paths as they were given."""
+    others_code: str | msgspec.UnsetType = msgspec.UNSET
+    """The SHA-256 of the files of policies and estimators, where some are of nobody's package."""
     schema: int = SCHEMA_VERSION
     columns: dict[str, dict[str, str]] = {}
     files: dict[str, str] = {}

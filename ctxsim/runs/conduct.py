@@ -136,11 +136,21 @@ def conduct(
             sample=sample.told(drawn) if sample else msgspec.UNSET,
             recorders=tuple(recorders) or msgspec.UNSET,
             question=asked,
+            setting=_kept(setting, paths),
+            others_code=others_code(specs) or msgspec.UNSET,
         )
         writer.finish(info)
         if info.complete:
             parts.clear()
     return info
+
+
+def _kept(setting: Setting, paths: Sequence[str]) -> dict[str, Any]:
+    """What a run says of how it was made; without text no name or path of a recording."""
+    if not setting.text:
+        setting, paths = msgspec.structs.replace(setting, name="recorded", title="Recorded transcripts"), ()
+    kept: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(setting, paths=tuple(paths) or msgspec.UNSET))
+    return kept
 
 
 def said_of(specs: Sequence[Spec]) -> dict[str, Any]:

@@ -60,6 +60,8 @@ class Setting(msgspec.Struct, frozen=True):
     """Of the policies, where several processes do one source."""
     sample: Wanted | msgspec.UnsetType = msgspec.UNSET
     """How many transcripts are drawn, by which seed."""
+    paths: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Of recordings; in what a run says of itself alone."""
     brackets: bool | msgspec.UnsetType = msgspec.UNSET
     """False where nobody asks what summaries of other qualities would keep."""
     drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
