@@ -184,7 +184,7 @@ def tried(attack: Attack, count: int, seed: int, by_coverage: bool) -> None:
         child = os.fork()
         if child == 0:
             with contextlib.suppress(BaseException):
-                with open(attack.work / "said", "wb") as said:
+                with (attack.work / "said").open("wb") as said:
                     os.dup2(said.fileno(), 2)
                 (guided if by_coverage else plain)(attack, left, seed + attack.tally.tried)
                 os._exit(0)

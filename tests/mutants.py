@@ -42,8 +42,8 @@ STRANGE: list[Any] = [
     "assistant", "1e400", "9999-12-31T23:59:59Z", "+275760-09-13", 253402300800000, 1.7e18, [], {}, [[]], [{}], [None],
     {"": None}, {"role": 7}, "a" * 99, "a\x1b]52;c;aGk=\x07b\n" * 60,
 ]  # fmt: skip
-SAID = [b"a.b.c=", b"[[", b"]]", b"=", b"\n", b'"""', b"1e999", b"-1", b"nan", b"inf", b"9" * 30, b"{}", b"+", b"|", b"..",
-        b"@", b"pipe:", b":", b",", b"\\u", b"1979-05-27", b"true", b'""', b"[]", b"'"]  # fmt: skip
+SAID = [b"a.b.c=", b"[[", b"]]", b"=", b"\n", b'"""', b"1e999", b"-1", b"nan", b"inf", b"9" * 30, b"{}", b"+", b"|",
+        b"..", b"@", b"pipe:", b":", b",", b"\\u", b"1979-05-27", b"true", b'""', b"[]", b"'"]  # fmt: skip
 """What means something in TOML, YAML or a label."""
 RAW = [b"1e400", b"-1e400", b"9" * 5000, b"NaN", b"[" * 3000, b"null", b'"\\ud800"', b"\xff", b"\n", b"{}", b'"']
 POLICIES = ("keep-all", "mask:keep=1", "token-budget:budget=300,retain=20", "oracle-lossless", "head-tail+summary")
@@ -216,7 +216,7 @@ def write(made: Seed, folder: Path) -> Path:
 
 
 def attacked(read: Callable[[], Iterable[str]]) -> Outcome:
-    """Call what reads something and gives lines, of which one that begins with `!` is a mistake; say what it came to."""
+    """Call what reads something and gives lines, one that begins with `!` being a mistake; say what it came to."""
     try:
         with _bounded():
             lines = list(read())

@@ -47,8 +47,8 @@ SETTINGS = (
 MODELS = b'[[model]]\nid = "x"\nwindow = 1000\n\n[model.prices]\ninput = 1.0\noutput = 2.0\n'
 LABELS = (
     b"token-budget:budget=20000..80000@4,retain=1|2+mask:keep=3+token-approx-budget:budget=9000,estimator=chars:ratio=4",
-    b"as-set:auto_compact_threshold=.7+round-summary:rounds=3", b"claude-code:DISABLE_COMPACT=1,window=9000",
-    b"three-triggers:chars=50000,reminder=keep+without:kind=reasoning", b"clear-tool-uses:trigger=30000,keep=3",
+    b"qwen-code:auto_compact_threshold=0.7+round-summary:every=3", b"claude-code:DISABLE_COMPACT=1",
+    b"three-triggers:only=all,at=0.7,messages=20", b"clear-tool-uses:trigger=30000,keep=3",
 )  # fmt: skip
 STATUS = (
     b'{"session_id": "a", "transcript_path": "claude-1.jsonl", "cwd": ".", "model": {"id": "claude-sonnet-4", '
@@ -60,7 +60,8 @@ PREDICTION = (
 )
 CALIBRATION = (
     b'{"version": 2, "tokenizer": "o200k_base", "divisor": 4.0, "risk": null, "by": "tool", "groups": {}, "errors": {},'
-    b'"overall": {"chars_per_token": 4.0, "low": 3.0, "high": 5.0, "texts": 1, "transcripts": 1, "chars": 4, "tokens": 1},'
+    b'"overall": {"chars_per_token": 4.0, "low": 3.0, "high": 5.0, "texts": 1, "transcripts": 1, "chars": 4,'
+    b'"tokens": 1},'
     b'"class_weights": {"a": 1.0}, "provenance": {"x": 1}, "heads": null, "holds_for": "x"}'
 )
 AGENT_FILES = (".codex/config.toml", ".claude/settings.json", ".gemini/settings.json", ".config/goose/config.yaml")
@@ -129,7 +130,8 @@ def others(work: Path) -> dict[str, Kind]:
         "vendor": Kind(tuple(_one("y.toml", file.read_bytes()) for file in sorted(vendors)),
                        lambda path: _done(parsed_vendor, str(path), path.read_bytes()), 40),
         "models": Kind((_one("m.toml", MODELS),), lambda path: _done(read_overrides, path), 20),
-        "agent to drive": Kind(_of_agents("drive.toml"), lambda path: _done(parsed_agent, path.name, path.read_bytes(), "x"), 30),
+        "agent to drive": Kind(
+            _of_agents("drive.toml"), lambda path: _done(parsed_agent, path.name, path.read_bytes(), "x"), 30),
         "settings of an agent": Kind(
             _of_agents("settings.toml"), lambda path: _done(parsed, path.name, _text(path), "x"), 40),
         "calibration": Kind((_one("c.json", CALIBRATION),), lambda path: _done(read_calibration, path), 20),
@@ -164,9 +166,10 @@ def _done(read: Callable[..., object], *given: object) -> Iterable[str]:
 
 
 def _label(path: Path) -> Iterable[str]:
-    text = _text(path)
-    open_policy(text)
-    return expand(text)
+    labels = expand(_text(path))
+    for one in labels[:3]:
+        open_policy(one)
+    return labels
 
 
 def _run(run: Path) -> Callable[[Path], Iterable[str]]:
@@ -216,7 +219,7 @@ def _status_line(work: Path) -> Callable[[Path], Iterable[str]]:
             return ()
         # As the command does: what can't be read leaves the line empty.
         with contextlib.chdir(work / "logs"), contextlib.suppress(OSError, ValueError):
-            return [line(said, work / "home", work / "cache")]
+            line(said, work / "home", work / "cache")
         return ()
 
     return read

@@ -40,7 +40,8 @@ KINDS = (*CONTRACTS, "setting")
 @options.form
 def command(
     kind: str, targets: tuple[str, ...], doctor: bool, defects: tuple[str, ...], scenarios: tuple[str, ...],
-    again: bool, inputs: tuple[str, ...], version: str, model: str, window: int | None, install: bool, between: str, form: str,
+    again: bool, inputs: tuple[str, ...], version: str, model: str, window: int | None, install: bool, between: str,
+    form: str,
 ) -> None:  # fmt: skip
     """Check a part of your own against its contract, or a setting of an agent. Exit status 1 if it is broken.
 

@@ -21,6 +21,8 @@ def parsed(text: str, form: Format) -> Any:
     """Return what a text holds; an empty one is an empty mapping. Raises CtxsimError where it isn't of the format."""
     try:
         return _TEXTS[form].parsed(text) if text.strip() else {}
+    except RecursionError:
+        raise CtxsimError("it is nested too deeply") from None
     except ValueError as error:
         raise CtxsimError(f"it is no {form}: {' '.join(str(error).split())}") from None
 
@@ -35,7 +37,7 @@ def edited(text: str, form: Format, path: Path, value: Value) -> str:
     try:
         made: str = _TEXTS[form].edited(text, path, value)
         done = parsed(made, form) == wanted
-    except (ValueError, CtxsimError):
+    except (ValueError, RecursionError, CtxsimError):
         done = False
     if not done:
         raise CtxsimError(f"{told(path)} can't be set without touching what is beside it; set it by hand")

@@ -27,7 +27,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of two logs, in the current folder."""
     monkeypatch.chdir(tmp_path)
     for name in "ab":
-        write(Path("logs"), chat(TASK, ASK, ("tool_result", f"zebra_{name} " * 90), ("assistant", f"zebra_{name}")), name)
+        write(
+            Path("logs"), chat(TASK, ASK, ("tool_result", f"zebra_{name} " * 90), ("assistant", f"zebra_{name}")), name
+        )
     bench(["logs"], ["mask:keep=0", "summary:at=0.001"], out="run", window=9_000, estimator="chars:ratio=3", head=500)
     return Path("run")
 
@@ -61,7 +63,10 @@ def test_the_first_column_that_differs_is_named(run: Path) -> None:
     pyarrow.parquet.write_table(table.set_column(place, table.schema.field(place), [values]), run / "calls.parquet")
     resealed(run, lambda info: info)
     (line,) = (one for one in told(run) if "made again" in one)
-    assert line == f"calls.tokens_sent, row 2 (a, keep-all:estimator=chars:ratio=3, 2): {values[1]}, made again {values[1] - 7}"
+    assert (
+        line
+        == f"calls.tokens_sent, row 2 (a, keep-all:estimator=chars:ratio=3, 2): {values[1]}, made again {values[1] - 7}"
+    )
 
 
 def test_inputs_that_are_missing_new_or_changed_are_named(run: Path) -> None:
