@@ -47,7 +47,7 @@ SETTINGS = (
 MODELS = b'[[model]]\nid = "x"\nwindow = 1000\n\n[model.prices]\ninput = 1.0\noutput = 2.0\n'
 LABELS = (
     b"token-budget:budget=20000..80000@4,retain=1|2+mask:keep=3+token-approx-budget:budget=9000,estimator=chars:ratio=4",
-    b"qwen-code:auto_compact_threshold=0.7+round-summary:every=3", b"claude-code:DISABLE_COMPACT=1",
+    b"qwen-code:auto_compact_threshold=0.7+round-summary:every=3", b"claude-code:auto_compact_window=90000",
     b"three-triggers:only=all,at=0.7,messages=20", b"clear-tool-uses:trigger=30000,keep=3",
 )  # fmt: skip
 STATUS = (
