@@ -129,7 +129,8 @@ class Attack:
     def tell(self, outcome: Outcome, data: bytes) -> None:
         """Print a finding, once for each place in the code."""
         places = re.findall(r'File "[^"]*?(ctxsim/[^"]*)", line (\d+)', outcome.what)
-        key = f"{outcome.kind} {places[-1] if places else re.sub(r'.*: can.t be read', '', outcome.what)[-80:]}"
+        said = "" if outcome.kind == "long" else re.sub(r".*: can.t be read", "", outcome.what)[-80:]
+        key = f"{outcome.kind} {places[-1] if places else said}"
         if key in self._told:
             return
         self._told.add(key)
