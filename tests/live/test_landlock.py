@@ -38,7 +38,8 @@ def tried(what):
 place, above, name = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 print(json.dumps({
     "reads": tried(Path(place, "secret").read_text), "lists": tried(lambda: os.listdir(Path.home())),
-    "writes": tried(lambda: Path(place, "new").write_text("x")), "cuts": tried(lambda: os.truncate(f"{place}/secret", 0)),
+    "writes": tried(lambda: Path(place, "new").write_text("x")),
+    "cuts": tried(lambda: os.truncate(f"{place}/secret", 0)),
     "environ": tried(lambda: Path(f"/proc/{above}/environ").read_bytes()), "signals": tried(lambda: os.kill(above, 0)),
     "socket": tried(lambda: socket.socket(socket.AF_UNIX).connect("\\0" + name)),
     "own": tried(lambda: Path(__file__).with_name("made").write_text("x")),
