@@ -58,16 +58,6 @@ def with_value(data: Any, path: Path, value: Value) -> Any:
     return {**data, key: with_value(data.get(key, {}), rest, value)}
 
 
-def value_at(data: Any, path: Path) -> Any:
-    """Return what stands under a key; None where nothing does."""
-    for key in path:
-        if isinstance(key, int):
-            data = data[key] if isinstance(data, list) and key < len(data) else None
-        else:
-            data = data.get(key) if isinstance(data, dict) else None
-    return data
-
-
 def told(path: Path) -> str:
     """Return a path as people write it: dots between keys."""
     return ".".join(map(str, path))
