@@ -134,6 +134,7 @@ def conduct(
             scenario=msgspec.to_builtins(scenario) if scenario else None,
             secrets_kept=setting.keep_secrets,
             sample=sample.told(drawn) if sample else msgspec.UNSET,
+            refetch=setting.refetch,
             recorders=tuple(recorders) or msgspec.UNSET,
             question=asked,
             setting=_kept(setting, paths),
