@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 from bench_runs import write
 from command_line import ctxsim
+from project import ROOT
 from samples import ASK, TASK, chat
 
 from ctxsim import bench
@@ -79,6 +80,21 @@ def test_inputs_that_are_missing_new_or_changed_are_named(run: Path) -> None:
     ]  # fmt: skip
     shutil.rmtree("logs")
     assert told(run)[0].startswith("an input is missing: logs")
+
+
+@pytest.mark.parametrize("text", ["redacted", "none"])
+def test_recordings_that_have_moved_are_known_by_what_they_hold(text: str, run: Path) -> None:
+    chat = (ROOT / "tests" / "found" / "chat.jsonl").read_text()
+    for name in "cd":
+        Path("logs", f"{name}.jsonl").write_text(chat + "\n" * (name == "d"))
+    bench([Path("logs").absolute()], ["mask:keep=0"], out="moved", text=text)  # type: ignore[arg-type]
+    Path("elsewhere").mkdir()
+    for name, to in zip("abcd", "zyxw", strict=True):
+        Path("logs", f"{name}.jsonl").rename(Path("elsewhere", f"{to}.jsonl"))
+    assert told(Path("moved"), "elsewhere") == []
+    Path("elsewhere/x.jsonl").unlink()
+    (line,) = told(Path("moved"), "elsewhere")
+    assert line.startswith("1 input(s) missing: ") and line.endswith("source 3" if text == "none" else "logs/c.jsonl")
 
 
 def test_another_version_is_told_and_nothing_replayed(run: Path) -> None:
