@@ -102,7 +102,7 @@ def formats(folders: Sequence[Path], part: float = 550) -> dict[str, Kind]:
 
 def _format(path: Path) -> str:
     with contextlib.suppress(CtxsimError):
-        return next((one.format for source in sources(str(path)) for one in read_source(source)), "none")
+        return next((one.format or "ctxsim" for source in sources(str(path)) for one in read_source(source)), "none")
     return "none"
 
 
