@@ -94,7 +94,7 @@ def formats(folders: Sequence[Path], part: float = 550) -> dict[str, Kind]:
     """Recordings below folders by the format that reads them; those that none reads are a kind too."""
     by_format: dict[str, list[Seed]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as work:
-        for seed in (seed for folder in folders for seed in seeds(folder)):
+        for seed in (seed for folder in folders for seed in seeds(folder, 99 if folder == FOUND else 6)):
             by_format[f"recording: {_format(write(seed, Path(work, 'm')))}"].append(seed)
     each = part / len(by_format)
     return {name: Kind(tuple(ones), _recording, each) for name, ones in sorted(by_format.items())}

@@ -48,9 +48,7 @@ def test_a_slice_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.slow
 def test_it_is_guided_by_coverage_where_that_is_installed(tmp_path: Path) -> None:
     pytest.importorskip("atheris")
-    done = evidence(
-        "fuzz", "--count", "400", "--seeds", str(FOUND), "--kind", "label", "--kind", "*kimi", cwd=tmp_path
-    )
+    done = evidence("fuzz", "--count", "400", "--seeds", str(FOUND), "--kind", "label", "--kind", "*kimi", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert "| label |" in done.stdout and "| recording: kimi |" in done.stdout
     assert int(done.stdout.split("| all | ")[1].split(" ")[0]) >= 400
