@@ -16,7 +16,6 @@ from project import ROOT
 
 from ctxsim.cli import run
 
-
 COURSE = re.compile(r"^[^:\n]+: (first source|[\d,]+ of [\d,]+ sources)\b.*\n", re.MULTILINE)
 """How far a run is, told every few seconds: on a busy machine of any run."""
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.intervals import rank_ranges
-from ctxsim.answers.advice.pooled import Figures, Pooled, Share
+from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.errors import unknown
 from ctxsim.report.losses import share

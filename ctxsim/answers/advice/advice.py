@@ -12,7 +12,8 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 
-from ctxsim.answers.advice.pooled import Array, Figures, Pooled, figures_of
+from ctxsim.answers.advice.figures import Figures
+from ctxsim.answers.advice.pooled import Array, Pooled, figures_of
 from ctxsim.answers.advice.refetch import Again, again
 from ctxsim.answers.advice.rule import HARDLY, Seen, choice, choices, sound
 from ctxsim.answers.advice.thinking import of_thinking

@@ -12,7 +12,8 @@ import msgspec
 
 from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import Advice
-from ctxsim.answers.advice.pooled import NOTHING, Figures, figures_of
+from ctxsim.answers.advice.figures import Figures
+from ctxsim.answers.advice.pooled import NOTHING, figures_of
 from ctxsim.answers.advice.refetch import Again
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.results import Run

@@ -10,8 +10,8 @@ import msgspec
 from ctxsim.answers.advice import verdict as plain
 from ctxsim.answers.advice.advice import FAR, MAY_LOSE, Advice
 from ctxsim.answers.advice.baseline import AsSetAdvice
+from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.honoured import contradictions
-from ctxsim.answers.advice.pooled import Figures
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.verdict import fetched_again, how_sure, ranged, usd
 from ctxsim.labels import named, split

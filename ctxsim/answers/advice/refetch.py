@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from ctxsim.answers.advice.pooled import Figures, Pooled
+from ctxsim.answers.advice.figures import Figures
+from ctxsim.answers.advice.pooled import Pooled
 
 SEEN = (0.20, 0.85)
 """Rates seen after recorded compactions: of what was lost and used later the same call or file came again, and any

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.answers.advice.advice import AMOUNT, FAR, MAY_LOSE, Advice
-from ctxsim.answers.advice.pooled import Figures
+from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.refetch import SEEN, TURNS_SEEN
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.forecast.draws import LEAST
