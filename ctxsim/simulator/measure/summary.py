@@ -156,12 +156,14 @@ NOT_FETCHED: dict[str, float | None] = dict.fromkeys(
 
 
 def _if_fetched_again(of: Columns, basis: Basis, measured: Measured) -> dict[str, float | None]:
-    """What is inserted and what that adds if all is fetched again that is lost and can be; of bounds it isn't known:
-    they go by the recording's own places.
+    """What is inserted and what that adds if all is fetched again that is lost and can be; not known of what goes by
+    the recording's own places, as bounds do.
     """
     lost = any(basis.fetching.source(need.sources) is not None for need in measured.losses.lost_strict)
-    if measured.spec.bound or not lost:
-        return NOT_FETCHED if measured.spec.bound and lost else dict.fromkeys(NOT_FETCHED, 0)
+    if not lost:
+        return dict.fromkeys(NOT_FETCHED, 0)
+    if any(cls.bound for cls, _, _ in measured.spec.links):
+        return NOT_FETCHED
     again, cost = refetched(basis, measured.spec), total(of["cost_usd"])
     known = again.cost_usd is not None and cost is not None
     return {
