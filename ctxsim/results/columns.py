@@ -102,6 +102,8 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens_thinking_dropped: Annotated[int | None, Counted, "thinking that the provider dropped from the request"] = (
         None
     )
+    refs_needed_user: Annotated[int | None, Found, "aged identifiers used that only user texts and answers held"] = None
+    refs_kept_user: Annotated[int | None, Found, "of those, still in the view"] = None
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -291,3 +293,6 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     model: Annotated[str | None, RecordedFact, "the model of its first call"] = None
     version: Annotated[str | None, RecordedFact, "its agent's version"] = None
     compactions_recorded: Annotated[int | None, RecordedNumber, "1 where it begins behind a recorded compaction"] = None
+    survival_user: Annotated[
+        float | None, SurvivalShare, "the same as survival, of what only users and answers said"
+    ] = None

@@ -44,7 +44,7 @@ def summarize(basis: Basis, measured: Measured, brackets: bool = True) -> dict[s
         **_edits(of),
         "calls_with_aged_needs": sum(map(bool, of["refs_needed_strict"])),
         "survival": survival,
-        **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried")},
+        **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried", "user")},
         **(_if_summaries_differed(of, basis, measured) if brackets else UNBRACKETED),
         **_lost(measured.losses, priced=basis.provider.prices is not None),
         # Without any aged need nothing has to be kept.
