@@ -12,7 +12,7 @@ from ctxsim.cli.reading import Reading
 from ctxsim.cli.terminal import safe
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import read
-from ctxsim.report.compactions import LEGEND, agent_lines, beside_lines, compaction_lines, kind_lines
+from ctxsim.report.compactions import LEGEND, again_lines, agent_lines, beside_lines, compaction_lines, kind_lines
 from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.table import write_table
 from ctxsim.transcript import NO_HISTORY
@@ -55,7 +55,8 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     summaries = f"{unreadable} without a readable summary"
     click.echo(f"{present} recorded compactions in {transcripts} transcripts; {summaries}{without}\n")
     if rows:
-        for line in (*compaction_lines(rows), LEGEND, "", *agent_lines(rows), *kind_lines(scored.kinds), ""):
+        for line in (*compaction_lines(rows), LEGEND, "", *agent_lines(rows), *kind_lines(scored.kinds), "",
+                     *again_lines(rows), ""):  # fmt: skip
             click.echo(safe(line))
         for line in beside_lines(scored.beside):
             click.echo(safe(line))

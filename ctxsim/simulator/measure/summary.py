@@ -55,7 +55,7 @@ def summarize(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> di
         **_edits(of),
         "calls_with_aged_needs": sum(map(bool, of["refs_needed_strict"])),
         "survival": survival,
-        **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried")},
+        **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried", "user")},
         **(_if_summaries_differed(of, basis, measured) if what_if.summaries else UNBRACKETED),
         **_lost(measured.losses, basis),
         **(_if_fetched_again(of, basis, measured) if what_if.refetched else NOT_FETCHED),
