@@ -13,7 +13,7 @@ from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import read
-from ctxsim.report.compactions import agent_lines, beside_sheet, compaction_sheet, kind_lines
+from ctxsim.report.compactions import again_lines, agent_lines, beside_sheet, compaction_sheet, kind_lines
 from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.table import write_table
 from ctxsim.transcript import NO_HISTORY
@@ -57,7 +57,7 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     say(f"{present} recorded compactions in {transcripts} transcripts; {summaries}{without}\n")
     if rows:
         show("compactions", [compaction_sheet(rows)], "table")
-        for line in ("", *agent_lines(rows), *kind_lines(scored.kinds)):
+        for line in ("", *agent_lines(rows), *kind_lines(scored.kinds), "", *again_lines(rows)):
             say(line)
         if scored.beside:
             show("compactions", [beside_sheet(scored.beside)], "table")

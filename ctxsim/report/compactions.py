@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from ctxsim.answers.advice.intervals import Interval, bootstrap_mean
+from ctxsim.answers.compactions import FEWEST, PRIOR, excess, share
 from ctxsim.report.sheet import Cell, Column, Sheet, cell
 from ctxsim.report.style import compact
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionRow
@@ -92,6 +93,34 @@ def agent_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
                 f"  old identifiers used within ten calls: {_mean(compared, lambda r: r.needed_strict_soon)}; without "
                 f"a compaction {_mean(compared, lambda r: r.control_needed_strict or 0.0)}"
             )
+
+
+def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
+    """Yield how often what was lost and used later had come again, by both definitions, beside what was kept."""
+    known = [row for row in rows if row.lost_used is not None]
+    if len(known) < FEWEST:
+        yield (
+            f"Of what was lost and used later, {PRIOR[0]} to {PRIOR[1]} came again: a prior, of others' recordings. "
+            f"{_number(len(known), 'compaction')} of your\nown can't say; from {FEWEST} on they are counted."
+        )
+        return
+    counts = {kind: [[getattr(row, f"{kind}_{name}") or 0 for row in known] for name in NAMES] for kind in KINDS}
+    roots = [row.root for row in known]
+    used = ", ".join(f"{sum(counts[kind][0]):,} {kind}" for kind in KINDS)
+    yield f"Identifiers used after {_number(len(known), 'compaction')}: {used}."
+    yield "Of those had come again before, 90 % by session:"
+    yield f"{'':<31} {'lost':>14} {'kept: control':>14} {'excess':>17}"
+    for at, name in enumerate(("same call or file fetched again", "any later result shows it"), 1):
+        lost, kept = (share(counts[kind][at], counts[kind][0], roots) for kind in KINDS)
+        more = excess(counts["lost"][at], counts["lost"][0], counts["kept"][at], counts["kept"][0], roots)
+        yield f"{name:<31} {_rate(lost):>14} {_rate(kept):>14} {_rate(more, sign='+'):>17}"
+
+
+KINDS, NAMES = ("lost", "kept"), ("used", "fetched", "shown")
+
+
+def _rate(found: tuple[float, float, float] | None, sign: str = "") -> str:
+    return "-" if found is None else "{:{s}.0%} ({:{s}.0%}..{:{s}.0%})".format(*found, s=sign)
 
 
 def kind_lines(rows: Iterable[CompactionKindRow]) -> Iterator[str]:
