@@ -200,6 +200,7 @@ class NeedleRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     age: Annotated[int, Calls, "since it was first sent"]
     compactions: Annotated[int, Number, "compactions between those two"]
     kept: Annotated[bool, Fact, "whether the view still held it"]
+    stale: Annotated[bool, Fact, "whether only an older value was left, which it had replaced"] = False
 
 
 class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
