@@ -133,6 +133,10 @@ RUN_OPTIONS = (
         "--refetch", type=click.FloatRange(0, 1), metavar="RATE",
         help="Share of what is lost that is fetched again, 0 to 1, in all amounts; by default both ends are told.",
     ),
+    click.option(
+        "--draws", type=click.IntRange(min=1), metavar="N",
+        help="Replay N times more at that rate, by seeded chance: the table draws.",
+    ),
     click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Which sample is drawn."),
     click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same."),
     click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler."),
