@@ -49,6 +49,8 @@ OWN_AGENT = "python my_agent.py {prompt}"
 STAND_INS = {
     # what a page says: where the invented logs are
     "path/to/logs": "logs",
+    "recordings": "logs",
+    "recordings/claude-code-compacted": "logs",
     "~/.claude/projects": "logs",
     "~/.codex/sessions": "logs",
     "logs/session.json": "logs/chat-1.json",
@@ -85,7 +87,7 @@ def words_of(line: str) -> list[str] | None:
     if Path(program).name in NOT_HERE:
         return None
     if words[:1] == ["-m"] and words[1].startswith("evidence."):
-        return words
+        return [STAND_INS.get(word, word) for word in words]
     assert Path(program).name == "ctxsim", f"{line}: neither ours nor known as another program's"
     if shlex.join(words) in ELSEWHERE:
         return None
