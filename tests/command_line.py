@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -14,6 +15,9 @@ from typing import NamedTuple
 from project import ROOT
 
 from ctxsim.cli import run
+
+COURSE = re.compile(r"^[^:\n]+: (first source|[\d,]+ of [\d,]+ sources)\b.*\n", re.MULTILINE)
+"""How far a run is, told every few seconds: on a busy machine of any run."""
 
 
 class Done(NamedTuple):
@@ -38,7 +42,7 @@ def ctxsim(*arguments: str, cwd: Path, stdin: str = "") -> Done:
     for stream in streams[1:]:
         stream.flush()
         printed.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
-    return Done(status, *printed)
+    return Done(status, printed[0], COURSE.sub("", printed[1]))
 
 
 def process(*arguments: str, cwd: Path, module: str = "ctxsim", **environment: str) -> Done:
@@ -47,7 +51,7 @@ def process(*arguments: str, cwd: Path, module: str = "ctxsim", **environment: s
         [sys.executable, "-m", module, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300,
         env={**os.environ, **environment},
     )  # fmt: skip
-    return Done(done.returncode, done.stdout, done.stderr)
+    return Done(done.returncode, done.stdout, COURSE.sub("", done.stderr))
 
 
 def evidence(module: str, *arguments: str, cwd: Path) -> Done:

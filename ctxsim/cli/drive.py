@@ -14,7 +14,7 @@ from ctxsim.cli.output import tell, tell_providers, tell_results
 from ctxsim.cli.serve import what_is_played
 from ctxsim.cli.show import show_run
 from ctxsim.cli.terminal import safe
-from ctxsim.live.enclosure import FILES, NETWORK
+from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS
 
 if TYPE_CHECKING:
     from ctxsim.live.differences import Amounts
@@ -79,7 +79,7 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
     total, steps = len(done.script.steps), done.outcome.steps
     if steps < total:
         tell(f"{done.agent.name}: it ended after {steps} of {total} steps; {_why(done)}")
-    if open_to_it := [what for what in (NETWORK, FILES) if what not in done.outcome.enclosed]:
+    if open_to_it := [what for what in (NETWORK, FILES, SOCKETS) if what not in done.outcome.enclosed]:
         tell(f"{done.agent.name}: the system allows no namespaces here: it could use this machine's "
              f"{' and '.join(open_to_it)}")  # fmt: skip
     if done.agent.tells:

@@ -129,6 +129,10 @@ RUN_OPTIONS = (
         "--sample", type=click.IntRange(min=1), metavar="N",
         help="Of a large folder N transcripts, drawn by keep-all's cost; figures are estimates of the folder.",
     ),
+    click.option(
+        "--refetch", type=click.FloatRange(0, 1), metavar="RATE",
+        help="Share of what is lost that is fetched again, 0 to 1, in all amounts; by default both ends are told.",
+    ),
     click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Which sample is drawn."),
     click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same."),
     click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler."),

@@ -22,12 +22,12 @@ from ctxsim.errors import CtxsimError
 from ctxsim.policies.around.instructions import LIMIT_BYTES, load_instructions, with_instructions
 from ctxsim.policies.around.tracker import TokenTracker
 from ctxsim.readers import sources
+from ctxsim.runs.transcript_rows import sent_of
 from ctxsim.simulator.measure.columns import edits_of
 from ctxsim.simulator.measure.measured import HeadMode
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.wire import Format, request_body
 from ctxsim.simulator.references import Survival, prepare
-from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
 
@@ -77,7 +77,8 @@ def command(
     spec = opened(label, estimator)
     tell_old_names([label])
     counter = provider.counter()
-    sent = replay(transcript, spec, provider, counter)
+    one = msgspec.structs.replace(one, transcript=transcript, counter=counter)
+    sent = sent_of(one, spec)
     if request_call is not None:
         _print_request(sent, request_call, transcript, wire or "anthropic")
         return

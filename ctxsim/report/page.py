@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from ctxsim.answers.advice.advice import Advice
+from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.in_words import verdict
-from ctxsim.answers.advice.pooled import Share
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.charts import bill
