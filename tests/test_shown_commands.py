@@ -53,6 +53,7 @@ STAND_INS = {
     "recordings/claude-code-compacted": "logs",
     "~/.claude/projects": "logs",
     "~/.codex/sessions": "logs",
+    "~/my-project": ".",
     "logs/session.json": "logs/chat-1.json",
     "session.jsonl": "logs/rollout-1.jsonl",
     "results/before": "results/logs",
