@@ -21,23 +21,24 @@ def naive_counts(transcript: Transcript, number: int, view: Sequence[Item]) -> C
     """Return what `Survival.call` returns, by scanning every text before the call and of the view."""
     before = [(item, _whole(fold(content(item)))) for item in _counting(transcript.items[: _start(transcript, number)])]
     sent = [_whole(fold(content(item))) for item in _counting(view)]
-    needs, carried = naive_needs(transcript, number, before)
-    return counted(needs, [_holds(sent, need) for need in needs], [_holds(sent, need) for need in carried])
+    needs, carried, said = naive_needs(transcript, number, before)
+    return counted(needs, *([_holds(sent, need) for need in ones] for ones in (needs, carried, said)))
 
 
 def naive_needs(
     transcript: Transcript, number: int, before: Sequence[tuple[Item, Whole]]
-) -> tuple[list[Need], list[Need]]:
-    """Return the needs and the carried needs of a call, given the items before it and what they hold."""
+) -> tuple[list[Need], list[Need], list[Need]]:
+    """Return a call's needs, its carried ones and those of what was said, given the items before and what they hold."""
     heads = [call.head or transcript.head for call in transcript.calls[:number]]
     head = [_whole(canonical(text)) for text in dict.fromkeys(text for one in heads for text in one.texts)]
     needs: list[Need] = []
     carried: list[Need] = []
+    said: list[Need] = []
     for detector, atom in _used(transcript, number):
         side = 0 if detector == "strict" else 1
         sources = [item for item, whole in before if atom in whole[side]]
         kinds = {item.kind for item in sources}
-        if "tool_result" not in kinds or "user" in kinds or any(atom in whole[side] for whole in head):
+        if not sources or any(atom in whole[side] for whole in head):
             continue
         newest = max(item.place for item in sources)
         age = number - next(n for n, call in enumerate(transcript.calls, 1) if call.start > newest)
@@ -46,8 +47,11 @@ def naive_needs(
         if kinds == {"tool_result"}:
             needs.append(need)
         if detector == "strict" and age >= 1:
-            carried.append(need)
-    return needs, carried
+            if "tool_result" in kinds and "user" not in kinds:
+                carried.append(need)
+            if kinds <= {"user", "assistant"}:
+                said.append(need)
+    return needs, carried, said
 
 
 def _used(transcript: Transcript, number: int) -> list[tuple[Detector, str]]:

@@ -155,7 +155,7 @@ def bench(
             watch.within,
         )  # fmt: skip
         if not any(one.calls for one in info.inputs):
-            raise CtxsimError(f"{', '.join(inputs.paths) or setting.name}: no call to replay{_reasons(info.inputs)}")
+            raise CtxsimError(_reasons(info.inputs) or f"{', '.join(inputs.paths) or setting.name}: no call to replay")
         found = read_run(folder)
         if info.sample:
             write_estimates(found)
@@ -201,7 +201,7 @@ def run_name(path: str) -> str:
 def _reasons(inputs: Sequence[InputInfo]) -> str:
     errors = [one.error for one in inputs if one.error]
     more = f"; and {len(errors) - 1:,} more that can't be replayed" if len(errors) > 1 else ""
-    return f"; {errors[0]}{more}" if errors else ""
+    return f"{errors[0]}{more}" if errors else ""
 
 
 def sweep(

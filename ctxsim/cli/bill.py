@@ -11,7 +11,7 @@ from ctxsim.cli.loudness import note
 from ctxsim.cli.output import console, tell, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import escaped, show
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import safe, say
 from ctxsim.report import bill as told
 from ctxsim.report.sheet import Sheet, rich_table
 from ctxsim.results import InputInfo
@@ -42,7 +42,7 @@ def command(
     """
     if forgetting:
         removed = forget()
-        click.echo(f"removed: {removed}" if removed else "nothing is remembered")
+        say(f"removed: {removed}" if removed else "nothing is remembered")
         return
     with progress("bill") as course:
         found = bill(
@@ -81,7 +81,7 @@ def _table(one: Sheet) -> None:
 def _say(found: Bill, total: Sum) -> None:
     lines = found.lines
     formats = [session.format for session in sorted(lines.sessions, key=lambda one: -len(one.responses))]
-    click.echo()
+    say()
     beside = unfinished(lines), summaries(lines)
     for line in told.opening(total, len(lines.sessions), formats, lines.span_s(), *beside):
         note(safe(line))
@@ -108,7 +108,7 @@ def _finish(found: Bill, why: str = "") -> None:
         note(f"left out: {line}", err=True)
     for line in dict.fromkeys(found.errors):
         tell(line)
-    if why:
+    if why and not found.errors:
         tell(why)
     if found.errors or why:
         raise SystemExit(1)

@@ -13,7 +13,7 @@ from ctxsim.api.trust import Kind, check, diagnose
 from ctxsim.cli import options
 from ctxsim.cli.output import tell, tell_old_names
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import say
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.runs.presets import expanded
 
@@ -81,11 +81,11 @@ def command(
         for line in one.findings:
             tell(line)
         for line in one.violations:
-            click.echo(safe(line), err=True)
+            say(line, err=True)
         said = f"{len(one.violations)} violations" if one.violations else "keeps the contract"
-        click.echo(f"{safe(one.target)}: {said}")
+        say(f"{one.target}: {said}")
         if one.append_only:
-            click.echo(f"  {one.append_only}")
+            say(f"  {one.append_only}")
     if not all(one.ok for one in found):
         sys.exit(1)
 

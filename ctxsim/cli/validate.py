@@ -9,7 +9,7 @@ from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import say
 from ctxsim.counting.tokenizers import DEFAULT
 from ctxsim.report.accuracy import consequence_sheet, error_sheet, score_sheet, unseen_sheet
 
@@ -51,11 +51,11 @@ def command(
     told = [unseen_sheet(done.unseen)] if done.unseen else []
     show("validate", [*told, score_sheet(done.scores)], form)
     for call in sorted(done.calls, key=lambda one: -abs(one.error))[: WORST if form == "table" else 0]:
-        click.echo(
-            f"  {call.error:+.1%}  {safe(call.transcript)} call {call.call}: modelled {call.modelled:,}, "
+        say(
+            f"  {call.error:+.1%}  {call.transcript} call {call.call}: modelled {call.modelled:,}, "
             f"recorded {call.recorded:,}"
         )
-    if not done.calls:
+    if not done.calls and not reading.errors:
         reading.errors.append("no call with recorded usage; validate needs recordings that hold what the provider said")
     reading.finish()
 

@@ -11,7 +11,7 @@ INTRODUCTION = """# Transcript formats
 
 Formats are found by content, never by a file's name: point `ctxsim` at the folder where your agent keeps its sessions.
 `ctxsim transcripts check PATH` says what was found, what was left out, and why. Files may be compressed (`.gz`, `.zst`)
-or stand in a `.zip`. `ctxsim list formats` writes this page; `ctxsim list formats NAME` also says what is read.
+or stand in a `.zip`. `ctxsim list formats --format md` writes this page; `list formats NAME` also says what is read.
 
 A database holds many sessions; each is a transcript, `FILE#ID`. Its program may run: it isn't stopped, and nothing is
 written into its folder. A database with a log but without its index is copied to the temporary folder to be read.

@@ -238,6 +238,8 @@ def chosen_columns(names: str) -> tuple[str, ...]:
     """Return the names in `a,b`. Raises UnknownName for one that is no column."""
     known = [one.column.name for one in every_column()]
     found = tuple(name.strip() for name in names.split(",") if name.strip())
+    if not found:
+        raise unknown("column", names, known)
     for name in found:
         if name not in known:
             raise unknown("column", name, known)

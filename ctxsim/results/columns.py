@@ -2,7 +2,7 @@
 
 Each column says what kind of number it is: `recorded` by the source, `counted` by a real tokenizer, `estimated` by the
 policy's estimator, `modelled` by the mock provider's rules, `fitted` to recorded usage, or a `fact` of the replay.
-Beside it stands what the column means; `ctxsim list columns` makes docs/columns.md of that.
+Beside it stands what the column means; `ctxsim list columns --format md` makes docs/columns.md of that.
 """
 
 from typing import Annotated
@@ -102,6 +102,8 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens_thinking_dropped: Annotated[int | None, Counted, "thinking that the provider dropped from the request"] = (
         None
     )
+    refs_needed_user: Annotated[int | None, Found, "aged identifiers used that only user texts and answers held"] = None
+    refs_kept_user: Annotated[int | None, Found, "of those, still in the view"] = None
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -293,3 +295,6 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     calls_refetched_changed: Annotated[int | None, Modelled, "of those, the ones whose source has changed since"] = None
     tokens_refetch: Annotated[int | None, ModelledTokens, "the input that fetching all of it again adds"] = None
     cost_refetch_usd: Annotated[float | None, Dollars, "the dollars that fetching all of it again adds"] = None
+    survival_user: Annotated[
+        float | None, SurvivalShare, "the same as survival, of what only users and answers said"
+    ] = None

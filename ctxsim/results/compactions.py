@@ -77,6 +77,12 @@ class CompactionRow(msgspec.Struct, frozen=True, array_like=True):
     cost_summary_usd: Annotated[float | None, Dollars, "the request before it read once more, and the summary written"]
     cost_cache_usd: Annotated[float | None, Dollars, "what writing tokens_rewritten costs more than reading them"]
     payback_calls: Annotated[float | None, ModelledCalls, "calls after which it has paid for itself"]
+    lost_used: Annotated[int | None, Found, "identifiers of results that it lost and calls after it used"] = None
+    lost_fetched: Annotated[int | None, Found, "of those, the same call or file had come again before"] = None
+    lost_shown: Annotated[int | None, Found, "of those, any later result had shown it before"] = None
+    kept_used: Annotated[int | None, Found, "lost_used of what it kept: the control"] = None
+    kept_fetched: Annotated[int | None, Found, "lost_fetched of those"] = None
+    kept_shown: Annotated[int | None, Found, "lost_shown of those"] = None
 
 
 class BesideRow(msgspec.Struct, frozen=True, array_like=True):

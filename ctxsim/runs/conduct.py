@@ -1,5 +1,6 @@
 """Transcripts x policies to a run's folder, on one core or many, with the same bytes."""
 
+import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -261,9 +262,10 @@ def _writing_told(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CtxsimError(
-            f"{out}: {error.strerror or error}; what is finished is kept, make room and go on with --resume"
-        ) from error
+        kept = "what is finished is kept, make room and go on with --resume"
+        elsewhere = "a run is written into a folder; choose another with --out"
+        why = kept if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else elsewhere
+        raise CtxsimError(f"{out}: {error.strerror or error}; {why}") from error
 
 
 class _Beside:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ctxsim.report.compactions import agent_lines, compaction_lines, kind_lines, shares
+from ctxsim.report.compactions import again_lines, agent_lines, compaction_sheet, kind_lines, shares
+from ctxsim.report.sheet import text_rows
 from ctxsim.results.compactions import CompactionKindRow, CompactionRow
 
 TEXTS = {"transcript", "root", "agent", "model", "started_by"}
@@ -48,13 +49,28 @@ def test_repeats_are_compared_where_ten_calls_followed() -> None:
 
 
 def test_what_is_not_known_is_shown_so() -> None:
-    header, line = compaction_lines([row("s1", needed_strict=2, tokens_before=150_000, share=0.75)])
-    cells = dict(zip(header.split(), line.split(), strict=False))
-    assert "?/2" in line and "75%" in line and "150.0K" in line
-    assert cells["session"] == "s1"
+    (cells,) = text_rows(compaction_sheet([row("s1", needed_strict=2, tokens_before=150_000, share=0.75)]))
+    assert (cells["strict"], cells["filled"], cells["before"]) == ("?/2", "75%", "150.0K")
+    assert cells["session"].startswith("s1")
 
 
 def test_kinds_are_added_up() -> None:
     found = {"s1": (10, 1), "s2": (30, 3), "s3": (5, None)}
     rows = [CompactionKindRow(name, 1, "path", *counts) for name, counts in found.items()]
     assert list(kind_lines(rows)) == ["identifiers kept by kind: path 10.0% of 40"]
+
+
+def test_what_came_again_is_told_beside_its_control_and_below_ten_compactions_as_a_prior() -> None:
+    counts = {"lost_used": 4, "lost_fetched": 1, "lost_shown": 4, "kept_used": 2, "kept_fetched": 1, "kept_shown": 0}
+    rows = [row(f"s{n}", **counts) for n in range(10)]
+    # Every session shows the same: no spread, and no interval around all or none.
+    assert list(again_lines([*rows, row("unreadable")])) == [
+        "Identifiers used after 10 compactions: 40 lost, 20 kept.",
+        "Of those had come again before, 90 % by session:",
+        "                                          lost  kept: control            excess",
+        "same call or file fetched again 25% (25%..25%) 50% (50%..50%) -25% (-25%..-25%)",
+        "any later result shows it       100% (100%..100%)    0% (0%..0%) +100% (+100%..+100%)",
+    ]
+    few = " ".join(again_lines(rows[:9]))
+    assert few.startswith("Of what was lost and used later, 0.2 to 0.85 came again: a prior")
+    assert "9 compactions of your" in few.replace("\n", " ")

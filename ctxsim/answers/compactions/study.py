@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.answers.compactions.again import Asked, asked_again, repeated_after
+from ctxsim.answers.compactions.came_again import came_again
 from ctxsim.answers.compactions.control import Control, controls
 from ctxsim.answers.compactions.cuts import Cut, session_of
 from ctxsim.answers.compactions.dollars import asked_again_usd, paid
@@ -125,6 +126,7 @@ class _Compaction:
             cost_cache_usd=cost.cache_usd if cost else None,
             payback_calls=cost.calls if cost else None,
             **self._control(),
+            **self._came_again(),
         )
 
     def _control(self) -> dict[str, Any]:
@@ -138,6 +140,13 @@ class _Compaction:
             "control_needed_strict": round(fmean(strict), 4) if strict else None,
             "control_needed_carried": round(fmean(carried), 4) if carried else None,
         }
+
+    def _came_again(self) -> dict[str, int]:
+        """What came again before it was used; nothing where the log doesn't show what was lost."""
+        if not self.cut.readable:
+            return {}
+        both = zip(("lost", "kept"), came_again(self.cut, self.asked), strict=True)
+        return {f"{kind}_{name}": n for kind, one in both for name, n in msgspec.structs.asdict(one).items()}
 
     def needs(self) -> list[CompactionNeedRow]:
         """Each thing that calls after it used of what lay behind it."""

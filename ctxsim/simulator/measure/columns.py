@@ -26,6 +26,7 @@ OWN = (
     "http_429", "wait_s", "summary_calls", "tokens_summary_in", "tokens_summary_out",
     "compactions", "items_edited", "items_dropped", "tokens_removed",
     "refs_kept_strict", "refs_kept_values", "refs_kept_loose", "refs_kept_fresh", "refs_kept_carried",
+    "refs_kept_user",
 )  # fmt: skip
 """What a call comes to under one policy: `outcome` returns these, in this order."""
 
@@ -59,6 +60,7 @@ def of_all_policies(ledger: Ledger, tokens_full: Sequence[int], kept: Sequence[C
         "refs_needed_loose": [one.refs_needed_loose for one in kept],
         "refs_needed_fresh": [one.refs_needed_fresh for one in kept],
         "refs_needed_carried": [one.refs_needed_carried for one in kept],
+        "refs_needed_user": [one.refs_needed_user for one in kept],
     }
 
 
@@ -90,7 +92,7 @@ def outcome(sent: Sent, counts: Counts, counter: Counter) -> Outcome:
         sent.tokens_thinking_dropped, bill.tokens_rewritten, bill.cause, *usd, *summed,
         tally.compactions, edited, dropped, removed,
         counts.refs_kept_strict, counts.refs_kept_values, counts.refs_kept_loose, counts.refs_kept_fresh,
-        counts.refs_kept_carried,
+        counts.refs_kept_carried, counts.refs_kept_user,
     )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def summarize(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> di
         **_edits(of),
         "calls_with_aged_needs": sum(map(bool, of["refs_needed_strict"])),
         "survival": survival,
-        **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried")},
+        **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried", "user")},
         **(_if_summaries_differed(of, basis, measured) if what_if.summaries else UNBRACKETED),
         **_lost(measured.losses, basis),
         **(_if_fetched_again(of, basis, measured) if what_if.refetched else NOT_FETCHED),
@@ -156,12 +156,14 @@ NOT_FETCHED: dict[str, float | None] = dict.fromkeys(
 
 
 def _if_fetched_again(of: Columns, basis: Basis, measured: Measured) -> dict[str, float | None]:
-    """What is inserted and what that adds if all is fetched again that is lost and can be; of bounds it isn't known:
-    they go by the recording's own places.
+    """What is inserted and what that adds if all is fetched again that is lost and can be; not known of what goes by
+    the recording's own places, as bounds do.
     """
     lost = any(basis.fetching.source(need.sources) is not None for need in measured.losses.lost_strict)
-    if measured.spec.bound or not lost:
-        return NOT_FETCHED if measured.spec.bound and lost else dict.fromkeys(NOT_FETCHED, 0)
+    if not lost:
+        return dict.fromkeys(NOT_FETCHED, 0)
+    if any(cls.bound for cls, _, _ in measured.spec.links):
+        return NOT_FETCHED
     again, cost = refetched(basis, measured.spec), total(of["cost_usd"])
     known = again.cost_usd is not None and cost is not None
     return {

@@ -4,7 +4,8 @@ A necessary condition for the agent to have acted the same, not a prediction of 
 """
 
 from ctxsim.simulator.references import canonical, identifiers, quotations, reissue
-from ctxsim.simulator.references.needs import Need, References, first_sent, prepare, word_hash
+from ctxsim.simulator.references.needs import OUTPUT_KINDS, Need, References, word_hash
+from ctxsim.simulator.references.preparation import first_sent, prepare
 from ctxsim.simulator.references.reissue import reissues
 from ctxsim.simulator.references.survival import Counts, Needles, Survival, all_kept
 
@@ -13,6 +14,7 @@ DETECTORS = (canonical.VERSION, identifiers.VERSION, quotations.VERSION, reissue
 
 __all__ = [
     "DETECTORS",
+    "OUTPUT_KINDS",
     "Counts",
     "Need",
     "Needles",

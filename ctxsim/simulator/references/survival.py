@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ctxsim.simulator.references.canonical import canonical, content, fold
-from ctxsim.simulator.references.needs import Key, Need, References, first_sent
+from ctxsim.simulator.references.needs import Key, Need, References
+from ctxsim.simulator.references.preparation import first_sent
 from ctxsim.transcript import Item, Needle, Transcript
 from ctxsim.view import Made
 
@@ -20,8 +21,8 @@ from ctxsim.view import Made
 class Counts(msgspec.Struct, frozen=True, gc=False):
     """Needs of one call and how many of them its view kept, each atom once.
 
-    `strict` (of them `values`), `loose` and `carried` are aged needs, `fresh` are strict ones of age 0. `lost` has the
-    strict and loose needs that are gone, fresh ones too, but not what was only carried.
+    `strict` (of them `values`), `loose`, `carried` and `user` are aged needs, `fresh` are strict ones of age 0. `lost`
+    has the strict and loose needs that are gone, fresh ones too, but not what was only carried or said.
     """
 
     refs_needed_strict: int = 0
@@ -34,14 +35,16 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
     refs_kept_carried: int = 0
     refs_needed_values: int = 0
     refs_kept_values: int = 0
+    refs_needed_user: int = 0
+    refs_kept_user: int = 0
     lost: tuple[Need, ...] = ()
 
 
 NOTHING = Counts()
 
 
-def counted(needs: Sequence[Need], alive: Sequence[bool], carried: Sequence[bool]) -> Counts:
-    """Return the counts of one call: its needs, which of them are alive, and which of the carried ones are."""
+def counted(needs: Sequence[Need], alive: Sequence[bool], carried: Sequence[bool], said: Sequence[bool]) -> Counts:
+    """Return the counts of one call: its needs, which of them are alive, of the carried ones, and of those said."""
     pairs = list(zip(needs, alive, strict=True))
     strict = [(need, kept) for need, kept in pairs if need.detector == "strict" and need.age >= 1]
     values = [kept for need, kept in strict if need.value]
@@ -58,6 +61,8 @@ def counted(needs: Sequence[Need], alive: Sequence[bool], carried: Sequence[bool
         refs_kept_carried=sum(carried),
         refs_needed_values=len(values),
         refs_kept_values=sum(values),
+        refs_needed_user=len(said),
+        refs_kept_user=sum(said),
         lost=tuple(need for need, kept in pairs if not kept),
     )
 
@@ -65,8 +70,12 @@ def counted(needs: Sequence[Need], alive: Sequence[bool], carried: Sequence[bool
 def all_kept(references: References) -> list[Counts]:
     """Return the counts of each call for a view that nobody edited: everything it needs is there."""
     return [
-        counted(needs, [True] * len(needs), [True] * len(carried)) if needs or carried else NOTHING
-        for needs, carried in zip(references.needs_by_call, references.carried_by_call, strict=True)
+        counted(needs, [True] * len(needs), [True] * len(carried), [True] * len(said))
+        if needs or carried or said
+        else NOTHING
+        for needs, carried, said in zip(
+            references.needs_by_call, references.carried_by_call, references.said_by_call, strict=True
+        )
     ]
 
 
@@ -113,11 +122,14 @@ class Survival:
         """Return the counts of a call, counted from 1, whose request is as it is now."""
         if self._references.newest_by_call[number - 1].isdisjoint(self.gone):
             return self._kept[number - 1]
-        needs, carried = self._references.needs_by_call[number - 1], self._references.carried_by_call[number - 1]
-        holders = self._references.holders
+        of = self._references
+        needs = of.needs_by_call[number - 1]
         alive = [self._alive(need.key, need.sources, len(need.sources)) for need in needs]
-        carried_alive = [self._alive(("strict", one.atom), holders[one.atom], one.stop) for one in carried]
-        return counted(needs, alive, carried_alive)
+        carried, said = (
+            [self._alive(("strict", one.atom), places[one.atom], one.stop) for one in held[number - 1]]
+            for held, places in ((of.carried_by_call, of.holders), (of.said_by_call, of.sayers))
+        )
+        return counted(needs, alive, carried, said)
 
     def _edited(self, before: Item | None, after: Item | None) -> None:
         if before is not None:

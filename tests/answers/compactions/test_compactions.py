@@ -77,6 +77,31 @@ def test_needs_are_kept_lost_or_got_again() -> None:
     }
 
 
+def test_what_was_lost_comes_again_by_its_call_or_in_any_result_and_so_does_what_was_kept() -> None:
+    def came_again(transcript: Transcript) -> tuple[int | None, ...]:
+        one = row_of(transcript)
+        return one.lost_used, one.lost_fetched, one.lost_shown, one.kept_used, one.kept_fetched, one.kept_shown
+
+    # Call 4 uses ord-77881 (kept), zz99887 and abc12345 (lost) at once; the file comes again too late for that. Call 5
+    # looks into gamma.py again, which had brought kk55443, so that call 6 has it again.
+    assert came_again(session()) == (3, 1, 1, 1, 0, 0)
+    # Places 1 and 2 stay: of what is left, kk55443 alone is lost.
+    assert came_again(session(kept=(1, 2))) == (1, 1, 1, 3, 0, 0)
+    assert came_again(session("kk55443")) == (3, 0, 0, 1, 1, 1)
+    assert came_again(session(summary="")) == (None,) * 6
+
+
+def test_what_another_call_shows_was_shown_and_not_fetched() -> None:
+    made = Assembly("hand")
+    made.user("Do the task.")
+    _look(made, 1, {"file_path": "src/alpha.py"}, "token abc12345")
+    made.compacted("auto", [SUMMARY], ())
+    _look(made, 2, {"file_path": "src/other.py"}, "token abc12345 too")
+    made.response([Part("assistant", "It is abc12345.")])
+    one = row_of(made.transcript())
+    assert (one.lost_used, one.lost_fetched, one.lost_shown) == (1, 0, 1)
+
+
 def test_what_is_kept_as_it_was_counts_as_kept() -> None:
     # Place 1 is the first tool call, place 2 its result: abc12345, ord-77881 and zz99887 stay.
     row = row_of(session(kept=(1, 2)))

@@ -341,8 +341,34 @@ def test_where_and_when_a_session_was_is_told() -> None:
     assert said(plain) == [None, None, None, None, 0]
 
 
+@dataclass
+class Forgetful(Policy):
+    """Keeps of the task its first name alone from call 2 on."""
+
+    def before_call(self, view: View) -> View | Stop:
+        return view.rewrite({0: "zebra_one"}, "cut") if len(view) > 1 else view
+
+
+def test_what_the_user_said_by_hand() -> None:
+    # Call 2 uses both names of the task, one call old, of which one is left: 1/2. Calls 3 and 4 use order_12, which was
+    # said just before: fresh. Call 6 uses it once more; the newest answer with it was first sent with call 5: 1/1.
+    assembly = Assembly("told")
+    for text, answer in (
+        ("zebra_one or zebra_two", "Which?"), ("both", "zebra_one zebra_two"), ("order_12", "order_12"),
+        ("hm", "order_12"), ("so", "-"), ("again", "order_12"),
+    ):  # fmt: skip
+        assembly.user(text)
+        assembly.response([Part("assistant", answer)])
+    basis = basis_of(assembly.transcript(), PLAIN)
+    measured = measure(basis, spec_of(Forgetful))
+    counts = [(row.refs_needed_user, row.refs_kept_user) for row in measured.rows]
+    assert counts == [(0, 0), (2, 1), (0, 0), (0, 0), (0, 0), (1, 1)]
+    assert [row.refs_needed_strict for row in measured.rows] == [0] * 6
+    assert summary_row(basis, measured).survival_user == (1 / 2 + 1 / 1) / 2
+
+
 ELSEWHERE = {
-    "tokens_missed", "calls_unseen", "unseen_median", "unseen_p95",  # above
+    "tokens_missed", "calls_unseen", "unseen_median", "unseen_p95", "survival_user",  # above
     "started", "project", "model", "version", "compactions_recorded",  # above
     "refs_lost_for_good", "calls_refetched_changed",  # tests/simulator/measure/test_refetch.py
     "invalid_thinking", "tokens_thinking_dropped",  # tests/simulator/ledger/test_thinking.py

@@ -31,7 +31,7 @@ def any_row(row: CallRow, rng: Random) -> CallRow:
     given["tokens_removed"] = rng.randint(-3, 3)
     given["wait_s"] = rng.random()
     given |= {name: rng.random() if rng.random() < 0.97 else None for name in DOLLARS}
-    for kind in ("strict", "values", "loose", "fresh", "carried"):
+    for kind in ("strict", "values", "loose", "fresh", "carried", "user"):
         needed = rng.choice([0, rng.randint(1, 5)])
         given |= {f"refs_needed_{kind}": needed, f"refs_kept_{kind}": rng.randint(0, needed)}
     return msgspec.structs.replace(row, **given)

@@ -8,6 +8,7 @@ import random
 import time
 
 import corpus
+import msgspec
 import pytest
 from corpus import recorded
 from hypothesis import example, given, settings
@@ -49,6 +50,12 @@ def needed(transcript: Transcript, detector: str = "strict") -> list[tuple[int, 
         for need in found.needs(number)
         if need.detector == detector
     ]
+
+
+def said(transcript: Transcript) -> list[tuple[int, str, int]]:
+    """(call, atom, age) of every need of what the user or the agent had said."""
+    ones = prepare(transcript).said_by_call
+    return [(number, one.atom, one.age) for number, held in enumerate(ones, 1) for one in held]
 
 
 # canonical text
@@ -181,6 +188,36 @@ def test_what_the_agent_repeated_itself_is_not_needed_again_but_carried() -> Non
     assert counts_of(chatted, 4, view.rewrite({3: '{"q": ""}'}, "r")).refs_kept_carried == 0
     # As a key it was not repeated.
     assert counts_of(chatted, 4, view.rewrite({3: '{"zebra_one": 1}'}, "r")).refs_kept_carried == 0
+
+
+def test_what_the_user_said_is_needed_until_the_agent_has_asked_a_tool_with_it() -> None:
+    # The task is first sent with call 1, call 3 uses zebra_one of it: age 2. Call 2 had used zebra_two, in a tool call.
+    used = ("assistant", "zebra_one zebra_two")
+    chatted = chat(
+        ("user", "zebra_one zebra_two"), ASK, ("tool_result", "ok"), ("tool_call", '{"q": "zebra_two"}'),
+        ("tool_result", "ok"), used,
+    )  # fmt: skip
+    assert said(chatted) == [(2, "zebra_two", 1), (3, "zebra_one", 2)]
+    assert needed(chatted) == []
+    view = sent(chatted, 3)
+    assert (counts_of(chatted, 3, view).refs_needed_user, counts_of(chatted, 3, view).refs_kept_user) == (1, 1)
+    assert counts_of(chatted, 3, view.drop([0], "r")).refs_kept_user == 0
+    assert counts_of(chatted, 3, view.rewrite({0: "Zebra_One, cut"}, "r")).refs_kept_user == 1
+    # Neither what a head holds nor what a result had held before.
+    by_head = msgspec.structs.replace(chatted, head=Head("You know zebra_one."))
+    assert said(by_head) == [(2, "zebra_two", 1)]
+    result = ("tool_result", "zebra_one")
+    assert said(chat(("user", "zebra_one"), ASK, result, ASK, ("tool_result", ""), ("assistant", "zebra_one"))) == []
+
+
+def test_earlier_answers_are_needed_in_a_conversation_without_tools() -> None:
+    # Call 1 answers it, call 2 repeats it at once (age 0), call 4 uses it: newest answer first sent with call 3, age 1.
+    again = ("assistant", "order_12")
+    chatted = chat(TASK, again, ("user", "again"), again, ("user", "hm"), ("assistant", "-"), ("user", "which"), again)
+    assert said(chatted) == [(4, "order_12", 1)]
+    view = sent(chatted, 4)
+    assert counts_of(chatted, 4, view.drop([1], "r")).refs_kept_user == 1
+    assert counts_of(chatted, 4, view.drop([1, 3], "r")).refs_kept_user == 0
 
 
 def test_a_source_in_head_or_user_text_excludes() -> None:

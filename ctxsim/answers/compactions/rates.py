@@ -1,0 +1,69 @@
+"""How often something was seen, and how far to trust that: what one session shows hangs together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log, sqrt
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+Rate = tuple[float, float, float]
+"""A share, or a difference of shares, and the ends of its interval."""
+
+LEVEL = 0.9
+FEWEST = 10
+"""With fewer compactions an interval says little: what others' recordings showed is told instead."""
+
+PRIOR = (0.2, 0.85)
+"""What share of the lost and used came again, elsewhere: by the narrow definition, and by the wide one."""
+
+Counts = Sequence[int] | npt.NDArray[np.float64]
+
+
+def share(hits: Counts, of: Counts, roots: Sequence[str], level: float = LEVEL) -> Rate | None:
+    """Return the share of all hits in all, and its interval, on the scale of log odds; `roots` names each count's
+    session. None for fewer than two sessions that have any.
+    """
+    had, all_of = _by_session(hits, of, roots)
+    if len(had) < 2:
+        return None
+    at = had.sum() / all_of.sum()
+    without = (had.sum() - had) / (all_of.sum() - all_of)
+    reach = _reach(without - at, all_of, level)
+    if not 0 < at < 1:
+        return at, at, at
+    odds, step = log(at / (1 - at)), reach / (at * (1 - at))
+    low, high = (1 / (1 + exp(-end)) for end in (odds - step, odds + step))
+    return at, low, high
+
+
+def excess(hits: Counts, of: Counts, control: Counts, of_control: Counts, roots: Sequence[str]) -> Rate | None:
+    """Return by how much one share is above another that the same sessions have, and its interval. None as `share`."""
+    ones, others = _by_session(hits, of, roots, every=True), _by_session(control, of_control, roots, every=True)
+    if len(ones[0]) < 2 or any(np.count_nonzero(all_of) < 2 for _, all_of in (ones, others)):
+        return None
+    at = ones[0].sum() / ones[1].sum() - others[0].sum() / others[1].sum()
+    without = [(had.sum() - had) / (all_of.sum() - all_of) for had, all_of in (ones, others)]
+    # What large sessions do to both shares takes itself away: all sessions say as much.
+    reach = _reach(without[0] - without[1] - at, np.ones(len(ones[0])), LEVEL)
+    return at, at - reach, at + reach
+
+
+def _by_session(
+    hits: Counts, of: Counts, roots: Sequence[str], every: bool = False
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    session = np.unique(np.asarray(roots), return_inverse=True)[1]
+    had, all_of = (np.bincount(session, weights=np.asarray(one, float)).astype(float) for one in (hits, of))
+    return (had, all_of) if every else (had[all_of > 0], all_of[all_of > 0])
+
+
+def _reach(errors: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64], level: float) -> float:
+    """How far an interval reaches: the jackknife over sessions, by Student's t for as many sessions of one size as
+    would say as much (Kish), since a few large ones say less than their number. t by its expansion at the normal.
+    """
+    free = max(2.0, float(sizes.sum() ** 2 / (sizes**2).sum()) - 1)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    t = z + (z**3 + z) / (4 * free) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
+    return t * sqrt((len(errors) - 1) / len(errors) * float((errors**2).sum()))
