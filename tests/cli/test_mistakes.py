@@ -156,7 +156,7 @@ SLIPS = {
     "compare run": "compare needs two runs, or one and two policies: --policy LABEL LABEL",
     "compare run nowhere": "nowhere: is no finished run: run.json is missing",
     "compare run run --fail-if cost>": "'cost>' is no rule, as in: cost_usd > +2%",
-    "compare run run --fail-if cost_us>2": "unknown column 'cost_us'; did you mean cost_usd?",
+    "compare run run --fail-if cost_us>2": "unknown column 'cost_us'; did you mean cost_usd or cost_refetch_usd?",
     "forecast logs --next -1": "'-1' is no horizon: a number of sessions, as 20, or of days, as 7d",
     "forecast nowhere": "nowhere: does not exist",
     "bill note.md": "is no transcript format that ctxsim knows",
