@@ -80,7 +80,15 @@ class UnknownName(CtxsimError):
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
     """Return the error for an unknown `name`, with the closest known ones or else all of them."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    listed = f"known: {', '.join(names)}" if len(names) <= 40 else f"none of the {len(names)} known is close"
-    hint = f"did you mean {' or '.join(close)}?" if close else listed
-    return UnknownName(f"unknown {kind} '{name}'; {hint}")
+    kinds = {"policy": "policies"}.get(kind, f"{kind}s")
+    listed = f"known: {', '.join(names)}" if len(names) <= 40 else f"see: ctxsim list {kinds}"
+    return UnknownName(f"unknown {kind} '{name}'; {nearest(name, names) or listed}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a question after the names, up to three, that are close to one, or begin close to it; empty if none is."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=3)
+    begins = {one[: len(name) + 1]: one for one in names if one not in close}
+    close += [begins[one] for one in difflib.get_close_matches(name, begins, n=3, cutoff=0.8)]
+    return f"did you mean {' or '.join(close[:3])}?" if close else ""

@@ -94,7 +94,7 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
         try:
             values[attribute] = msgspec.convert(text, types[attribute], strict=False)
         except msgspec.ValidationError as error:
-            raise LabelError(f"{name}: {called}={text}: {str(error).lower()}") from None
+            raise LabelError(f"{name}: {called}={text}: {_plain(str(error), text)}") from None
     for called, field in fields.items():
         if field.name not in values and field.default is dataclasses.MISSING:
             raise LabelError(f"{kind} {name} needs {called}=..., as in {name}:{called}=20")
@@ -108,6 +108,17 @@ def build(kind: str, cls: type[T], name: str, parameters: Mapping[str, str]) -> 
         raise LabelError(
             f"{kind} {name} can't be made: {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
         ) from error
+
+
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}
+
+
+def _plain(said: str, text: str) -> str:
+    """What msgspec says of a value, without its words for types."""
+    said = re.sub(r"`(\w+)`", lambda found: _KINDS.get(found[1], found[1]), said.lower())
+    said = said.removesuffix(", got a text")
+    range_ = re.fullmatch(r"(\d+)(?:-|\.\.|:|to)(\d+)", text)
+    return said + (f"; a range, in sweep: {range_[1]}..{range_[2]}@5" if range_ else "")
 
 
 def of(name: str, value: Any, defaults: bool = True) -> str:

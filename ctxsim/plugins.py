@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Generic, TypeVar
 
 from ctxsim import labels
-from ctxsim.errors import LabelError, one_line, unknown
+from ctxsim.errors import LabelError, nearest, one_line, unknown
 
 T = TypeVar("T")
 
@@ -224,8 +224,10 @@ class Registry(Generic[T]):
         if name in self.broken:
             raise LabelError(self.broken[name])
         if name.endswith(".py"):
-            known = ", ".join(cls.__name__ for cls in self._defined_in(load_file(self.kind, name)))
-            raise LabelError(f"{name}: name a class of it, as in {name}:CLASS; it has {known or 'none that is one'}")
+            known = [cls.__name__ for cls in self._defined_in(load_file(self.kind, name))]
+            raise LabelError(f"{name}: name a class of it, as in {name}:CLASS; {_held(known)}")
+        if not name or "=" in name:
+            raise LabelError(f"'{name}' has no {self.kind}'s name, as in token-budget:budget=40000")
         if name not in self.classes:
             raise unknown(self.kind, name, [*self.classes, *self._forms()])
         return self.classes[name]
@@ -245,7 +247,9 @@ class Registry(Generic[T]):
         module = load_file(self.kind, path)
         classes = {cls.__name__: cls for cls in self._defined_in(module)}
         if class_name not in classes:
-            raise unknown(f"{self.kind} class in {path}", class_name, classes)
+            stands = isinstance(getattr(module, class_name, None), type)
+            what = f"{class_name} in {path} is no" if stands else f"{path} has no {class_name} that is a"
+            raise LabelError(f"{what} {self.kind}; {nearest(class_name, classes) or _held(classes)}")
         return classes[class_name]
 
     def _defined_in(self, module: object) -> list[type[T]]:
@@ -323,6 +327,10 @@ def _run_file(kind: str, path: str, text: bytes) -> ModuleType:
         told = f"{type(error).__name__}: {one_line(str(error))}"
         raise LabelError(f"{kind} file {path}, line {line}: {told}") from error
     return module
+
+
+def _held(names: Iterable[str]) -> str:
+    return f"it has {', '.join(names) or 'none'}"
 
 
 def _name(cls: type[object]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ctxsim.answers.advice.pooled import Figures, figures_of
+from ctxsim.answers.advice.figures import Figures
+from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.policies import open_policy
 from ctxsim.results import Run
 

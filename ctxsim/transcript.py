@@ -206,6 +206,8 @@ def problems(transcript: Transcript) -> list[str]:
     for number, item in enumerate(transcript.items):
         if item.place != number:
             found.append(f"item {number} says its place is {item.place}")
+        if abs(item.message) >= 2**63:
+            found.append(f"item {number} says its message is {item.message}")
         if item.kind in SYNTHETIC_KINDS:
             found.append(f"item {number} is a {item.kind}, which only policies make")
         if item.kind == "tool_result" and (

@@ -5,15 +5,21 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import pty
+import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from project import ROOT
 
 from ctxsim.cli import run
+
+COURSE = re.compile(r"^[^:\n]+: (first source|[\d,]+ of [\d,]+ sources)\b.*\n", re.MULTILINE)
+"""How far a run is, told every few seconds: on a busy machine of any run."""
 
 
 class Done(NamedTuple):
@@ -38,7 +44,7 @@ def ctxsim(*arguments: str, cwd: Path, stdin: str = "") -> Done:
     for stream in streams[1:]:
         stream.flush()
         printed.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
-    return Done(status, *printed)
+    return Done(status, printed[0], COURSE.sub("", printed[1]))
 
 
 def process(*arguments: str, cwd: Path, module: str = "ctxsim", **environment: str) -> Done:
@@ -47,7 +53,39 @@ def process(*arguments: str, cwd: Path, module: str = "ctxsim", **environment: s
         [sys.executable, "-m", module, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300,
         env={**os.environ, **environment},
     )  # fmt: skip
-    return Done(done.returncode, done.stdout, done.stderr)
+    return Done(done.returncode, done.stdout, COURSE.sub("", done.stderr))
+
+
+def on_terminal(*arguments: str, cwd: Path, columns: int, errors: bool = True) -> str:
+    """Return what a command writes to a pseudo terminal that is its standard output, and its standard error if said."""
+    child, terminal = pty.fork()
+    if child == 0:  # pragma: no cover
+        status = 70
+        try:
+            os.chdir(cwd)
+            os.environ.update(COLUMNS=str(columns), TERM="xterm-256color")
+            sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode, encoding="utf-8") for n, mode in enumerate("rww"))
+            if not errors:
+                sys.stderr = io.StringIO()
+            status = run(arguments)
+            sys.stdout.flush()
+        finally:
+            os._exit(status)
+    data = b"".join(_read(terminal))
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 1, 2), data[-2000:]
+    return data.decode("utf-8")
+
+
+def _read(terminal: int) -> Iterator[bytes]:
+    while True:
+        try:
+            data = os.read(terminal, 1 << 16)
+        except OSError:  # its other end is closed
+            return
+        if not data:
+            return
+        yield data
 
 
 def evidence(module: str, *arguments: str, cwd: Path) -> Done:

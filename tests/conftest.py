@@ -34,9 +34,11 @@ LOCAL = ("127.0.0.1", "::1", "localhost")
 
 @pytest.fixture(autouse=True, scope="session")
 def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What commands remember goes into a folder of the tests."""
+    """What commands remember goes into a folder of the tests; their output is as wide as in a pipe."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        # Some libraries set it for the whole process.
+        patch.delenv("COLUMNS", raising=False)
         yield
 
 

@@ -20,7 +20,11 @@ Table = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def made_run(
-    folder: Path, rows: Table, bounds: Sequence[str] = ("keep-all",), recorders: Sequence[Recorder] = ()
+    folder: Path,
+    rows: Table,
+    bounds: Sequence[str] = ("keep-all",),
+    recorders: Sequence[Recorder] = (),
+    refetch: float | None = None,
 ) -> Run:
     """A run of some policies, each with a few columns of each of its transcripts; keep-all's come first.
 
@@ -43,7 +47,7 @@ def made_run(
     info = RunInfo(
         name="made", title="Made by hand", ctxsim="0", tokenizers={}, policies=tuple(rows), shown={},
         bounds=tuple(bounds), limits={}, providers=({},), inputs=(), detectors=(),
-        recorders=tuple(recorders) or msgspec.UNSET,
+        recorders=tuple(recorders) or msgspec.UNSET, refetch=msgspec.UNSET if refetch is None else refetch,
     )  # fmt: skip
     with RunFolder(folder) as held:
         held.begin()

@@ -1,6 +1,7 @@
-"""Recordings made wrong on purpose: from small seeds of all formats, files, folders and archives with odd values.
+"""Files made wrong on purpose: from small seeds, files, folders and archives with odd values.
 
-`attacked` says what became of one: read, refused in a line, or a finding. Seeded: the same number, the same mutants.
+`attacked` says what became of reading one: read, refused in a line, or a finding. Seeded: the same number, the same
+mutants.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import json
 import random
 import shutil
 import signal
+import traceback
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +32,7 @@ from ctxsim.recorded.survey import check
 from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.transcript import Transcript, problems
 
-HANG_S = 20
+HANG_S = 10
 LONGEST_LINE = 2_000
 LARGEST_SEED = 30_000
 """Bytes: a seed is small, so that a change of one value matters and thousands of them are tried."""
@@ -40,6 +42,9 @@ STRANGE: list[Any] = [
     "assistant", "1e400", "9999-12-31T23:59:59Z", "+275760-09-13", 253402300800000, 1.7e18, [], {}, [[]], [{}], [None],
     {"": None}, {"role": 7}, "a" * 99, "a\x1b]52;c;aGk=\x07b\n" * 60,
 ]  # fmt: skip
+SAID = [b"a.b.c=", b"[[", b"]]", b"=", b"\n", b'"""', b"1e999", b"-1", b"nan", b"inf", b"9" * 30, b"{}", b"+", b"|",
+        b"..", b"@", b"pipe:", b":", b",", b"\\u", b"1979-05-27", b"true", b'""', b"[]", b"'"]  # fmt: skip
+"""What means something in TOML, YAML or a label."""
 RAW = [b"1e400", b"-1e400", b"9" * 5000, b"NaN", b"[" * 3000, b"null", b'"\\ud800"', b"\xff", b"\n", b"{}", b'"']
 POLICIES = ("keep-all", "mask:keep=1", "token-budget:budget=300,retain=20", "oracle-lossless", "head-tail+summary")
 
@@ -118,17 +123,21 @@ def seeds(folder: Path, per_folder: int = 6) -> Iterator[Seed]:
 
 
 def mutant(seed: Seed, chance: random.Random) -> Seed:
-    """The same with one to four changes in one of its files, or with a file missing, doubled or empty."""
+    """The same with one to four changes in one of its files, or with a file missing."""
     files = dict(seed.files)
     name = chance.choice(sorted(files))
     if len(files) > 1 and chance.random() < 0.06:
         del files[name]
-        return Seed(seed.name, files, seed.archive)
-    data = files[name]
-    for _ in range(chance.randrange(1, 5)):
-        data = _value_changed(data, chance) if chance.random() < 0.75 else _bytes_changed(data, chance)
-    files[name] = data
+    else:
+        files[name] = changed(files[name], chance)
     return Seed(seed.name, files, seed.archive)
+
+
+def changed(data: bytes, chance: random.Random) -> bytes:
+    """The same with one to four changes of its values, its lines or its bytes."""
+    for _ in range(chance.choice((1, 1, 1, 2, 3, 4))):
+        data = _value_changed(data, chance) if chance.random() < 0.75 else _bytes_changed(data, chance)
+    return data
 
 
 def _value_changed(data: bytes, chance: random.Random) -> bytes:
@@ -138,7 +147,7 @@ def _value_changed(data: bytes, chance: random.Random) -> bytes:
     try:
         changed = json.dumps(_changed(json.loads(lines[at]), chance)).encode()
     except (ValueError, RecursionError):
-        return _bytes_changed(data, chance)
+        return _bytes_changed(data, chance) if b"\0" in data else _line_changed(lines, at, chance)
     if b"12345678987654321" in changed:
         changed = changed.replace(b"12345678987654321", chance.choice(RAW))
     if chance.random() < 0.1:
@@ -159,6 +168,17 @@ def _changed(value: Any, chance: random.Random) -> Any:
             return chance.choice([value[:at] + value[at + 1 :], [*value, value[at]], value[::-1]])
         return [*value[:at], _changed(value[at], chance), *value[at + 1 :]]
     return chance.choice([*STRANGE, 12345678987654321])
+
+
+def _line_changed(lines: list[bytes], at: int, chance: random.Random) -> bytes:
+    """One line of TOML, YAML or a label changed: its value, some of its letters, or its place."""
+    line, place = lines[at], chance.randrange(len(lines[at]) + 1)
+    lines[at] = chance.choice([
+        line.partition(b"=")[0] + b"= " + chance.choice([*SAID, *RAW]),
+        line[:place] + chance.choice(SAID) + line[place:], line[:place] + line[place + chance.randrange(1, 9) :], b"",
+        line + b"\n" + line, chance.choice(lines),
+    ])  # fmt: skip
+    return b"\n".join(lines)
 
 
 def _bytes_changed(data: bytes, chance: random.Random) -> bytes:
@@ -195,24 +215,19 @@ def write(made: Seed, folder: Path) -> Path:
     return root / made.name if single else root
 
 
-def attacked(path: Path, deep: bool) -> Outcome:
-    """Read a path, and if `deep` replay what was read; say what became of it."""
-    lines: list[str] = []
+def attacked(read: Callable[[], Iterable[str]]) -> Outcome:
+    """Call what reads something and gives lines, one that begins with `!` being a mistake; say what it came to."""
     try:
         with _bounded():
-            found = _read(path, lines)
-            if deep:
-                lines += [line for transcript in found for line in _replayed(transcript)]
+            lines = list(read())
     except _Hang:
-        return Outcome("hang", str(path))
+        return Outcome("hang", f"more than {HANG_S} s")
     except ReaderFailed as error:
         return Outcome("exception", str(error))
     except CtxsimError as error:
         return Outcome("long", str(error)[:300]) if _long(str(error)) else Outcome("refused", str(error))
     # Whatever it is, it is what is looked for.
     except Exception as error:  # noqa: BLE001
-        import traceback
-
         return Outcome("exception", "".join(traceback.format_exception(error))[-1500:])
     if failed := [line for line in lines if line.startswith("!")]:
         return Outcome("exception", failed[0])
@@ -221,19 +236,30 @@ def attacked(path: Path, deep: bool) -> Outcome:
     return Outcome("read", "")
 
 
-def _read(path: Path, lines: list[str]) -> list[Transcript]:
-    found = []
-    for source in sources(str(path)):
+def recording(path: Path, deep: bool) -> Iterator[str]:
+    """Read a path as recordings, and if `deep` replay what was read: the lines that are said of them."""
+    found: list[Transcript] = []
+    yield from _read(path, found)
+    if deep:
+        for transcript in found:
+            yield from _replayed(transcript)
+
+
+def _read(path: Path, found: list[Transcript]) -> Iterator[str]:
+    every = list(sources(str(path)))
+    single = len(every) == 1
+    for source in every:
         try:
             for transcript in read_source(source):
-                wrong = problems(transcript)
-                lines += [*transcript.notes, *(f"! {one}" for one in wrong[:1])]
+                yield from transcript.notes
+                yield from (f"! {one}" for one in problems(transcript)[:1])
                 found.append(transcript)
         except ReaderFailed:
             raise
         except CtxsimError as error:
-            lines.append(str(error))
-    return found
+            if single:
+                raise
+            yield str(error)
 
 
 def _replayed(transcript: Transcript) -> Iterator[str]:

@@ -19,14 +19,13 @@ import pytest
 from command_line import ctxsim
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants import attacked, mutant, seeds, write
+from mutants import attacked, mutant, recording, seeds, write
 from project import ROOT
 
 from ctxsim.errors import CtxsimError, InputError, ReaderFailed
 from ctxsim.policies import open_policy
 from ctxsim.readers import read_source, sources
 from ctxsim.runs.grid import expand
-from ctxsim.simulator.provider.models import read_overrides
 from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import problems
 
@@ -207,35 +206,6 @@ def test_small_nonsense(tmp_path: Path, text: str) -> None:
 # mutations
 
 
-def test_mutants_of_odd_files_are_read_or_refused(tmp_path: Path) -> None:
-    chance = random.Random(21)
-    found = [*seeds(FOUND, 99)]
-    for _ in range(600):
-        outcome_ = attacked(write(mutant(chance.choice(found), chance), tmp_path / "m"), deep=chance.random() < 0.1)
-        assert outcome_.kind in ("read", "refused"), outcome_
-
-
-def mutated(data: bytes, chance: random.Random) -> bytes:
-    """The same with a few bytes changed, cut out, doubled or moved."""
-    for _ in range(chance.randrange(1, 6)):
-        at, size = chance.randrange(len(data) + 1), chance.randrange(1, 40)
-        piece = data[at : at + size]
-        data = chance.choice([
-            data[:at] + bytes(chance.randrange(256) for _ in range(3)) + data[at + 3 :],
-            data[:at] + data[at + size :],
-            data[:at] + piece + piece + data[at + size :],
-            data[:at] + chance.choice([b"null", b"[]", b"{}", b'"\\ud800"', b"1e999", b"-1", b'"', b"\n"]) + data[at:],
-            data[: max(1, at)],
-        ]) or b" "  # fmt: skip
-    return data
-
-
-def smallest_per_folder() -> Iterator[Path]:
-    for folder in sorted(path for path in corpus.FOLDER.iterdir() if path.is_dir() and path.name != "LICENSES"):
-        files = [file for file in folder.rglob("*") if file.is_file() and file.suffix in (".json", ".jsonl", ".traj")]
-        yield from sorted(files, key=lambda file: (file.stat().st_size, file.name))[:2]
-
-
 @corpus.here
 @pytest.mark.corpus
 @pytest.mark.slow
@@ -243,24 +213,9 @@ def test_mutants_of_all_recorded_formats_are_read_or_refused(tmp_path: Path) -> 
     chance = random.Random(22)
     for seed in seeds(corpus.FOLDER, 3):
         for _ in range(5):
-            outcome_ = attacked(write(mutant(seed, chance), tmp_path / "m"), deep=chance.random() < 0.2)
+            path, deep = write(mutant(seed, chance), tmp_path / "m"), chance.random() < 0.2
+            outcome_ = attacked(lambda path=path, deep=deep: recording(path, deep))  # type: ignore[misc]
             assert outcome_.kind in ("read", "refused"), outcome_
-
-
-@corpus.here
-@pytest.mark.corpus
-@pytest.mark.slow
-def test_mutated_recordings_are_read_or_refused(tmp_path: Path) -> None:
-    chance = random.Random(9)
-    tried = 0
-    for file in smallest_per_folder():
-        data = file.read_bytes()[:200_000]
-        for _ in range(6):
-            path = tmp_path / f"m{file.suffix}"
-            path.write_bytes(mutated(data, chance))
-            outcome(path)
-            tried += 1
-    assert tried > 100
 
 
 FOUND = Path(__file__).parent / "found"
@@ -274,24 +229,7 @@ def test_what_was_found_once_is_read_or_refused(file: Path) -> None:
     assert outcome(file)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("targets", "seconds", "seeds"),
-    [("readers", 8, FOUND), ("labels scenarios overrides", 1, ROOT / "scenarios")],
-    ids=["readers", "labels, scenarios, overrides"],
-)
-def test_fuzzing_finds_nothing_quickly(targets: str, seconds: int, seeds: Path, tmp_path: Path) -> None:
-    pytest.importorskip("atheris")
-    done = subprocess.run(
-        [sys.executable, Path(__file__).parent / "fuzz.py", *targets.split(), "--seconds", str(seconds), "--seeds",
-         seeds],
-        capture_output=True, text=True, cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stderr.count("DONE   cov:") == len(targets.split())
-
-
-# labels, scenarios, overrides
+# labels, scenarios
 
 
 @settings(max_examples=300)
@@ -304,38 +242,13 @@ def test_labels_are_opened_or_refused(label: str) -> None:
             assert str(error)
 
 
-@settings(max_examples=150)
-@given(data=st.data())
-def test_scenarios_and_overrides_are_read_or_refused(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.getbasetemp()
-    good = (ROOT / "scenarios" / "twenty-iterations.toml").read_text()
-    chance = random.Random(data.draw(st.integers(0, 10**6)))
-    text = mutated(good.encode(), chance)
-    (folder / "s.toml").write_bytes(text)
-    try:
-        scenario = load_scenario(str(folder / "s.toml"))
-        if scenario.synthesis.parameters.get("turns", 1) == 1:
-            assert scenario.policies is not None
-    except CtxsimError as error:
-        assert "\n" not in str(error)[:200] or str(error)
-    (folder / "m.toml").write_bytes(mutated(b'[[model]]\nid = "a*"\nwindow = 9\n[model.prices]\ninput = 1.0\n', chance))
-    try:
-        read_overrides(folder / "m.toml")
-    except CtxsimError as error:
-        assert str(error)
-
-
-def test_a_scenario_that_asks_for_too_much_is_refused_or_made(tmp_path: Path) -> None:
+def test_a_scenario_that_asks_for_too_much_is_refused(tmp_path: Path) -> None:
     good = (ROOT / "scenarios" / "twenty-iterations.toml").read_text()
     for right, wrong in (
         ("turns = 1\n", "turns = -3\n"), ("turns = 1\n", 'turns = "x"\n'), ("median_chars = 6000", "median_chars = 0"),
-        ("head_tokens = 1500", "head_tokens = -5"),
+        ("head_tokens = 1500", "head_tokens = -5"), ("turns = 1\n", "turns = 6000\n"),
     ):  # fmt: skip
         assert right in good
         (tmp_path / "s.toml").write_text(good.replace(right, wrong))
-        try:
+        with pytest.raises(CtxsimError, match=r"synthesis\.parameters"):
             synthesize(load_scenario(str(tmp_path / "s.toml")))
-        except CtxsimError as error:
-            assert str(error)

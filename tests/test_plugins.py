@@ -129,7 +129,7 @@ def test_mistakes_in_a_file_are_one_line_with_their_place(tmp_path: Path) -> Non
     with pytest.raises(LabelError, match=r"policy file .*bad\.py, line 3: ValueError: two lines$"):
         registry.open(f"{tmp_path}/bad.py:X")
     (tmp_path / "good.py").write_text(GOOD)
-    with pytest.raises(UnknownName, match="did you mean Installed"):
+    with pytest.raises(LabelError, match="did you mean Installed"):
         registry.open(f"{tmp_path}/good.py:Instaled")
     with pytest.raises(LabelError, match=r"no policy file .*none\.py"):
         registry.open(f"{tmp_path}/none.py:X")

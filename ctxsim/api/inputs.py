@@ -15,7 +15,7 @@ import msgspec
 
 from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.counting.estimators import register as register_estimator
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, InputError, UnknownName
 from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.resolve import resolve
@@ -100,7 +100,10 @@ def inputs_of(
     name = fspath(what)
     if is_path(what):
         return msgspec.structs.replace(said, paths=(name,))
-    made = load_scenario(name)
+    try:
+        made = load_scenario(name)
+    except UnknownName as error:
+        raise UnknownName(f"no file or folder {name}, and {error}") from None
     if name.endswith(".toml"):
         from ctxsim.safety.trust import asking, refuse
 
@@ -150,6 +153,8 @@ def given_of(settings: str | PathLike[str] | None, project: str | PathLike[str] 
     """
     from ctxsim.policies.agents.config import of_file, of_places
 
+    if project is not None and not Path(project).is_dir():
+        raise InputError(project, "is no folder of a project")
     found = of_places(Path(project)) if project is not None else []
     return found + (of_file(Path(settings)) if settings is not None else [])
 

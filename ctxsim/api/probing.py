@@ -55,8 +55,13 @@ def check_setting(
     """
     from ctxsim.live.install import located
     from ctxsim.live.probe.check import check_setting as checked
+    from ctxsim.live.probe.drive import setting_of
+    from ctxsim.policies.agents.settings import settings_of
 
-    known, programs = located(_agent(agent, version), install)
+    wanted = _agent(agent, version)
+    for key in settings:
+        setting_of(settings_of(agent), key)
+    known, programs = located(wanted, install)
     if version and known.version != version:
         raise CtxsimError(f"{agent} {version} isn't there, {known.version or 'another'} is on the path; add --install")
     return checked(known, programs, settings, model, window)

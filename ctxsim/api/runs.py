@@ -97,6 +97,7 @@ def bench(
     settings: str | PathLike[str] | None = None,
     project: str | PathLike[str] | None = None,
     brackets: bool = True,
+    refetch: float | None = None,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Run:
@@ -112,11 +113,15 @@ def bench(
     transcripts, drawn by keep-all's cost with this `seed`; figures are then estimates of the folder, and
     `estimates.csv` in the run's folder has them with their sampling errors. `settings` is a file of an agent's own, or
     `project` a folder whose files and the user's own are read: what they set holds in the row `as-set`. Without
-    `brackets` nothing says what worse and better summaries would keep, and runs are faster. Sources that can't be read
+    `brackets` nothing says what worse and better summaries would keep, or what is fetched again, and runs are faster.
+    `refetch`, from 0 to 1, is the rate of what is lost that is fetched again: amounts are given at it; without it they
+    are at 0, with what rate 1 adds beside them. Sources that can't be read
     are in `run.info.inputs` with their error. Raises CtxsimError, also where there is no call to replay.
     """
     if sample is not None and sample < 1:
         raise CtxsimError(f"a sample of {sample} transcripts: it must have at least 1")
+    if refetch is not None and not 0 <= refetch <= 1:
+        raise CtxsimError(f"a refetch rate of {refetch:g}: it is a share, from 0 to 1")
     inputs = inputs_of(what, models=models, head=head, across=across, **provider)
     if inputs.transcript is not None:
         raise CtxsimError("bench replays files or a scenario; replay takes a transcript in hand")
@@ -140,6 +145,7 @@ def bench(
         across=across,
         sample=Wanted(sample, seed) if sample is not None else msgspec.UNSET,
         brackets=msgspec.UNSET if brackets else False,
+        refetch=msgspec.UNSET if refetch is None else float(refetch),
         keep_secrets=True if text == "kept" else msgspec.UNSET,
     )
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="ctxsim-"))
@@ -149,7 +155,7 @@ def bench(
             watch.within,
         )  # fmt: skip
         if not any(one.calls for one in info.inputs):
-            raise CtxsimError(f"{', '.join(inputs.paths) or setting.name}: no call to replay{_reasons(info.inputs)}")
+            raise CtxsimError(_reasons(info.inputs) or f"{', '.join(inputs.paths) or setting.name}: no call to replay")
         found = read_run(folder)
         if info.sample:
             write_estimates(found)
@@ -195,7 +201,7 @@ def run_name(path: str) -> str:
 def _reasons(inputs: Sequence[InputInfo]) -> str:
     errors = [one.error for one in inputs if one.error]
     more = f"; and {len(errors) - 1:,} more that can't be replayed" if len(errors) > 1 else ""
-    return f"; {errors[0]}{more}" if errors else ""
+    return f"{errors[0]}{more}" if errors else ""
 
 
 def sweep(
@@ -214,6 +220,7 @@ def sweep(
     across: bool = False,
     sample: int | None = None,
     seed: int = 0,
+    refetch: float | None = None,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Run:
@@ -225,7 +232,7 @@ def sweep(
     return bench(
         what, [*SWEPT, *settings_of(grids)], out=out, estimator=estimator, jobs=jobs, cluster=cluster, text=text,
         resume=resume, overwrite=overwrite, models=models, head=head, across=across, sample=sample, seed=seed,
-        watch=watch, **provider,
+        refetch=refetch, watch=watch, **provider,
     )  # fmt: skip
 
 

@@ -225,14 +225,17 @@ class Checked(msgspec.Struct, frozen=True):
         return [("violation", line) for line in self.violations] + [("finding", line) for line in self.findings]
 
 
-def check(kind: Kind, target: str | PathLike[str], *on: str | PathLike[str]) -> Checked:
+def check(kind: Kind, target: str | PathLike[str], *on: str | PathLike[str], again: bool = False) -> Checked:
     """Return whether a policy, estimator, reader, agent, vendor or run keeps its contract.
 
-    `target` is a label, a name, a file or a folder; `on` are scenarios for a policy, and recordings for a reader.
+    `target` is a label, a name, a file or a folder; `on` are scenarios for a policy, and recordings for a reader. With
+    `again` a run is made once more and its tables compared; `on` are its recordings then, where they have moved.
     Raises CtxsimError for what can't be opened.
     """
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
+    if again:
+        return _check_run_again(str(target), *map(str, on))
     made: Callable[..., Checked] = globals()[f"_check_{kind}"]
     return made(str(target), *map(str, on))
 
@@ -285,6 +288,14 @@ def _check_run(folder: str) -> Checked:
     return Checked(folder, tuple(found.problems()), found.caveats)
 
 
+def _check_run_again(folder: str, *paths: str) -> Checked:
+    from ctxsim.results import read_run
+    from ctxsim.runs.again import made_again
+
+    found = read_run(folder)
+    return Checked(folder, (*found.problems(), *made_again(found, paths)), found.caveats)
+
+
 class Diagnoses(msgspec.Struct, frozen=True):
     """What policies showed of each known defect of compaction."""
 
@@ -320,5 +331,11 @@ def diagnose(policies: Sequence[str], defects: Sequence[str] = ()) -> Diagnoses:
     from ctxsim.answers.validation.doctor import examine_all
     from ctxsim.policies import open_policies
     from ctxsim.runs.presets import expanded
+    from ctxsim.runs.transcript_rows import sent_of
+    from ctxsim.simulator.measure.measured import AsSent
 
-    return Diagnoses(list(examine_all(open_policies(expanded(policies)), defects)))
+    found = examine_all(
+        open_policies(expanded(policies)), defects,
+        lambda case, spec: sent_of(AsSent(case.transcript, case.provider, counter=case.counter), spec),
+    )  # fmt: skip
+    return Diagnoses(list(found))

@@ -1,8 +1,10 @@
 """The command line: one file per command, each parses, calls one public function and prints."""
 
+import errno
 import gc
 import importlib
 import os
+import re
 import signal
 import sys
 import tomllib
@@ -15,7 +17,7 @@ import click
 from ctxsim import __version__
 from ctxsim.cli.loudness import taken
 from ctxsim.cli.terminal import doors, safe
-from ctxsim.errors import CtxsimError, Stopped, one_line, unknown
+from ctxsim.errors import CtxsimError, Stopped, nearest, one_line, unknown
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text(encoding="utf-8")
@@ -99,17 +101,43 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        cli.main(arguments)
+        ended = cli.main(arguments, prog_name="ctxsim", standalone_mode=False)
+        return ended if isinstance(ended, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except click.Abort:
+        return 1
+    except click.ClickException as error:
+        click.echo(f"ctxsim: {safe(_of_usage(error))}", err=True)
+        return error.exit_code
     except CtxsimError as error:
         click.echo(f"ctxsim: {safe(str(error))}", err=True)
         return 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        click.echo(safe(one_line(f"ctxsim: {where}{error.strerror or error}")), err=True)
+        to_do = _TO_DO.get(error.errno or 0, "")
+        click.echo(safe(one_line(f"ctxsim: {where}{error.strerror or error}{to_do}")), err=True)
         return 1
     return 0
+
+
+_TO_DO = {
+    errno.EISDIR: "; name a file in it", errno.ENOTDIR: "; a part of this path is a file",
+    errno.ENOENT: "; is the path right?", errno.ENOSPC: "; make room",
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "; name another place, as with --out"),
+}  # fmt: skip
+"""What to do about an error of the system."""
+
+
+def _of_usage(error: click.ClickException) -> str:
+    """What click says of a command line in one line: what, the nearest values, and where the help is."""
+    said = error.format_message().rstrip(".").replace("a valid integer range", "a whole number")
+    context, kind = getattr(error, "ctx", None), getattr(getattr(error, "param", None), "type", None)
+    known = list(kind.choices) if isinstance(kind, click.Choice) else []
+    quoted = re.findall(r"'([^']*)'", said.partition(": ")[2] or said)
+    close = nearest(quoted[0], known) if quoted else ""
+    help_of = f"; see: {context.command_path} --help" if context is not None else ""
+    return one_line(f"{said}{close and f'; {close}'}{help_of}")
 
 
 def _stop(number: int, frame: object) -> None:

@@ -17,7 +17,7 @@ from ctxsim.cli import options
 from ctxsim.cli.check_setting import lines
 from ctxsim.cli.loudness import note
 from ctxsim.cli.progress import progress
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import safe, say
 from ctxsim.configs.apply import Change
 from ctxsim.report.advised import came_lines, constructor_screen, screen, tried_sheet
 from ctxsim.report.sheet import as_csv, as_json, as_markdown
@@ -52,11 +52,11 @@ def command(
     is kept, and --undo restores it byte for byte.
     """
     if back:
-        click.echo(f"restored: {undo().path}")
+        say(f"restored: {undo().path}")
         return
     if scoring:
         lines_of = came_lines(score(paths))
-        click.echo("\n".join(map(safe, lines_of)) or f"fewer than {HORIZONS[0]} sessions began since the first advice")
+        say("\n".join(lines_of) or f"fewer than {HORIZONS[0]} sessions began since the first advice")
         return
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
@@ -73,7 +73,7 @@ def command(
         if form == "json":
             click.echo(as_json("advise", (), advice=msgspec.to_builtins(framed)), nl=False)
         else:
-            click.echo("\n".join(map(safe, constructor_screen(framed))))
+            say("\n".join(constructor_screen(framed)))
         return
     _print(found, form)
     for agent in found:
@@ -92,9 +92,9 @@ def _verify(one: AgentAdvice) -> None:
     for given in one.settings:
         others = {other.key: other.value for other in one.settings if other != given}
         model = one.models[-1] if one.models else ""
-        click.echo()
+        say()
         for line in lines(check_setting(one.agent, {given.key: given.value, **others}, model=model)):
-            click.echo(safe(line))
+            say(line)
 
 
 def _apply(one: AgentAdvice, project: Path | None) -> None:
@@ -106,9 +106,9 @@ def _apply(one: AgentAdvice, project: Path | None) -> None:
         made = apply(one.agent, given.key, given.value, project=project, agreed=agreed)
         if made is not None:
             kept = f"; the file as it was: {safe(made.backup)}" if made.backup else ""
-            click.echo(f"written: {safe(made.path)}{kept}; ctxsim advise --undo restores it")
+            say(f"written: {made.path}{kept}; ctxsim advise --undo restores it")
     if not one.settings:
-        click.echo(f"\n{one.title}: nothing to write.")
+        say(f"\n{one.title}: nothing to write.")
 
 
 def _print(found: Advised, form: str) -> None:
@@ -121,4 +121,4 @@ def _print(found: Advised, form: str) -> None:
         said = [f"> {line}" for agent in found for line in screen(agent)]
         click.echo("\n".join([*said, "", as_markdown(one)]), nl=False)
     else:
-        click.echo("\n\n".join("\n".join(map(safe, screen(agent))) for agent in found))
+        say("\n\n".join("\n".join(screen(agent)) for agent in found))

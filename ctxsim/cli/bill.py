@@ -11,7 +11,7 @@ from ctxsim.cli.loudness import note
 from ctxsim.cli.output import console, tell, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import escaped, show
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import safe, say
 from ctxsim.report import bill as told
 from ctxsim.report.sheet import Sheet, rich_table
 from ctxsim.results import InputInfo
@@ -21,8 +21,10 @@ from ctxsim.results import InputInfo
 @options.paths
 @click.option("--by", type=click.Choice(BYS), default="project", help="Rows of the table.")
 @click.option("--days", type=click.IntRange(min=0), default=DAYS, metavar="N", help="The last N days; 0 for all. "
-              f"Usually {DAYS}.")  # fmt: skip
-@click.option("--smaller/--no-smaller", "asked", default=True, help="What would have made it smaller; usually asked.")
+              f"Default: {DAYS}.")  # fmt: skip
+@click.option(
+    "--smaller/--no-smaller", "asked", default=True, help="Print what would have saved money (default) or not."
+)
 @click.option("--project", type=options.PATH, metavar="DIR", help="Count the memory files of this project's folder.")
 @click.option("--index/--no-index", default=True, help="Remember facts of files, never texts, in your cache folder.")
 @click.option("--forget", "forgetting", is_flag=True, help="Remove what is remembered, and do nothing else.")
@@ -40,7 +42,7 @@ def command(
     """
     if forgetting:
         removed = forget()
-        click.echo(f"removed: {removed}" if removed else "nothing is remembered")
+        say(f"removed: {removed}" if removed else "nothing is remembered")
         return
     with progress("bill") as course:
         found = bill(
@@ -79,7 +81,7 @@ def _table(one: Sheet) -> None:
 def _say(found: Bill, total: Sum) -> None:
     lines = found.lines
     formats = [session.format for session in sorted(lines.sessions, key=lambda one: -len(one.responses))]
-    click.echo()
+    say()
     beside = unfinished(lines), summaries(lines)
     for line in told.opening(total, len(lines.sessions), formats, lines.span_s(), *beside):
         note(safe(line))
@@ -106,7 +108,7 @@ def _finish(found: Bill, why: str = "") -> None:
         note(f"left out: {line}", err=True)
     for line in dict.fromkeys(found.errors):
         tell(line)
-    if why:
+    if why and not found.errors:
         tell(why)
     if found.errors or why:
         raise SystemExit(1)

@@ -10,6 +10,7 @@ from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
+from ctxsim.cli.terminal import say
 from ctxsim.counting.estimators.calibrated import Calibration
 from ctxsim.counting.tokenizers import DEFAULT
 from ctxsim.recorded.heads import holds_its_texts
@@ -62,21 +63,21 @@ def _print(found: Calibration, tokenizer: str, form: str) -> None:
         return
     if found.heads:
         if found.by != "model":
-            click.echo(f"groups: texts as {tokenizer} counts them, scaled to what was recorded overall")
+            say(f"groups: texts as {tokenizer} counts them, scaled to what was recorded overall")
         heads = found.heads
-        click.echo(
+        say(
             f"heads: median {heads.median:,} tokens, 10th to 90th percentile {heads.p10:,} to {heads.p90:,}, "
             f"of {heads.series:,} series; {heads.left_out:,} left out: their texts don't explain their growth"
         )
     for name, error in found.errors.items():
-        click.echo(f"{name}: " + (f"{error:.1%}" if error is not None else "needs 5 transcripts"))
+        say(f"{name}: " + (f"{error:.1%}" if error is not None else "needs 5 transcripts"))
     at_risk = ""
     if found.risk is not None:
         at_risk = f" (at most {found.risk:.1%} of transcripts under-estimated near the window)"
-    click.echo(f"formula: tokens = {'head + ' if found.heads else ''}ceil(characters / {found.divisor:.2f}){at_risk}")
-    click.echo(f"holds for: {found.holds_for}")
+    say(f"formula: tokens = {'head + ' if found.heads else ''}ceil(characters / {found.divisor:.2f}){at_risk}")
+    say(f"holds for: {found.holds_for}")
     if not found.heads and found.risk is not None and any("recorded" in name for name in found.errors):
-        click.echo("for requests as recorded the shares above hold, not the risk; --against usage takes that into it")
+        say("for requests as recorded the shares above hold, not the risk; --against usage takes that into it")
 
 
 def _draw(found: Fit, path: Path) -> Path:

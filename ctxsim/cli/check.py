@@ -13,7 +13,7 @@ from ctxsim.api.trust import Kind, check, diagnose
 from ctxsim.cli import options
 from ctxsim.cli.output import tell, tell_old_names
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import say
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.runs.presets import expanded
 
@@ -30,6 +30,8 @@ KINDS = (*CONTRACTS, "setting")
 @click.option("--doctor", is_flag=True, help="Of policies: which known defects of compaction they have.")
 @click.option("--defect", "defects", multiple=True, metavar="NAME", help="With --doctor: only this; may be repeated.")
 @click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Of policies: only on this; repeatable.")
+@click.option("--again", is_flag=True, help="Of a run: replay it, and compare its tables byte for byte.")
+@click.option("--inputs", multiple=True, metavar="PATH", help="With --again: its recordings, where they have moved.")
 @click.option("--version", "version", default="", metavar="V", help="Of settings: this version of the agent.")
 @click.option("--model", default="", metavar="ID", help="Of settings: this model.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N", help="Of settings: the model's window in tokens.")
@@ -38,13 +40,15 @@ KINDS = (*CONTRACTS, "setting")
 @options.form
 def command(
     kind: str, targets: tuple[str, ...], doctor: bool, defects: tuple[str, ...], scenarios: tuple[str, ...],
-    version: str, model: str, window: int | None, install: bool, between: str, form: str,
+    again: bool, inputs: tuple[str, ...], version: str, model: str, window: int | None, install: bool, between: str,
+    form: str,
 ) -> None:  # fmt: skip
     """Check a part of your own against its contract, or a setting of an agent. Exit status 1 if it is broken.
 
     policy LABEL: the contract that makes numbers comparable, on every scenario. estimator LABEL: what policies rely on.
     reader FILE.py RECORDING...: pairs, order, ids, usage, no text lost. agent NAME, vendor NAME|FILE.toml: what is
-    known of it. run DIR: checksums, tables. A family is a label too. With --doctor several policies make a matrix.
+    known of it. run DIR: checksums, tables; with --again it is made once more. A family is a label too. With --doctor
+    several policies make one table.
     setting AGENT KEY=VALUE...: the installed agent is run with it, offline; what it does is held against its policy.
     """
     if kind != "setting" and (version or model or window or install or between):
@@ -55,6 +59,8 @@ def command(
         raise click.UsageError("--doctor, --defect and --scenario are for policies: ctxsim check policy LABEL --doctor")
     if defects and not doctor:
         raise click.UsageError("--defect goes with --doctor: ctxsim check policy LABEL --doctor --defect NAME")
+    if (again or inputs) and (kind != "run" or not again):
+        raise click.UsageError("--again is for runs, and --inputs goes with it: ctxsim check run DIR --again")
     if kind == "setting":
         from ctxsim.cli.check_setting import run
 
@@ -66,8 +72,8 @@ def command(
     if doctor:
         _doctor(targets, defects, form)
         return
-    each = [targets] if kind == "reader" else [(target, *scenarios) for target in targets]
-    found = [check(cast(Kind, kind), *asked) for asked in each]
+    each = [targets] if kind == "reader" else [(target, *scenarios, *inputs) for target in targets]
+    found = [check(cast(Kind, kind), *asked, again=again) for asked in each]
     if form != "table":
         rows = [(one.target, what, line) for one in found for what, line in one.lines()]
         show("check", [sheet("checks", "", ("target", "what", "line"), rows)], form, ok=all(one.ok for one in found))
@@ -75,11 +81,11 @@ def command(
         for line in one.findings:
             tell(line)
         for line in one.violations:
-            click.echo(safe(line), err=True)
+            say(line, err=True)
         said = f"{len(one.violations)} violations" if one.violations else "keeps the contract"
-        click.echo(f"{safe(one.target)}: {said}")
+        say(f"{one.target}: {said}")
         if one.append_only:
-            click.echo(f"  {one.append_only}")
+            say(f"  {one.append_only}")
     if not all(one.ok for one in found):
         sys.exit(1)
 
@@ -120,17 +126,12 @@ def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
 
 
 def _matrix(found: Mapping[str, Sequence[Diagnosis]]) -> Sheet:
-    """Policies x defects: the defects are numbered, and a number stands where a policy has one."""
+    """Policies and the defects that each has, by number; for programs by name."""
     diagnosed = next(iter(found.values()))
-    numbers = range(1, len(diagnosed) + 1)
-    columns: list[str | Column] = ["policy", "has"]
-    columns += (Column(one.defect.name, str(n)) for n, one in zip(numbers, diagnosed, strict=True))
-    lines = [
-        (policy, sum(one.has_it for one in several),
-         *(Cell(one.has_it, str(n) if one.has_it else "·") for n, one in zip(numbers, several, strict=True)))
-        for policy, several in found.items()
-    ]  # fmt: skip
-    notes = [
-        f"{n}. {one.defect.name}: {one.defect.expectation.that}" for n, one in zip(numbers, diagnosed, strict=True)
-    ]
-    return sheet("matrix", "", columns, lines, notes=notes)
+    lines = []
+    for policy, several in found.items():
+        has = [(str(n), one.defect.name) for n, one in enumerate(several, 1) if one.has_it]
+        numbers, names = zip(*has, strict=True) if has else ((), ())
+        lines.append((policy, len(has), Cell(" ".join(names), " ".join(numbers))))
+    notes = [f"{n}. {one.defect.name}: {one.defect.expectation.that}" for n, one in enumerate(diagnosed, 1)]
+    return sheet("matrix", "", ("policy", "has", Column("defects", "which", left=True)), lines, notes=notes)

@@ -12,7 +12,7 @@ import click
 from ctxsim.api.probing import Value, bisect_setting, check_setting
 from ctxsim.cli.output import tell
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import say
 from ctxsim.report.sheet import sheet
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ def run(
         show("check", [sheet("settings", "", COLUMNS, rows)], form)
     elif between:
         for before, after in changes:
-            click.echo(safe(f"It changed in {after.version}: {_did(before)} in {before.version}, then {_did(after)}."))
+            say(f"It changed in {after.version}: {_did(before)} in {before.version}, then {_did(after)}.")
         if not changes:
-            click.echo(safe(f"{checks[0].version} and {checks[-1].version} do the same: {_did(checks[0])}."))
+            say(f"{checks[0].version} and {checks[-1].version} do the same: {_did(checks[0])}.")
     else:
-        click.echo("\n".join(map(safe, lines(checks[0]))))
+        say("\n".join(lines(checks[0])))
     if not all(one.inside for one in checks):
         sys.exit(1)
 

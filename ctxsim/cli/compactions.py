@@ -9,10 +9,11 @@ from ctxsim.answers.compactions import Scored, SummaryScore, score, score_summar
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.show import show
+from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import read
-from ctxsim.report.compactions import LEGEND, again_lines, agent_lines, beside_lines, compaction_lines, kind_lines
+from ctxsim.report.compactions import again_lines, agent_lines, beside_sheet, compaction_sheet, kind_lines
 from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.table import write_table
 from ctxsim.transcript import NO_HISTORY
@@ -53,13 +54,13 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     rows = scored.compactions
     without = f"; {present - len(rows)} whose history isn't in the file" if present > len(rows) else ""
     summaries = f"{unreadable} without a readable summary"
-    click.echo(f"{present} recorded compactions in {transcripts} transcripts; {summaries}{without}\n")
+    say(f"{present} recorded compactions in {transcripts} transcripts; {summaries}{without}\n")
     if rows:
-        for line in (*compaction_lines(rows), LEGEND, "", *agent_lines(rows), *kind_lines(scored.kinds), "",
-                     *again_lines(rows), ""):  # fmt: skip
-            click.echo(safe(line))
-        for line in beside_lines(scored.beside):
-            click.echo(safe(line))
+        show("compactions", [compaction_sheet(rows)], "table")
+        for line in ("", *agent_lines(rows), *kind_lines(scored.kinds), "", *again_lines(rows)):
+            say(line)
+        if scored.beside:
+            show("compactions", [beside_sheet(scored.beside)], "table")
         tell_written(_write(scored, out or Path("results/compactions")))
     reading.finish()
 
@@ -77,7 +78,7 @@ def _write(scored: Scored, out: Path) -> list[Path]:
 @click.option("--against", type=click.Path(), required=True, metavar="TRANSCRIPT", help="The history it stands for.")
 @click.option("--call", type=click.IntRange(min=2), metavar="N", help="The first call without that history; default: "
               "the last recorded compaction's, or all of it.")  # fmt: skip
-@click.option("--lost", default=20, metavar="N", help="How many of the things it lost to print.")
+@click.option("--lost", type=click.IntRange(min=0), default=20, metavar="N", help="So many lost things are printed.")
 def score_command(summary: Any, against: str, call: int | None, lost: int) -> None:
     """Score a saved summary against the recording that it is of: what of the history it holds, and what calls used."""
     # A session's sub-agents have histories of their own.
@@ -89,7 +90,7 @@ def score_command(summary: Any, against: str, call: int | None, lost: int) -> No
     except ValueError as error:
         raise CtxsimError(f"{against}: {error}") from None
     for line in _lines(found, lost):
-        click.echo(safe(line))
+        say(line)
 
 
 def _lines(found: SummaryScore, lost: int) -> list[str]:

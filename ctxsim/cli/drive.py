@@ -13,8 +13,8 @@ from ctxsim.cli import options
 from ctxsim.cli.output import tell, tell_providers, tell_results
 from ctxsim.cli.serve import what_is_played
 from ctxsim.cli.show import show_run
-from ctxsim.cli.terminal import safe
-from ctxsim.live.enclosure import FILES, NETWORK
+from ctxsim.cli.terminal import say
+from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS
 
 if TYPE_CHECKING:
     from ctxsim.live.differences import Amounts
@@ -71,7 +71,7 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
     kinds = Frequencies(entry.kind for entry in done.entries)
     others = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if kind != "main")
     refused = Frequencies(entry.status for entry in done.entries if entry.status != 200)
-    click.echo(
+    say(
         f"{done.agent.label}: {len(done.entries)} requests ({kinds['main']} of the conversation"
         f"{f', {others}' if others else ''}) in {done.outcome.seconds:.0f} s"
         + "".join(f", {count} x {status}" for status, count in sorted(refused.items()))
@@ -79,7 +79,7 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
     total, steps = len(done.script.steps), done.outcome.steps
     if steps < total:
         tell(f"{done.agent.name}: it ended after {steps} of {total} steps; {_why(done)}")
-    if open_to_it := [what for what in (NETWORK, FILES) if what not in done.outcome.enclosed]:
+    if open_to_it := [what for what in (NETWORK, FILES, SOCKETS) if what not in done.outcome.enclosed]:
         tell(f"{done.agent.name}: the system allows no namespaces here: it could use this machine's "
              f"{' and '.join(open_to_it)}")  # fmt: skip
     if done.agent.tells:
@@ -103,20 +103,20 @@ def _compare(run: AgentRun, label: str) -> None:
     observation = run.observation
     found = compared(observation, label, run.driven.provider)
     if found.first is None:
-        click.echo(f"{label} sends what {observation.label} sent, in all {len(observation.attempts)} calls")
+        say(f"{label} sends what {observation.label} sent, in all {len(observation.attempts)} calls")
     else:
-        click.echo(
+        say(
             f"{label} differs from {observation.label} first at call {found.first.call} of "
             f"{len(observation.attempts)}: agent {found.first.tokens_agent:,} tokens, "
             f"policy {found.first.tokens_policy:,}"
         )
         for line in found.first.lines[:MOST_LINES]:
-            click.echo(f"  {safe(line)}")
+            say(f"  {line}")
         if len(found.first.lines) > MOST_LINES:
-            click.echo(f"  ... and {len(found.first.lines) - MOST_LINES} more")
+            say(f"  ... and {len(found.first.lines) - MOST_LINES} more")
 
     def told(who: str, amounts: Amounts) -> str:
         usd = "" if amounts.usd is None else f", {amounts.usd:.2f} USD"
         return f"{who} {amounts.tokens:,} tokens, peak {amounts.peak:,}{usd}"
 
-    click.echo(f"on the agent's own conversation: {told('agent', found.agent)}; {told('policy', found.policy)}")
+    say(f"on the agent's own conversation: {told('agent', found.agent)}; {told('policy', found.policy)}")

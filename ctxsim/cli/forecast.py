@@ -14,10 +14,11 @@ from ctxsim.api.forecasts import Forecasts, forecast
 from ctxsim.api.runs import Watch
 from ctxsim.cli import options
 from ctxsim.cli.loudness import stage
-from ctxsim.cli.output import tell_what_was_left_out, tell_written
+from ctxsim.cli.output import console, tell_what_was_left_out, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show
+from ctxsim.cli.terminal import say
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 
 UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "compactions", "refused": "refused calls"}
@@ -50,9 +51,11 @@ def command(
         found = forecast(asked, next_, policies, jobs=jobs, watch=watch, **options.fields(changed))
     sheets = _backtests(found) if tried else [_table(found)]
     if form == "table":
+        from rich.text import Text
+
         for number, line in enumerate(_lines(found)):
-            click.echo(click.style(line, bold=not number))
-        click.echo()
+            console().print(Text(line, style="" if number else "bold"))
+        say()
     show("forecast", sheets, form, forecasts=found.values())
     if out is not None:
         from ctxsim.report.forecast_plots import plot_calibration, plot_forecast

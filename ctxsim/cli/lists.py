@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
-from textwrap import fill
+from textwrap import indent
 from typing import Any
 
 import click
@@ -20,8 +20,8 @@ from ctxsim import labels
 from ctxsim.cli import options
 from ctxsim.cli.output import console
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe
-from ctxsim.errors import CtxsimError
+from ctxsim.cli.terminal import safe, within
+from ctxsim.errors import CtxsimError, nearest
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 
 KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "vendors", "scenarios", "columns",
@@ -45,7 +45,7 @@ def command(kind: str, pattern: str, models: Path | None, form: str) -> None:
     defaults of bench and sweep, from ctxsim.toml or [tool.ctxsim] in pyproject.toml.
     """
     wanted = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"
-    if kind in PAGES and wanted == "*" and form in ("table", "md"):
+    if kind in PAGES and wanted == "*" and form == "md":
         click.echo(importlib.import_module(PAGES[kind]).markdown(), nl=False)
         return
     found, said = _models(wanted, pattern, models) if kind == "models" else LISTS[kind](wanted)
@@ -58,18 +58,13 @@ def command(kind: str, pattern: str, models: Path | None, form: str) -> None:
 
 
 def _tell(said: Said) -> None:
-    """Print headings and texts as wide as the terminal. Labels stay whole: they are there to be copied."""
+    """Print headings and texts as wide as the terminal. Labels that fit stay whole: they are there to be copied."""
     width = console().width
     for heading, text in said:
-        click.echo(_filled(heading, width, "", "  "))
+        click.echo(within(safe(heading), width))
         for line in text.splitlines():
-            click.echo(_filled(line, width, "    ", "    ").rstrip())
+            click.echo(indent(within(safe(line), width - 4, 0), "    "))
         click.echo()
-
-
-def _filled(text: str, width: int, first: str, rest: str) -> str:
-    return fill(safe(text), width, initial_indent=first, subsequent_indent=rest, break_long_words=False,
-                break_on_hyphens=False)  # fmt: skip
 
 
 def _paragraphs(text: str) -> str:
@@ -180,7 +175,8 @@ def _models(wanted: str, pattern: str, file: Path | None) -> tuple[Sheet, Said]:
             rows.append((provider, model.id, model.vendor, model.window, model.prices))
     listed = f"genai-prices {version('genai-prices')}"
     if not rows:
-        raise CtxsimError(f"no model fits '{pattern}'; the price list is that of {listed}")
+        close = nearest(pattern, {model.id for _, model in all_models(None)}) or f"the price list is that of {listed}"
+        raise CtxsimError(f"no model fits '{pattern}'; {close}")
     cells = []
     for provider, name, vendor, window, prices in rows:
         rates = [_rate(getattr(prices, key, None)) for key in ("input", "cache_write", "cache_read", "output")]
@@ -238,7 +234,7 @@ def _config(wanted: str) -> tuple[Sheet, Said]:
     lines = [(name, _setting(getattr(said, name)), about) for name, about in ABOUT.items() if fnmatchcase(name, wanted)]
     where = f"From {os.path.relpath(said.file)}" if said.file else f"No {FILE} and no [tool.ctxsim] in a {PROJECT} here"
     columns = [Column("setting", "setting", left=True), Column("value", "value", left=True),
-               Column("about", "what", left=True, rank=1)]  # fmt: skip
+               Column("about", "what", left=True)]  # fmt: skip
     return sheet("settings", where, columns, lines), []
 
 

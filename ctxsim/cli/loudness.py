@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 import click
 
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import safe, say
 from ctxsim.errors import one_line
 
 Loudness = Literal["quiet", "usual", "verbose"]
@@ -42,7 +42,7 @@ def loudness() -> Loudness:
 def note(text: str, err: bool = False) -> None:
     """Print a line about the result: not with `-q`."""
     if loudness() != "quiet":
-        click.echo(safe(text), err=err)
+        say(text, err)
 
 
 def detail(text: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -26,8 +25,8 @@ PROVIDERS_SHOWN = 6
 
 
 def console() -> Any:
-    """Where tables go: as wide as the terminal, or 100 columns where piped."""
-    return terminal.console(width=None if sys.stdout.isatty() else 100, soft_wrap=False)
+    """Where tables go: as wide as the terminal or COLUMNS says, or 100 columns."""
+    return terminal.console(width=terminal.columns() or 100, soft_wrap=False)
 
 
 def tell(text: str) -> None:

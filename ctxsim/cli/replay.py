@@ -16,18 +16,18 @@ from ctxsim.api.inputs import Inputs, inputs_of, opened, the_one
 from ctxsim.cli import options, terminal
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.output import tell_fit, tell_old_names
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import safe, say
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
 from ctxsim.policies.around.instructions import LIMIT_BYTES, load_instructions, with_instructions
 from ctxsim.policies.around.tracker import TokenTracker
 from ctxsim.readers import sources
+from ctxsim.runs.transcript_rows import sent_of
 from ctxsim.simulator.measure.columns import edits_of
 from ctxsim.simulator.measure.measured import HeadMode
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.wire import Format, request_body
 from ctxsim.simulator.references import Survival, prepare
-from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Transcript
 
@@ -62,6 +62,7 @@ def command(
     """
     if wire is not None and request_call is None:
         raise CtxsimError("--format is of one request; say which by --request K")
+    loaded = load_instructions(instructions) if instructions is not None else None
     inputs = inputs_of(what, models=models, head=head, across=across, **options.fields(said))
     with stage("read"):
         one = the_one(inputs, number or 1)
@@ -69,19 +70,19 @@ def command(
             _tell_more(what, inputs)
     transcript, provider = one.transcript, one.provider
     tell_fit(transcript.name, provider.size, transcript.head.hidden, provider.tokens_factor)
-    if instructions is not None:
-        loaded = load_instructions(instructions)
+    if loaded is not None:
         transcript = msgspec.structs.replace(transcript, head=with_instructions(transcript.head, loaded))
         cut = f", cut to {LIMIT_BYTES:,}" if loaded.truncated else ""
         note(f"Instructions: {loaded.bytes:,} bytes of {len(loaded.sources)} file(s){cut}", err=True)
     spec = opened(label, estimator)
     tell_old_names([label])
     counter = provider.counter()
-    sent = replay(transcript, spec, provider, counter)
+    one = msgspec.structs.replace(one, transcript=transcript, counter=counter)
+    sent = sent_of(one, spec)
     if request_call is not None:
         _print_request(sent, request_call, transcript, wire or "anthropic")
         return
-    click.echo(f"{safe(transcript.name)}: {len(transcript.calls)} calls under {spec.label}")
+    say(f"{transcript.name}: {len(transcript.calls)} calls under {spec.label}")
     note(f"Provider: {provider.describe()}")
     if transcript.head.hidden:
         note(f"Head: {transcript.head.hidden:,} tokens that the log doesn't hold ({provider.size})")
@@ -92,7 +93,7 @@ def command(
         _show_live(sent, provider, counter, watch, step)
         return
     for line, to_stderr in lines(sent, provider, counter, watch):
-        click.echo(line, err=to_stderr)
+        say(line, err=to_stderr)
 
 
 def _tell_more(what: str, inputs: Inputs) -> None:
@@ -116,12 +117,12 @@ def _show_live(
     tracker = TokenTracker(room)
     for one in sent:
         bad = one.status != "ok"
-        console.print(context_bar(one.tokens_sent / room, bad), Text(f" call {one.call}", style="bold"), end="")
+        begin = Text.assemble(context_bar(one.tokens_sent / room, bad), (f" call {one.call}", "bold"))
         for number, (line, _) in enumerate(lines_of(one, tracker, counter, watch)):
             # The bar and the number of the call stand in front of the first line already.
             shown = line.partition("|")[2] if number == 0 else line
             style = "red" if bad and number == 0 else "yellow" if "lost:" in line else "cyan" if number else ""
-            console.print(Text(shown, style=style))
+            console.print(Text.assemble("" if number else begin, (shown, style)))
         if step:
             click.pause(info="")
 

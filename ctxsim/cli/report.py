@@ -8,6 +8,7 @@ import click
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_keys
 from ctxsim.cli.show import show, tell_answer
+from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
 from ctxsim.results import Run, read_run
 from ctxsim.runs.overwrite import is_reference
@@ -47,12 +48,12 @@ def command(
         from ctxsim.report.picture import picture
 
         for path in plot_all(picture(found, goal, policies), out or run, ("png", "svg")):
-            click.echo(path)
+            say(str(path))
         return
     from ctxsim.report.page import write_page
 
     path = write_page(found, out or run / "report.html", goal, word)
-    click.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    say(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
     if opened:
         click.launch(os.fspath(path.resolve()))
 
@@ -72,4 +73,4 @@ def _losses(found: Run, by: tuple[str, ...], chosen: bool, form: str) -> None:
     show("report", sheets, form, basis=basis(found))
     if form == "table":
         for line in (f"{'' if something else 'nothing to lose: '}{basis(found)}", *found.caveats):
-            click.echo(line)
+            say(line)

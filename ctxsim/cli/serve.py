@@ -10,7 +10,7 @@ import click
 from ctxsim.api.live import serve
 from ctxsim.cli import options
 from ctxsim.cli.loudness import loudness, note
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ def command(
         again = ", asked again" if entry.retry else ""
         unused = f"; no tool of the request can stand for {entry.unused}" if entry.unused else ""
         if not quiet:
-            click.echo(safe(f"{entry.session} {entry.number}: {about}, {entry.tokens:,} tokens{lost}{again}, "
-                            f"{entry.status}{unused}"))  # fmt: skip
+            say(f"{entry.session} {entry.number}: {about}, {entry.tokens:,} tokens{lost}{again}, "
+                            f"{entry.status}{unused}")  # fmt: skip
 
     what = what_is_played(scenario, transcript)
     with serve(what, number=number or 1, port=port, host=host, faults=faults, log=log, files=files, told=told,
                **options.fields(said)) as endpoint:  # fmt: skip
         note(f"Provider: {endpoint.provider.describe()}")
-        click.echo(f"{safe(endpoint.conversation.name)}: {endpoint.steps} steps at {endpoint.url}/v1")
+        say(f"{endpoint.conversation.name}: {endpoint.steps} steps at {endpoint.url}/v1")
         endpoint.wait()
 
 

@@ -78,7 +78,10 @@ def _table(file: Path) -> dict[str, Any] | None:
     if file.name == FILE:
         return whole
     tool = whole.get("tool")
-    return tool.get("ctxsim") if isinstance(tool, dict) else None
+    table = tool.get("ctxsim") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise InputError(file, "tool.ctxsim is no table; see: ctxsim list config")
+    return table
 
 
 def _read(file: Path, table: dict[str, Any]) -> Settings:

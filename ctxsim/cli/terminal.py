@@ -5,11 +5,17 @@ Colours are written behind the door, by a console whose texts have passed it.
 """
 
 import io
+import os
+import re
+import shutil
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, TextIO, cast
+
+import click
 
 
 def safe(text: str) -> str:
@@ -96,6 +102,39 @@ def doors() -> Iterator[None]:
             sys.stdout = out
         if sys.stderr is mine[1]:
             sys.stderr = err
+
+
+def columns() -> int | None:
+    """Return how wide standard output is: the terminal, or what COLUMNS says; None for a pipe of which nobody says."""
+    said = os.environ.get("COLUMNS", "").isdecimal() or sys.stdout.isatty()
+    return shutil.get_terminal_size().columns if said else None
+
+
+class _Words(textwrap.TextWrapper):
+    """Breaks at spaces; in what is longer than a line, as a label or a path, behind its punctuation."""
+
+    def _split(self, text: str) -> list[str]:
+        room = self.width - len(self.subsequent_indent)
+        words = super()._split(text)
+        return [piece for word in words for piece in (re.findall(r"[^,:+/|]*[,:+/|]?", word) if len(word) > room
+                                                      else [word]) if piece]  # fmt: skip
+
+
+def within(text: str, width: int | None, hanging: int = 2) -> str:
+    """Return a text whose lines are no wider than this; what is broken goes on that much further right."""
+    found = []
+    for line in text.split("\n"):
+        if width and len(line) > width:
+            indent = " " * (len(line) - len(line.lstrip()) + hanging)
+            words = _Words(width, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False)
+            line = words.fill(line)
+        found.append(line)
+    return "\n".join(found)
+
+
+def say(text: str = "", err: bool = False) -> None:
+    """Print text for people, harmless and as wide as the terminal."""
+    click.echo(within(safe(text), columns()), err=err)
 
 
 def console(stderr: bool = False, **options: Any) -> Any:

@@ -12,7 +12,7 @@ from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import safe, say
 from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.formats.atif.written import unwritable, written
@@ -70,18 +70,16 @@ def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
             continue
         usage = f"usage in {found.calls_with_usage}" if found.calls_with_usage else "no usage"
         parent = f", sub-agent of {transcript.parent}" if transcript.parent else ""
-        click.echo(
-            safe(
-                f"{found.name}: {found.format}{f' ({found.model})' if found.model else ''}, {found.calls} calls "
-                f"({usage}), {found.messages} messages, {found.results} tool results, {found.tokens:,} tokens{parent}"
-            )
+        say(
+            f"{found.name}: {found.format}{f' ({found.model})' if found.model else ''}, {found.calls} calls "
+            f"({usage}), {found.messages} messages, {found.results} tool results, {found.tokens:,} tokens{parent}"
         )
         for note in found.notes:
-            click.echo(f"    {safe(note)}")
+            say(f"    {note}")
     if form != "table":
         show("transcripts check", [sheet("transcripts", "", CHECKED, rows)], form)
     elif formats:
-        click.echo(f"{formats.total()} transcripts: " + ", ".join(f"{n} {name}" for name, n in formats.most_common()))
+        say(f"{formats.total()} transcripts: " + ", ".join(f"{n} {name}" for name, n in formats.most_common()))
     reading.finish()
 
 
@@ -109,7 +107,7 @@ def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact:
         reading.finish()
     finally:
         if redaction:
-            click.echo(f"{redaction.said}. Read it before you share it.", err=True)
+            say(f"{redaction.said}. Read it before you share it.", err=True)
 
 
 @command.command("stats")
@@ -156,10 +154,10 @@ def find_command(list_paths: bool) -> None:
         return
     for one in found:
         span = " to ".join(f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" for at in (one.first_s, one.last_s))
-        click.echo(
+        say(
             f"{one.place.agent:<12} {len(one.paths):>6,} paths {one.bytes / 1e6:>9,.1f} MB  {span}  "
-            f"{one.place.format:<12} {safe(str(one.folder))}"
+            f"{one.place.format:<12} {one.folder!s}"
         )
     if not found:
         agents = ", ".join(dict.fromkeys(place.agent for place in PLACES))
-        click.echo(f"no sessions of {agents} on this machine")
+        say(f"no sessions of {agents} on this machine")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import say
 from ctxsim.safety.trust import store, trust
 
 
@@ -18,4 +18,4 @@ def command(files: tuple[Path, ...]) -> None:
     """
     for file in files:
         digest = trust(file)
-        click.echo(f"{safe(str(file))}: trusted as it is now ({digest[:12]}), kept in {safe(str(store()))}")
+        say(f"{file}: trusted as it is now ({digest[:12]}), kept in {store()}")

@@ -9,7 +9,7 @@ from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
 from ctxsim.cli.show import show
-from ctxsim.cli.terminal import safe
+from ctxsim.cli.terminal import say
 from ctxsim.counting.tokenizers import DEFAULT
 from ctxsim.report.accuracy import consequence_sheet, error_sheet, score_sheet, unseen_sheet
 
@@ -20,9 +20,11 @@ WORST = 5
 @click.command("validate")
 @options.some_paths
 @click.option("--estimates", "judged", is_flag=True, help="Judge estimators instead, and what their errors do.")
-@click.option("--estimator", "labels", multiple=True, metavar="LABEL", help="With --estimates: these; usually all.")
+@click.option(
+    "--estimator", "labels", multiple=True, metavar="LABEL", help="With --estimates: only this; may be repeated."
+)
 @click.option("--threshold", type=click.IntRange(min=1), metavar="N", help="With --estimates: tokens over which a "
-              "policy acts; usually 70 % of each segment's largest request.")  # fmt: skip
+              "policy acts; default: 70 % of each segment's largest request.")  # fmt: skip
 @click.option("--by-kind", is_flag=True, help="With --estimates: texts by kind of content, not only requests.")
 @options.tokenizer
 @options.out
@@ -49,11 +51,11 @@ def command(
     told = [unseen_sheet(done.unseen)] if done.unseen else []
     show("validate", [*told, score_sheet(done.scores)], form)
     for call in sorted(done.calls, key=lambda one: -abs(one.error))[: WORST if form == "table" else 0]:
-        click.echo(
-            f"  {call.error:+.1%}  {safe(call.transcript)} call {call.call}: modelled {call.modelled:,}, "
+        say(
+            f"  {call.error:+.1%}  {call.transcript} call {call.call}: modelled {call.modelled:,}, "
             f"recorded {call.recorded:,}"
         )
-    if not done.calls:
+    if not done.calls and not reading.errors:
         reading.errors.append("no call with recorded usage; validate needs recordings that hold what the provider said")
     reading.finish()
 

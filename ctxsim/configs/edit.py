@@ -21,6 +21,8 @@ def parsed(text: str, form: Format) -> Any:
     """Return what a text holds; an empty one is an empty mapping. Raises CtxsimError where it isn't of the format."""
     try:
         return _TEXTS[form].parsed(text) if text.strip() else {}
+    except RecursionError:
+        raise CtxsimError("it is nested too deeply") from None
     except ValueError as error:
         raise CtxsimError(f"it is no {form}: {' '.join(str(error).split())}") from None
 
@@ -32,8 +34,12 @@ def edited(text: str, form: Format, path: Path, value: Value) -> str:
     way holds something else than a table, or the result wouldn't say what it should.
     """
     wanted = with_value(parsed(text, form), path, value)
-    made: str = _TEXTS[form].edited(text, path, value)
-    if parsed(made, form) != wanted:
+    try:
+        made: str = _TEXTS[form].edited(text, path, value)
+        done = parsed(made, form) == wanted
+    except (ValueError, RecursionError, CtxsimError):
+        done = False
+    if not done:
         raise CtxsimError(f"{told(path)} can't be set without touching what is beside it; set it by hand")
     return made
 
@@ -50,16 +56,6 @@ def with_value(data: Any, path: Path, value: Value) -> Any:
     if not isinstance(data, dict):
         raise CtxsimError(f"what stands on the way to {told(path)} is {type(data).__name__}, not a table")
     return {**data, key: with_value(data.get(key, {}), rest, value)}
-
-
-def value_at(data: Any, path: Path) -> Any:
-    """Return what stands under a key; None where nothing does."""
-    for key in path:
-        if isinstance(key, int):
-            data = data[key] if isinstance(data, list) and key < len(data) else None
-        else:
-            data = data.get(key) if isinstance(data, dict) else None
-    return data
 
 
 def told(path: Path) -> str:

@@ -36,6 +36,8 @@ def edited(text: str, path: tuple[str | int, ...], value: Any) -> str:
             raise ValueError("an empty table can't be filled")
         kept = text if not text or text.endswith("\n") else text + line_end
         return kept + _lines(missing, value, "", line_end)
+    if node.id != "mapping":
+        raise ValueError("what stands there is no table")
     if node.flow_style:
         for key in reversed(missing[1:]):
             value = {key: value}

@@ -18,15 +18,15 @@ _SET_FLAGS, _UP_AND_RUNNING = 0x8914, 0x41
 _DEATH_SIGNAL = 1
 
 
-NETWORK, FILES = "network", "files"
+NETWORK, FILES, SOCKETS = "network", "files", "sockets"
 """What can be held from an agent."""
 
 
 def enclose(root: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
     """Go on in namespaces of one's own, in a child of this process, whose status this process ends with.
 
-    Returns what is held from it now: its network, and its files where `root` returns True there; nothing, and nothing
-    is changed, where the system doesn't allow it. Call it before any thread is started.
+    Returns what is held from it now: its network, and files and sockets where `root` returns True there; nothing, and
+    nothing is changed, where the system doesn't allow it. Call it before any thread is started.
     Rule: unshare(2), user_namespaces(7), pid_namespaces(7): when the first process of a pid namespace ends, all others
     in it are killed.
     """
@@ -49,4 +49,4 @@ def enclose(root: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
     libc.prctl(_DEATH_SIGNAL, signal.SIGKILL)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
         fcntl.ioctl(made, _SET_FLAGS, struct.pack("16sH14x", b"lo", _UP_AND_RUNNING))
-    return (NETWORK, FILES) if root() else (NETWORK,)
+    return (NETWORK, FILES, SOCKETS) if root() else (NETWORK,)

@@ -22,7 +22,7 @@ SETTINGS = (
 )  # fmt: skip
 """What of /etc any program may read."""
 
-_DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICES = ("null", "zero", "full", "random", "urandom")
 _PROGRAMS = ("bin", "shims", ".bin")
 
 _BIND, _RECURSIVE, _PRIVATE, _DETACHED = 0x1000, 0x4000, 0x40000, 2
@@ -66,7 +66,7 @@ def enter(work: str, inside: str, readable: Iterable[str]) -> bool:
         # What a link leads to may lie in a folder that is shown.
         for path in sorted({*SYSTEM, *etc, *readable}, key=lambda path: (Path(path).is_symlink(), path)):
             _show(libc, path, root)
-        for name in _DEVICES:
+        for name in DEVICES:
             _bind(libc, f"/dev/{name}", root / "dev" / name)
         for name in ("tmp", "dev/shm", "proc", "old"):
             (root / name).mkdir(parents=True, exist_ok=True)
@@ -80,11 +80,15 @@ def enter(work: str, inside: str, readable: Iterable[str]) -> bool:
     Path("/old").rmdir()
     for name, to in (("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2"), ("fd", "")):
         Path("/dev", name).symlink_to(f"/proc/self/fd{to}")
-    # Who is root here, and starts a program, can't mount anything either.
+    give_up_rights(libc)
+    return True
+
+
+def give_up_rights(libc: ctypes.CDLL) -> None:
+    """Let no program that this process starts mount anything, or look into others, even if it runs as root."""
     for number in range(_CAPABILITIES):
         libc.prctl(_DROP_BOUNDING, number, 0, 0, 0)
     libc.prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0)
-    return True
 
 
 def _show(libc: ctypes.CDLL, path: str, root: Path) -> None:

@@ -66,7 +66,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 class Outcome(msgspec.Struct, frozen=True):
     """How a driven run went: seconds, each prompt's exit status (None: ended by the limit), and what was held from it:
-    the network, the files of this machine.
+    the network, the files, the sockets of this machine.
     """
 
     seconds: float

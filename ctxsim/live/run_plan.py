@@ -7,11 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from ctxsim.live.enclosure import FILES, enclose
+from ctxsim.live import seatbelt
+from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS, enclose
+from ctxsim.live.landlock import restrict
 from ctxsim.live.own_root import enter, readable
 from ctxsim.processes import end_group, end_with
 
@@ -25,6 +28,14 @@ LINGER_S = 1.0
 """An agent that has nothing more to do gets this long to end by itself."""
 
 
+Hold = Callable[[list[str]], list[str]]
+"""Makes of a command the one that runs it held in."""
+
+
+def _as_it_is(command: list[str]) -> list[str]:
+    return command
+
+
 def _no() -> bool:
     return False
 
@@ -36,7 +47,11 @@ def main(work: str, inside: str, parent: int) -> None:
     shown = readable(told["path"], told["agent"]["command"])
     # Before anything is imported that starts a thread.
     enclosed = enclose(lambda: enter(work, inside, shown))
-    if not enclosed:
+    moved = FILES in enclosed
+    if not moved and restrict(work, shown):
+        enclosed += (FILES,)
+    grouped = NETWORK in enclosed
+    if not grouped:
         end_with(parent)
     import msgspec
 
@@ -48,8 +63,11 @@ def main(work: str, inside: str, parent: int) -> None:
     from ctxsim.live.session import Session
 
     plan = msgspec.json.decode(asked, type=Plan)
-    plan = msgspec.structs.replace(plan, work=inside if FILES in enclosed else work)
+    plan = msgspec.structs.replace(plan, work=inside if moved else work)
     script = script_of(plan.transcript)
+    hold: Hold = _as_it_is
+    if seatbelt.there():
+        enclosed, hold = (NETWORK, FILES, SOCKETS), partial(seatbelt.held, work=work, readable=shown)
     session = Session(script, plan.provider, plan.faults, plan.agent, plan.project)
     began = time.monotonic()
     statuses: list[int | None] = []
@@ -60,7 +78,7 @@ def main(work: str, inside: str, parent: int) -> None:
         write_files(plan, url)
         for number, (prompt, _) in enumerate(script.prompts):
             left = plan.limit_s - (time.monotonic() - began)
-            statuses.append(run(plan, url, prompt, number, left, bool(enclosed)) if left > 0 else None)
+            statuses.append(run(plan, url, prompt, number, left, grouped, hold=hold) if left > 0 else None)
             if statuses[-1] is None:
                 break
     outcome = Outcome(time.monotonic() - began, tuple(statuses), enclosed, session.step)
@@ -77,19 +95,23 @@ def write_files(plan: Plan, url: str) -> None:
 
 
 def run(
-    plan: Plan, url: str, prompt: str, number: int, limit_s: float, enclosed: bool, over: Callable[[], bool] = _no
-) -> int | None:
-    """Give the agent one prompt and return its exit status; None if the limit, or that it is `over`, ended it."""
+    plan: Plan, url: str, prompt: str, number: int, limit_s: float, grouped: bool, over: Callable[[], bool] = _no,
+    hold: Hold = _as_it_is,
+) -> int | None:  # fmt: skip
+    """Give the agent one prompt and return its exit status; None if the limit, or that it is `over`, ended it.
+
+    `grouped`: a process namespace ends all that it starts.
+    """
     agent = plan.agent
     command = agent.resume if number and agent.resume else agent.command
     parts = [part for part in command for _ in range(plan.prompts if part == "{prompt}" else 1)]
     filled = [plan.fill(part, url, prompt) for part in parts]
     with Path(plan.work, "output.txt").open("ab") as output:
         process = subprocess.Popen(
-            filled, cwd=plan.project, env=environment(plan, url, prompt), stdout=output, stderr=output,
+            hold(filled), cwd=plan.project, env=environment(plan, url, prompt), stdout=output, stderr=output,
             stdin=subprocess.PIPE if agent.stdin else subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
-        watch = None if enclosed else watched(process.pid)
+        watch = None if grouped else watched(process.pid)
         try:
             if process.stdin:
                 process.stdin.write(prompt.encode("utf-8", "replace"))

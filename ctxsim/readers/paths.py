@@ -195,6 +195,6 @@ def _listed(path: str) -> Iterator[Source]:
     try:
         names = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"@{path}", f"is no list of paths: {error}") from None
+        raise InputError(f"@{path}", f"is no list of paths: {getattr(error, 'strerror', None) or error}") from None
     for name in filter(None, map(str.strip, names)):
         yield from _sources(name)

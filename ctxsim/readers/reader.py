@@ -152,7 +152,8 @@ def detect(sample: Sample) -> Reader:
     for reader in chain(_installed().values(), map(_opened, (*marked, *general, *rest))):
         if reader.matches(sample):
             return reader
-    raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {_seen(sample)}")
+    seen = f"{_seen(sample)}; see: ctxsim list formats"
+    raise NotATranscript(sample.source.name, f"is no transcript format that ctxsim knows: {seen}")
 
 
 def _seen(sample: Sample) -> str:

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from ctxsim.answers.advice.advice import FAR, MAY_LOSE, SETTLED
+from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.found import AgentAdvice, Framed, Seen, Tried
 from ctxsim.answers.advice.in_words import told
-from ctxsim.answers.advice.pooled import Figures, Share
 from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.verdict import usd

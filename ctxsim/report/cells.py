@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.intervals import rank_ranges
-from ctxsim.answers.advice.pooled import Figures, Pooled, Share
+from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.errors import unknown
 from ctxsim.report.losses import share
@@ -61,6 +62,12 @@ def _policy(row: Row) -> Cell:
 def _usd(row: Row) -> Cell:
     value = row.figures.usd
     return Cell(_round(value), "-" if value is None else usd(value))
+
+
+def _refetch(row: Row) -> Cell:
+    again, paid = row.figures.usd_again, row.figures.usd
+    share = again / paid if again is not None and paid else None
+    return Cell(_round(share), "-" if share is None else f"{share:+.0%}")
 
 
 def _kept(row: Row) -> Cell:
@@ -187,8 +194,8 @@ EVERY: tuple[Shown, ...] = (
          lambda row: _total(row, "tokens_rewritten")),
     _one("payback", "payback", "modelled", "calls until a compaction has paid for itself, median; mean over "
          "transcripts", lambda row: _mean(row, "payback_calls")),
-    _one("refetch", "refetch", "modelled", "share of edited results that may be fetched again before money is lost; "
-         "mean over transcripts", lambda row: _mean(row, "break_even_refetch", "{:.0%}")),
+    _one("refetch", "refetch", "modelled", "dollars that fetching again all that is lost adds, as a share of the bill",
+         _refetch),
     _one("quota", "quota", "modelled", "tokens per minute with which no call would have waited", _quota),
     _one("estimate", "estimate", "estimated", "mean error of what the policy decides by",
          lambda row: _mean(row, "estimate_bias", "{:+.1%}")),
@@ -231,6 +238,8 @@ def chosen_columns(names: str) -> tuple[str, ...]:
     """Return the names in `a,b`. Raises UnknownName for one that is no column."""
     known = [one.column.name for one in every_column()]
     found = tuple(name.strip() for name in names.split(",") if name.strip())
+    if not found:
+        raise unknown("column", names, known)
     for name in found:
         if name not in known:
             raise unknown("column", name, known)

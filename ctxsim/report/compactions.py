@@ -5,6 +5,7 @@ from itertools import groupby
 
 from ctxsim.answers.advice.intervals import Interval, bootstrap_mean
 from ctxsim.answers.compactions import FEWEST, PRIOR, excess, share
+from ctxsim.report.sheet import Cell, Column, Sheet, cell
 from ctxsim.report.style import compact
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionRow
 
@@ -13,33 +14,40 @@ Row = CompactionRow | BesideRow
 SOON = 10
 """Calls that must follow a compaction to be compared with its controls."""
 
-HEADER = (
-    "session", "agent", "by", "call", "filled", "before", "after", "summary", "strict", "loose", "carried", "reread",
-    "USD", "pays at", "calls",
+NAME = 26
+"""Characters of a session's name."""
+
+COLUMNS = (
+    Column("session", "session", left=True),
+    Column("agent", "agent", left=True, rank=6),
+    Column("by", "by", "who started it", left=True, rank=5),
+    Column("call", "call"),
+    Column("filled", "filled", "share of the window", rank=4),
+    Column("before", "before", "recorded input before it"),
+    Column("after", "after", "recorded input after it"),
+    Column("summary", "summary", "tokens of the summary", rank=3),
+    Column("strict", "strict", "identifiers kept / used, of what calls after it used and only the history before it "
+           "had. An agent hardly uses what it has forgotten: see what it got again, below"),
+    Column("loose", "loose", "the same of quotations", rank=7),
+    Column("carried", "carried", "the same of identifiers that the agent had repeated", rank=8),
+    Column("reread", "reread", "tool calls within ten calls that repeat one from before (mean at calls without a "
+           "compaction)"),
+    Column("usd", "USD", "summary and broken cache, modelled"),
+    Column("payback", "pays at", "calls until that is saved", rank=2),
+    Column("calls", "calls", "so many followed", rank=1),
 )  # fmt: skip
-WIDTHS = (26, 12, 6, 5, 6, 6, 6, 7, 7, 7, 8, 10, 6, 7, 5)
-
-LEGEND = (
-    "filled: share of the window; before, after: recorded input. strict, loose, carried: of what calls after it used\n"
-    "and only the history before it had, kept/used: identifiers, quotations, identifiers that the agent had repeated.\n"
-    "An agent hardly uses what it has forgotten: see what it got again, below. reread: tool calls within ten calls\n"
-    "that repeat one from before (mean at calls without a compaction). USD: summary and broken cache, modelled.\n"
-    "pays at: calls until that is saved; calls: so many followed."
-)
+"""Of the table of compactions."""
 
 
-def compaction_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
-    """Yield the table: a header, and a line for each compaction."""
-    yield _line(HEADER)
-    for row in rows:
-        session, *others = compaction_cells(row)
-        # Of a long name the end says most.
-        shown = session if len(session) <= WIDTHS[0] else f"…{session[-WIDTHS[0] + 1 :]}"
-        yield _line((shown, *others))
+def compaction_sheet(rows: Sequence[CompactionRow]) -> Sheet:
+    """Return a row for each compaction; of a long name the end says most."""
+    cells = [(Cell(name, name if len(name) <= NAME else f"…{name[1 - NAME :]}"), *rest)
+             for name, *rest in map(compaction_cells, rows)]  # fmt: skip
+    return Sheet("compactions", "", COLUMNS, tuple(cells))
 
 
 def compaction_cells(row: CompactionRow) -> tuple[str, ...]:
-    """Return what the table says of one compaction, in the order of `HEADER`."""
+    """Return what the table says of one compaction, in the order of `COLUMNS`."""
     control = "-" if row.control_reread_calls is None else f"{row.control_reread_calls:.1f}"
     usd = None if row.cost_summary_usd is None else row.cost_summary_usd + (row.cost_cache_usd or 0.0)
     return (
@@ -127,29 +135,32 @@ def kind_lines(rows: Iterable[CompactionKindRow]) -> Iterator[str]:
         yield f"identifiers kept by kind: {', '.join(parts)}"
 
 
-def beside_lines(rows: Sequence[BesideRow]) -> Iterator[str]:
-    """Yield what each policy would have kept with as many tokens left, at compactions and at their controls."""
-    if not rows:
-        return
-    yield "With as many tokens left, kept of what the next ten calls used (mean, 95 % by session):"
-    names = tuple(dict.fromkeys(row.name for row in rows))
-    yield f"{'':<18} {'tokens left':>11} {'over':>5} {'identifiers':>22} {'own repeats too':>22} {'of all':>7}"
-    for at in ("compaction", "control"):
-        went_on = "the agent went on with everything" if at == "control" else "it went on from a summary"
-        yield f"at {at}s: {went_on}"
-        for name in names:
-            members = [row for row in rows if row.name == name and row.at == at]
-            if not members:
-                continue
-            left = sorted(row.tokens_left for row in members)[len(members) // 2]
-            over = sum(row.tokens_left > row.tokens_allowed for row in members) / len(members)
-            cells = [_interval(shares(members, f"kept_{kind}", f"needed_{kind}")) for kind in ("strict", "carried")]
-            everything = _interval(shares(members, "identifiers_kept", "identifiers_before")).partition(" ")[0]
-            yield f"  {name:<16} {left:>11,} {over:>5.0%} {cells[0]:>22} {cells[1]:>22} {everything:>7}"
-    yield (
-        "over: share that couldn't leave so few tokens. of all: of every identifier in the request. clairvoyant: what\n"
-        "a summary keeps that knows what will be used; recorded: the agent's own."
-    )
+BESIDE = (
+    Column("policy", "policy", left=True),
+    Column("at", "at", "a compaction: the agent went on from a summary; a control: from everything", left=True),
+    Column("tokens_left", "tokens left", rank=2),
+    Column("over", "over", "share that couldn't leave so few tokens", rank=1),
+    Column("strict", "identifiers"),
+    Column("carried", "own repeats too", rank=3),
+    Column("all", "of all", "of every identifier in the request", rank=4),
+)  # fmt: skip
+
+
+def beside_sheet(rows: Sequence[BesideRow]) -> Sheet:
+    """Return what each policy would have kept with as many tokens left, at compactions and at their controls."""
+    names = dict.fromkeys(row.name for row in rows)
+    groups = [[row for row in rows if row.at == at and row.name == name] for at in ("compaction", "control")
+              for name in names]  # fmt: skip
+    cells = []
+    for members in filter(None, groups):
+        left = sorted(row.tokens_left for row in members)[len(members) // 2]
+        over = sum(row.tokens_left > row.tokens_allowed for row in members) / len(members)
+        kept = [_interval(shares(members, f"kept_{kind}", f"needed_{kind}")) for kind in ("strict", "carried")]
+        everything = _interval(shares(members, "identifiers_kept", "identifiers_before")).partition(" ")[0]
+        cells.append((members[0].name, members[0].at, left, cell(over, "{:.0%}"), *kept, everything))
+    title = "With as many tokens left, kept of what the next ten calls used (mean, 95 % by session)"
+    note = "clairvoyant: a summary that knows what will be used; recorded: the agent's own."
+    return Sheet("beside", title, BESIDE, tuple(cells), notes=(note,))
 
 
 def shares(rows: Iterable[Row], kept: str, needed: str) -> list[tuple[Row, float]]:
@@ -176,11 +187,6 @@ def _mean(rows: Sequence[CompactionRow], value: Callable[[CompactionRow], float]
 def _told(interval: Interval, percent: bool) -> str:
     mean, low, high = (f"{value:.1%}" if percent else f"{value:.2f}" for value in interval)
     return f"{mean} ({low}..{high})"
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    padded = [f"{cell[:width]:<{width}}" for cell, width in zip(cells[:3], WIDTHS, strict=False)]
-    return " ".join([*padded, *(f"{cell:>{width}}" for cell, width in zip(cells[3:], WIDTHS[3:], strict=True))])
 
 
 def _number(count: int, name: str) -> str:

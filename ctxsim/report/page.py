@@ -12,16 +12,17 @@ from typing import Any
 import msgspec
 
 from ctxsim.answers.advice.advice import Advice
+from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.in_words import verdict
-from ctxsim.answers.advice.pooled import Share
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.charts import bill
-from ctxsim.report.compactions import HEADER, LEGEND, agent_lines, compaction_cells
+from ctxsim.report.compactions import COLUMNS as COMPACTIONS
+from ctxsim.report.compactions import agent_lines, compaction_cells
 from ctxsim.report.losses import basis, survival_by_age
 from ctxsim.report.page_parts import chosen_transcripts, packed
 from ctxsim.report.picture import Picture, picture
-from ctxsim.report.sheet import Cell, text_of, value_of
+from ctxsim.report.sheet import Cell, legend, text_of, value_of
 from ctxsim.report.style import COLORS, DARK_COLORS, compact
 from ctxsim.report.tradeoff import dominated, frontiers, joined, points
 from ctxsim.results import Run
@@ -204,8 +205,8 @@ def _compactions(run: Run) -> dict[str, Any] | None:
     if not rows:
         return None
     return {
-        "columns": list(HEADER),
+        "columns": [column.heading for column in COMPACTIONS],
         "rows": [compaction_cells(row) for row in rows],
-        "legend": LEGEND.replace("\n", " "),
+        "legend": legend(COMPACTIONS),
         "means": [line.strip() for line in agent_lines(rows)],
     }

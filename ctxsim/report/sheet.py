@@ -30,6 +30,9 @@ GAP = 2
 EDGES = 1
 """Characters left of all columns."""
 
+LEAST_TEXT = 36
+"""Characters that a column of longer texts takes at least; where no more are left its texts wrap."""
+
 
 class Cell(NamedTuple):
     """A value for programs and its text for people; what isn't known is None and a dash."""
@@ -77,6 +80,11 @@ def sheet(name: str, title: str, columns: Sequence[str | Column], rows: Sequence
     """Return a sheet of plain columns: a name alone is its heading, the first one stands to the left."""
     made = [Column(one, one, left=not n) if isinstance(one, str) else one for n, one in enumerate(columns)]
     return Sheet(name, title, tuple(made), tuple(tuple(row) for row in rows), **more)
+
+
+def legend(columns: Sequence[Column]) -> str:
+    """Return what columns mean, by heading, but for the first one and those of which nothing is to be said."""
+    return "; ".join(f"{column.heading}: {column.about}" for column in columns[1:] if column.about)
 
 
 def text_of(one: Any) -> str:
@@ -185,7 +193,7 @@ def fitting(one: Sheet, width: int) -> tuple[Sheet, list[str]]:
 def blocks(one: Sheet, width: int) -> list[Sheet]:
     """Return the sheet as tables that fit into a width, below each other, each with the first column."""
     widths = _widths(one)
-    first = min(widths[0], max(LEAST_NAME, width // 3))
+    first = min(widths[0], LEAST_NAME)
     parts: list[list[str]] = [[]]
     room = width - first - GAP - EDGES
     for column, needs in zip(one.columns[1:], widths[1:], strict=True):
@@ -198,10 +206,12 @@ def blocks(one: Sheet, width: int) -> list[Sheet]:
 
 
 def _widths(one: Sheet) -> list[int]:
-    return [
+    """What each column takes, a column of texts at least."""
+    found = [
         max(len(line) for text in (column.heading, *(text_of(row[n]) for row in one.rows)) for line in text.split("\n"))
         for n, column in enumerate(one.columns)
     ]
+    return [min(width, LEAST_TEXT) if n and one.columns[n].left else width for n, width in enumerate(found)]
 
 
 def rich_table(one: Sheet, width: int) -> Any:
@@ -214,9 +224,10 @@ def rich_table(one: Sheet, width: int) -> Any:
     widths = _widths(one)
     room = max(12, width - sum(widths[1:]) - GAP * len(widths) - EDGES)
     for n, column in enumerate(one.columns):
-        # A name that can't be broken anywhere is folded; it takes no room from figures.
-        fold = {"max_width": room, "overflow": "fold"} if not n else {"no_wrap": True}
-        table.add_column(Text(column.heading), justify="left" if column.left else "right", **fold)
+        # A name that can't be broken anywhere is folded, and texts wrap; figures stay whole.
+        text: dict[str, Any] = {"overflow": "fold"} if widths[n] == LEAST_TEXT and column.left else {"no_wrap": True}
+        how = text if n else {"max_width": room, "overflow": "fold"}
+        table.add_column(Text(column.heading), justify="left" if column.left else "right", **how)
     styles = {"bad": "red", "dim": "dim", "chosen": "bold green"}
     for n, row in enumerate(one.rows):
         texts = [text_of(cell) for cell in row]

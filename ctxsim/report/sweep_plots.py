@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ctxsim.answers.advice.pooled import Share
+from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.settings import Grid, grids
 from ctxsim.report.figure import LETTERS_PER_INCH, entitle, new_figure, save
 from ctxsim.report.picture import Picture

@@ -18,6 +18,7 @@ from ctxsim.report.sheet import (
     as_markdown,
     blocks,
     fitting,
+    legend,
     rich_table,
     sheet,
     text_rows,
@@ -120,14 +121,13 @@ def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool
     """
     from rich.text import Text
 
-    shown, gone = ([*blocks(one, width)], []) if wide else (lambda pair: ([pair[0]], pair[1]))(fitting(one, width))
+    one, gone = (one, []) if wide else fitting(one, width)
+    shown = blocks(one, width)
     if one.title:
         write(Text(f"\n{one.title}", style="bold"))
     for part in shown:
         write(rich_table(part, width))
-    legend = "; ".join(f"{column.heading}: {column.about}" for part in shown for column in part.columns[1:]
-                       if column.about)  # fmt: skip
-    for line in (*one.notes, legend):
+    for line in (*one.notes, legend(one.columns)):
         if line:
             write(Text(line, style="dim"))
     if gone:

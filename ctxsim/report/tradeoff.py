@@ -6,7 +6,8 @@ from typing import Literal
 import msgspec
 import pandas
 
-from ctxsim.answers.advice.pooled import Pooled, Share, is_nothing
+from ctxsim.answers.advice.figures import Share
+from ctxsim.answers.advice.pooled import Pooled, is_nothing
 from ctxsim.answers.advice.settings import family, parameters
 from ctxsim.results import Run
 

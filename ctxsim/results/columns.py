@@ -2,7 +2,7 @@
 
 Each column says what kind of number it is: `recorded` by the source, `counted` by a real tokenizer, `estimated` by the
 policy's estimator, `modelled` by the mock provider's rules, `fitted` to recorded usage, or a `fact` of the replay.
-Beside it stands what the column means; `ctxsim list columns` makes docs/columns.md of that.
+Beside it stands what the column means; `ctxsim list columns --format md` makes docs/columns.md of that.
 """
 
 from typing import Annotated
@@ -226,7 +226,6 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     cache_breaks: Annotated[int, Modelled, "calls that had to write again what was there"]
     tokens_rewritten: Annotated[int, ModelledTokens, "input that they wrote again"]
     payback_calls: Annotated[float | None, ModelledCalls, "calls until a compaction has paid for itself, median"]
-    break_even_refetch: Annotated[float | None, Ratio, "share of edited results that may be fetched again"]
     smallest_quota: Annotated[int, Quota, "the rate limit with which no call would have waited"]
     calls_until_first_failure: Annotated[int | None, Number, "calls before it; none if there is none"]
     first_failure: Annotated[str | None, Fact, "status of the first refused call"]
@@ -257,8 +256,6 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     lost_summarised: Annotated[int, Found, "needs lost by summarising it"]
     results_edited: Annotated[int, Number, "results that were ever cut or removed"]
     results_missed: Annotated[int, Number, "of those, the ones that held a lost identifier"]
-    refetch_tokens: Annotated[int, Counted, "what fetching those again takes"]
-    refetch_usd: Annotated[float | None, Dollars, "what fetching those again costs"]
     reissued_calls: Annotated[int, Number, "tool calls that repeat an earlier one exactly"]
     reissued_after_edit: Annotated[int, Number, "of those, the ones whose result was gone or cut"]
     tokens_frontier: Annotated[float, Counted, "the least input at this survival, by any means"]
@@ -293,6 +290,11 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     model: Annotated[str | None, RecordedFact, "the model of its first call"] = None
     version: Annotated[str | None, RecordedFact, "its agent's version"] = None
     compactions_recorded: Annotated[int | None, RecordedNumber, "1 where it begins behind a recorded compaction"] = None
+    refs_lost_for_good: Annotated[int | None, Found, "lost aged identifiers that no call could fetch again"] = None
+    calls_refetched: Annotated[int | None, Modelled, "calls inserted if all else that is lost is fetched again"] = None
+    calls_refetched_changed: Annotated[int | None, Modelled, "of those, the ones whose source has changed since"] = None
+    tokens_refetch: Annotated[int | None, ModelledTokens, "the input that fetching all of it again adds"] = None
+    cost_refetch_usd: Annotated[float | None, Dollars, "the dollars that fetching all of it again adds"] = None
     survival_user: Annotated[
         float | None, SurvivalShare, "the same as survival, of what only users and answers said"
     ] = None

@@ -66,8 +66,10 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         # The first error is the one to tell of, whatever happens to the half file.
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == os.fspath(temporary):
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         raise

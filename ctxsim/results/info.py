@@ -151,8 +151,14 @@ class RunInfo(msgspec.Struct, frozen=True):
     """Where not all transcripts ran, but a sample."""
     recorders: tuple[Recorder, ...] | msgspec.UnsetType = msgspec.UNSET
     """Of transcripts that agents recorded which we know."""
+    refetch: float | msgspec.UnsetType = msgspec.UNSET
+    """The rate of fetching again that amounts are given at, where one was asked for; they are at 0 otherwise."""
     question: str = ""
     """The digest of what was asked: policies, options, names of sources, version."""
+    setting: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    """How it was made, for `check run --again`: what was asked for, and paths as they were given."""
+    others_code: str | msgspec.UnsetType = msgspec.UNSET
+    """The SHA-256 of the files of policies and estimators, where some are of nobody's package."""
     schema: int = SCHEMA_VERSION
     columns: dict[str, dict[str, str]] = {}
     files: dict[str, str] = {}

@@ -239,6 +239,9 @@ HELD_ROWS = 1_000_000
 """Of a summary up to so many rows all policies are held in memory, of a longer one no two."""
 
 
+NO_RUN = "is no finished run: {} is missing; name a folder that bench or sweep wrote"
+
+
 def read_run(folder: str | Path) -> Run:
     """Return a finished run.
 
@@ -249,7 +252,9 @@ def read_run(folder: str | Path) -> Run:
         text = (folder / "run.json").read_bytes()
         info = msgspec.json.decode(text, type=RunInfo)
     except FileNotFoundError as error:
-        raise InputError(folder, f"is no finished run: {Path(error.filename).name} is missing") from None
+        raise InputError(folder, NO_RUN.format(Path(error.filename).name)) from None
+    except NotADirectoryError:
+        raise InputError(folder, "is a file; name the folder that bench or sweep wrote") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(folder / "run.json", f"is damaged, run bench again: {error}") from None
     except OSError as error:
@@ -258,7 +263,7 @@ def read_run(folder: str | Path) -> Run:
         raise InputError(folder, f"has schema {info.schema}, this version reads {SCHEMA_VERSION}; run bench again")
     for name in TABLES:
         if not (folder / f"{name}.parquet").exists():
-            raise InputError(folder, f"is no finished run: {name}.parquet is missing")
+            raise InputError(folder, NO_RUN.format(f"{name}.parquet"))
     verify(folder, text, info)
     run = Run(folder, info)
     if not run.lacking or not run.labels:

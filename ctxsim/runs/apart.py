@@ -1,7 +1,8 @@
 """Policies from files and plug-ins, replayed in a process of their own: one that dies or hangs there costs its own row.
 
 One process serves all rows of the same code, one after the other. It gets a transcript and a label and gives the rows
-that `runs.task` makes of them. Time and memory are limited from here; what it prints goes to standard error.
+that `runs.task` makes of them, or what is sent, call by call. Time and memory are limited from here; what it prints
+goes to standard error.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
 from ctxsim.runs.shipped import Shipped, code_given, shipped
 from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.replay import Sent
 from ctxsim.simulator.replay.guard import MOMENTS, VARIABLE, limit_s
 
 BETWEEN_S = 600.0
@@ -50,8 +52,15 @@ class Seen(NamedTuple):
     replayed: int = 0
 
 
+class Asked(NamedTuple):
+    """What is wanted of the transcript under a policy: its rows, or what is sent."""
+
+    label: str
+    calls: bool = False
+
+
 class Answer(msgspec.Struct, frozen=True):
-    """What came of one row: lines of what failed, and the rows, packed; none where the policy can't run."""
+    """What came of one row: lines of what failed, and what was asked for, packed; None where the policy can't run."""
 
     failed: tuple[str, ...]
     rows: bytes | None
@@ -75,6 +84,40 @@ def rows_apart(
 
     None, and a line in `failed`, where the policy raises. Raises ContractError where the process ends or hangs.
     """
+    answer = _answer(one, spec, Asked(spec.label), tell)
+    failed += answer.failed
+    if answer.rows is None:
+        return None
+    rows = unpacked(answer.rows)
+    if not isinstance(rows, Rows) or rows.tables.calls.num_rows != len(one.transcript.calls):
+        raise _others_than_asked(spec.label)
+    return rows
+
+
+def sent_apart(one: AsSent, spec: Spec) -> Iterator[Sent]:
+    """Yield what is sent of a transcript under a policy of others, replayed in a process of its own.
+
+    Raises ContractError: where the policy raises, after the calls before; at once where the process ends or hangs.
+    """
+    answer = _answer(one, spec, Asked(spec.label, calls=True), lambda done: None)
+    if answer.rows is None:
+        raise ContractError("; ".join(answer.failed))
+    try:
+        sent = pickle.loads(answer.rows)
+    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, TypeError, ValueError):
+        sent = None
+    if not isinstance(sent, list) or not all(isinstance(call, Sent) for call in sent):
+        raise _others_than_asked(spec.label)
+    yield from sent
+    if answer.failed:
+        raise ContractError(answer.failed[0])
+
+
+def _others_than_asked(label: str) -> ContractError:
+    return ContractError(f"{label}: its process gave something else than it was asked for")
+
+
+def _answer(one: AsSent, spec: Spec, asked: Asked, tell: Callable[[int], object]) -> Answer:
     key = (threading.get_ident(), others(spec))
     child = _running.get(key)
     if child is None or child.files != files_loaded() or not child.alive:
@@ -82,17 +125,10 @@ def rows_apart(
             child.end()
         child = _running[key] = Child(code_given() or shipped([spec]))
     try:
-        answer = child.ask(one, spec.label, tell)
+        return child.ask(one, asked, tell)
     except BaseException:
         _running.pop(key).end()
         raise
-    failed += answer.failed
-    if answer.rows is None:
-        return None
-    rows = unpacked(answer.rows)
-    if not isinstance(rows, Rows) or rows.tables.calls.num_rows != len(one.transcript.calls):
-        raise ContractError(f"{spec.label}: its process gave other rows than it was asked for")
-    return rows
 
 
 class Child:
@@ -122,12 +158,13 @@ class Child:
         """Whether it can be asked."""
         return self._process.poll() is None
 
-    def ask(self, one: AsSent, label: str, tell: Callable[[int], object]) -> Answer:
+    def ask(self, one: AsSent, asked: Asked, tell: Callable[[int], object]) -> Answer:
         """Return its answer. Raises ContractError where it ends or is silent for too long; end it then."""
         if one is not self._asked:
             self._waiting += _framed(pickle.dumps(msgspec.structs.replace(one, counter=None)))
             self._asked = one
-        self._waiting += _framed(pickle.dumps(label))
+        self._waiting += _framed(pickle.dumps(asked))
+        label = asked.label
         waiting, heard = memoryview(self._waiting), bytearray()
         self._waiting = b""
         seen, since = Seen(), time.monotonic()

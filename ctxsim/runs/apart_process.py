@@ -13,17 +13,18 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from ctxsim.policies import open_policies
+from ctxsim.policies import Spec, open_policies
 from ctxsim.policies.trial import Watch, refuse_copies
 from ctxsim.processes import end_with
 from ctxsim.results.columns import NeedRow
-from ctxsim.runs.apart import LENGTH_BYTES, SEEN_BYTES, Answer
+from ctxsim.runs.apart import LENGTH_BYTES, SEEN_BYTES, Answer, Asked
 from ctxsim.runs.parts import packed
 from ctxsim.runs.shipped import unpack
 from ctxsim.runs.transcript_rows import rows_alone, told_in
 from ctxsim.simulator.measure import Basis
 from ctxsim.simulator.measure.losses import need_rows
 from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.guard import MOMENTS, heard_by
 
 VARIABLE = "CTXSIM_POLICY_MB"
@@ -91,21 +92,34 @@ class _About(NamedTuple):
     needs: Sequence[NeedRow]
 
 
-def _answered(about: _About, label: str, seen: Seen, watch: Watch) -> bytes:
+def _answered(about: _About, asked: Asked, seen: Seen, watch: Watch) -> bytes:
     failed: list[str] = []
-    rows = None
+    made: bytes | None = None
+    label = asked.label
     name = about.one.transcript.name
     with told_in(failed, name, label):
         seen.within("constructor")
         (spec,) = open_policies((label,))
         spec.create()
         seen.within("")
-        with about.basis.telling(seen.replayed):
-            rows = rows_alone(*about, spec)
+        if asked.calls:
+            made = _calls(about.one, spec, failed)
+        else:
+            with about.basis.telling(seen.replayed):
+                made = packed(rows_alone(*about, spec))
     seen.within("")
     if (changed := watch.changed()) and not failed:
-        failed, rows = [f"{name}: {label}: {changed}"], None
-    return msgspec.msgpack.encode(Answer(tuple(failed), packed(rows) if rows is not None else None))
+        failed, made = [f"{name}: {label}: {changed}"], None
+    return msgspec.msgpack.encode(Answer(tuple(failed), made))
+
+
+def _calls(one: AsSent, spec: Spec, failed: list[str]) -> bytes:
+    """What is sent, pickled; up to where the policy raises."""
+    sent = []
+    with told_in(failed, one.transcript.name, spec.label):
+        for call in replay(one.transcript, spec, one.provider, one.provider.counter()):
+            sent.append(call)
+    return pickle.dumps(sent)
 
 
 def _write(file: int, answer: bytes) -> None:

@@ -1,6 +1,7 @@
 """Transcripts x policies to a run's folder, on one core or many, with the same bytes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import errno
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from ctxsim.errors import ContractError, CtxsimError, InputError, Stopped
 from ctxsim.policies import Spec
 from ctxsim.readers import sources as sources_of
 from ctxsim.readers.accepted import Accepted, accepted
+from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo, RunInfo
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
@@ -49,8 +51,9 @@ def conduct(
     cluster: str | None = None,
     replace: bool = True,
     tell: Tell = lambda name, done, known: None,
+    given: Sequence[Source] = (),
 ) -> RunInfo:
-    """Run a scenario or the transcripts under some paths, write the run's folder, and return what was run.
+    """Run a scenario or the transcripts under some paths, or `given`, write the run's folder, and return what was run.
 
     Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the
     same as without. `cluster` is the address of a dask scheduler. `progress` gets each finished source and the
@@ -71,7 +74,7 @@ def conduct(
     with ExitStack() as stack:
         # First: they start while this process looks for what is to be done.
         workers = stack.enter_context(Workers(jobs, cluster, tell, stopped))
-        work = _work(setting, scenario, paths)
+        work = _work(setting, scenario, given or sources_of(*paths))
         each = shares(jobs, len(work.names), len(specs)) if work.again and not cluster else [Share(0, 1)]
         own = shipped(specs, elsewhere=cluster is not None) if jobs > 1 or cluster else msgspec.UNSET
         sampling = setting.sample is not msgspec.UNSET and scenario is None
@@ -134,13 +137,24 @@ def conduct(
             scenario=msgspec.to_builtins(scenario) if scenario else None,
             secrets_kept=setting.keep_secrets,
             sample=sample.told(drawn) if sample else msgspec.UNSET,
+            refetch=setting.refetch,
             recorders=tuple(recorders) or msgspec.UNSET,
             question=asked,
+            setting=_kept(setting, paths),
+            others_code=others_code(specs) or msgspec.UNSET,
         )
         writer.finish(info)
         if info.complete:
             parts.clear()
     return info
+
+
+def _kept(setting: Setting, paths: Sequence[str]) -> dict[str, Any]:
+    """What a run says of how it was made; without text no name or path of a recording."""
+    if not setting.text:
+        setting, paths = msgspec.structs.replace(setting, name="recorded", title="Recorded transcripts"), ()
+    kept: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(setting, paths=tuple(paths) or msgspec.UNSET))
+    return kept
 
 
 def said_of(specs: Sequence[Spec]) -> dict[str, Any]:
@@ -225,14 +239,14 @@ def _told(task: Task, **known: Any) -> Task:
     return function, (what, msgspec.structs.replace(setting, **known))
 
 
-def _work(setting: Setting, scenario: Scenario | None, paths: Sequence[str]) -> _Work:
+def _work(setting: Setting, scenario: Scenario | None, sources: Iterable[Source]) -> _Work:
     if scenario is not None:
         resolve(setting.overrides, (scenario.name, scenario.provider), None, setting.models)
         content = partial(scenario_sha256, scenario)
         return _Work([scenario.name], [(scenario_rows, (scenario, setting))], [content])
     # A model or a vendor that nobody knows is told once, not by each source. Files that rules stand in are read.
     resolve(setting.overrides, None, None, setting.models)
-    found = list(sources_of(*paths))
+    found = list(sources)
     return _Work(
         [source.name for source in found],
         [(source_rows, (source, setting)) for source in found],
@@ -248,9 +262,10 @@ def _writing_told(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CtxsimError(
-            f"{out}: {error.strerror or error}; what is finished is kept, make room and go on with --resume"
-        ) from error
+        kept = "what is finished is kept, make room and go on with --resume"
+        elsewhere = "a run is written into a folder; choose another with --out"
+        why = kept if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else elsewhere
+        raise CtxsimError(f"{out}: {error.strerror or error}; {why}") from error
 
 
 class _Beside:

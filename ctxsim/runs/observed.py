@@ -26,6 +26,7 @@ from ctxsim.runs.transcript_rows import rows_of, rows_under
 from ctxsim.safety.redaction import Secrets
 from ctxsim.simulator.measure import Basis, measure, summarize
 from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.measure.summary import WhatIf
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import DETECTORS, prepare
 from ctxsim.transcript import Transcript
@@ -110,9 +111,8 @@ def _measured(
     seen = [_as_observed(row, measured.events, observation) for row in measured.rows]
     measured = msgspec.structs.replace(measured, calls=columns_of(CallRow, seen))
     rows = rows_under(spec.label, measured, [NeedRow(**need) for need in needs.to_pylist()])
-    # The summaries that it got are part of what was observed: others can't be put in their place.
-    summary = {**summarize(basis, measured), "survival_low": None, "survival_high": None}
-    return tables_of(rows, [measured.calls]), summary
+    # The summaries that it got and the calls that it made are what was observed: none can be put in or between.
+    return tables_of(rows, [measured.calls]), summarize(basis, measured, WhatIf(False, False))
 
 
 def _as_observed(row: CallRow, events: Sequence[Event], seen: Observation) -> CallRow:

@@ -24,6 +24,7 @@ from ctxsim.runs.shipped import Shipped, unpack
 from ctxsim.runs.transcript_rows import rows_of, told_in
 from ctxsim.safety.redaction import Secrets
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
+from ctxsim.simulator.measure.summary import WhatIf
 from ctxsim.simulator.provider.models import Entry
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.synthesis import Scenario, synthesize
@@ -60,8 +61,12 @@ class Setting(msgspec.Struct, frozen=True):
     """Of the policies, where several processes do one source."""
     sample: Wanted | msgspec.UnsetType = msgspec.UNSET
     """How many transcripts are drawn, by which seed."""
+    paths: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Of recordings; in what a run says of itself alone."""
     brackets: bool | msgspec.UnsetType = msgspec.UNSET
     """False where nobody asks what summaries of other qualities would keep."""
+    refetch: float | msgspec.UnsetType = msgspec.UNSET
+    """The rate at which what was lost is fetched again, where one is asked for; at 0 nothing is fetched."""
     drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
     """Of one source's transcripts with calls, those that run; in what is handed to workers alone."""
     shipped: Shipped | msgspec.UnsetType = msgspec.UNSET
@@ -81,6 +86,12 @@ def specs_of(setting: Setting) -> Sequence[Spec]:
     if any(name == "keep-all" for spec in specs if len(spec.links) == 1 for _, name, _ in spec.links):
         return list(specs)
     return [*open_policies(("keep-all",), setting.estimator), *specs]
+
+
+def what_if_of(setting: Setting) -> WhatIf:
+    """Return which replays are made beside those of the policies."""
+    brackets = setting.brackets is not False
+    return WhatIf(brackets, brackets if setting.refetch is msgspec.UNSET else setting.refetch > 0)
 
 
 Tell = Callable[[str, int, int], object]
@@ -122,7 +133,7 @@ def _replay_all(
                 continue
             rows = None
             with told_in(failed, transcript.name):
-                rows = rows_of(one, specs, failed, partial(tell, name), setting.brackets is not False)
+                rows = rows_of(one, specs, failed, partial(tell, name), what_if_of(setting))
             if rows is None:
                 continue
             rows = msgspec.structs.replace(rows, number=number)

@@ -1,7 +1,7 @@
 """One transcript's rows under all policies: those of ctxsim here, those of others in processes of their own."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,8 @@ from ctxsim.runs.shares import tables_together
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
+from ctxsim.simulator.replay import Sent, replay
 
 
 @contextmanager
@@ -35,9 +37,9 @@ def told_in(lines: list[str], name: str, policy: str = "") -> Iterator[None]:
 
 def rows_of(
     one: AsSent, specs: Sequence[Spec], failed: list[str],
-    tell: Callable[[int, int], object] = lambda done, known: None, brackets: bool = True,
+    tell: Callable[[int, int], object] = lambda done, known: None, what_if: WhatIf = WHAT_IF,
 ) -> Rows:  # fmt: skip
-    """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`. `brackets` is
+    """Return one transcript's rows under all policies; for each that can't run, add a line to `failed`. `what_if` is
     that of `summarize`.
 
     Policies from files and plug-ins are replayed in processes of their own.
@@ -47,7 +49,7 @@ def rows_of(
         from ctxsim.runs.apart import others, rows_apart
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
-    here = _Rows(one, basis, needs, brackets)
+    here = _Rows(one, basis, needs, what_if)
     here.add_shared()
     found: list[Rows] = []
     known = len(specs) * len(transcript.calls)
@@ -59,7 +61,7 @@ def rows_of(
                 rows = rows_apart(one, spec, failed, lambda done: tell(before + done, known))  # noqa: B023
                 if rows is not None:
                     found += [here.rows(), rows]
-                    here = _Rows(one, basis, needs, brackets)
+                    here = _Rows(one, basis, needs, what_if)
                 continue
             # A summary replays again: what it does isn't counted.
             with basis.telling(lambda done: tell(before + done, known)):  # noqa: B023
@@ -72,6 +74,19 @@ def rows_of(
     tables = tables_together([rows.tables for rows in found])
     told = next((rows.recorder for rows in found if rows.recorder and rows.recorder.fires_at), found[0].recorder)
     return msgspec.structs.replace(found[0], tables=tables, summaries=summaries, recorder=told)
+
+
+def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
+    """Return what is sent of one transcript under a policy, call by call; of others' from a process of their own.
+
+    Raises ContractError where the policy breaks its contract, or its process ends or hangs.
+    """
+    if not _ours(spec):
+        from ctxsim.runs.apart import others, sent_apart
+
+        if others(spec):
+            return sent_apart(one, spec)
+    return replay(one.transcript, spec, one.provider, one.counter or one.provider.counter())
 
 
 def _ours(spec: Spec) -> bool:
@@ -91,8 +106,8 @@ def rows_alone(one: AsSent, basis: Basis, needs: Sequence[NeedRow], spec: Spec) 
 class _Rows:
     """One transcript's rows under some policies, neighbours of one another, while they are made."""
 
-    def __init__(self, one: AsSent, basis: Basis, needs: Sequence[NeedRow], brackets: bool = True) -> None:
-        self._one, self._basis, self._needs, self._brackets = one, basis, needs, brackets
+    def __init__(self, one: AsSent, basis: Basis, needs: Sequence[NeedRow], what_if: WhatIf = WHAT_IF) -> None:
+        self._one, self._basis, self._needs, self._what_if = one, basis, needs, what_if
         self._recorder = recorder_of(one.transcript)
         self._gathered: defaultdict[str, list[Any]] = defaultdict(list)
         self._calls: list[Columns] = []
@@ -107,7 +122,7 @@ class _Rows:
 
     def add(self, spec: Spec, measured: Measured) -> None:
         """Those of one policy."""
-        summary = summarize(self._basis, measured, self._brackets) | self._one.size.unseen()
+        summary = summarize(self._basis, measured, self._what_if) | self._one.size.unseen()
         if self._recorder is not None and self._recorder.fires_at is None and is_as_set(spec.label):
             fires_at = round(measured.threshold) if measured.threshold else None
             self._recorder = msgspec.structs.replace(self._recorder, fires_at=fires_at)

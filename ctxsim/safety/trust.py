@@ -50,10 +50,10 @@ def _leaves(path: str, folder: Path, project: Path) -> bool:
 def trusted(content: bytes) -> bool:
     """Return whether the user trusts a file of this content."""
     try:
-        known = store().read_text(encoding="utf-8").splitlines()
+        known = store().read_bytes().splitlines()
     except OSError:
         known = []
-    return _everything or any(line.split(" ", 1)[0] == _digest(content) for line in known)
+    return _everything or any(line.split(b" ", 1)[0] == _digest(content).encode() for line in known)
 
 
 def refuse(file: Path, content: bytes, asked: list[str]) -> None:

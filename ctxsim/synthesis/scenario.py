@@ -9,7 +9,7 @@ import msgspec
 
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.errors import InputError, unknown
+from ctxsim.errors import CtxsimError, InputError, unknown
 from ctxsim.small_files import small_file, toml_values
 from ctxsim.transcript import Transcript
 
@@ -93,4 +93,6 @@ def synthesize(scenario: Scenario) -> Transcript:
         found: Transcript = generator.generate(scenario.name, random.Random(made.seed), counter, made.parameters)
     except msgspec.ValidationError as error:
         raise InputError(f"scenario {scenario.name}: synthesis.parameters", str(error)) from None
+    except CtxsimError as error:
+        raise InputError(f"scenario {scenario.name}", str(error)) from None
     return found

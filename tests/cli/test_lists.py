@@ -44,8 +44,8 @@ def test_a_pattern_lists_what_fits_it(tmp_path: Path) -> None:
     assert names("config", "window") == {"window"}
     assert names("vendors", "gemini") == {"google"}
     assert names("columns", "survival_loose") == {"summary"}
-    # A page of the documentation is all of it; of a part there is a list, as of the others.
-    assert ctxsim("list", "formats", cwd=tmp_path).stdout.startswith("# Transcript formats\n")
+    # As Markdown all of it is a page of the documentation.
+    assert ctxsim("list", "formats", "--format", "md", cwd=tmp_path).stdout.startswith("# Transcript formats\n")
     assert ctxsim("list", "formats", "codex", cwd=tmp_path).stdout.startswith("codex-rollout: Codex CLI rollout")
     assert ctxsim("list", "columns", "survival_loose", cwd=tmp_path).stdout.startswith("summary.survival_loose   (")
 

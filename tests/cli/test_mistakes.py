@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from command_line import ctxsim
+from invented import write_logs
 
 from ctxsim.cli import BEFORE, COMMANDS
 
@@ -24,9 +26,9 @@ from ctxsim.cli import BEFORE, COMMANDS
         (["replay", "documented-53k", "--policy", "mask", "--format", "openai"], "say which by --request K"),
         (["check", "policy", "mask", "--scenario", "fifty"], "unknown scenario 'fifty'; did you mean fifty-turns?"),
         (["check", "estimator", "chrs"], "did you mean chars"),
-        (["check", "agent", "codx"], "did you mean codex or "),
+        (["check", "agent", "codx"], "did you mean codex?"),
         (["check", "vendor", "antropic"], "did you mean anthropic?"),
-        (["check", "setting", "codx", "a=1"], "did you mean codex or "),
+        (["check", "setting", "codx", "a=1"], "did you mean codex?"),
         (["check", "run", "nothing-here"], "nothing-here: is no finished run: run.json is missing"),
         (["check", "reader", "mine.py", "x"], "no reader file mine.py"),
         (["check", "policy", "mask", "--doctor", "--defect", "task"], "did you mean task-lost"),
@@ -59,6 +61,144 @@ def test_a_rule_that_is_none_is_told_before_anything_runs(rule: str, message: st
     done = ctxsim("bench", "--provider", rule, cwd=tmp_path)
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+LOG = {"trajectory": [], "info": {}, "history": [{"role": "user", "content": "Go."}]}
+
+MINE = """
+from ctxsim.policies import Policy
+
+
+class Thing:
+    pass
+
+
+class Bar(Policy):
+    "Keeps all."
+
+    def before_call(self, view):
+        return view
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what people have lying about: logs, a run, notes, a folder that nobody may write into."""
+    made: Path = tmp_path_factory.mktemp("slips")
+    write_logs(made / "logs", 1)
+    (made / "mine.py").write_text(MINE)
+    (made / "broken.py").write_text("def (\n")
+    (made / "note.md").write_text("Not JSON at all.")
+    (made / "empty.jsonl").write_text("")
+    (made / "empty").mkdir()
+    (made / "bytes.jsonl").write_bytes(bytes(range(256)) * 20)
+    (made / "f.traj").write_text(json.dumps(LOG))
+    assert ctxsim("bench", "logs", "--policy", "mask:keep=1", "--out", "run", cwd=made).returncode == 0
+    return made
+
+
+SLIPS = {
+    # what is typed: what the one line says
+    "bench logs --policy mine.py:Foo": "mine.py has no Foo that is a policy; it has Bar",
+    "bench logs --policy mine.py:Baz": "mine.py has no Baz that is a policy; did you mean Bar?",
+    "bench logs --policy mine.py:Thing": "Thing in mine.py is no policy; it has Bar",
+    "bench logs --policy mine.py": "name a class of it, as in mine.py:CLASS; it has Bar",
+    "bench logs --policy nomine.py:Foo": "no policy file nomine.py",
+    "bench logs --policy broken.py:Foo": "policy file broken.py, line 1: SyntaxError",
+    "bench logs --policy token-budget:budget=-5": "token-budget: budget=-5: expected a whole number >= 0",
+    "bench logs --policy token-budget:budget=nan": "token-budget: budget=nan: expected a whole number",
+    "bench logs --policy token-budget:bugdet=5": "unknown parameter 'bugdet'; did you mean budget?",
+    "bench logs --policy token-budget:budget=5,budget=6": "budget is given twice",
+    "bench logs --policy mask:keep=": "'keep=' is not key=value, as in token-budget:budget=40000",
+    "bench logs --policy mask:keep=1+": "'' has no policy's name, as in token-budget:budget=40000",
+    "bench logs --policy nope": "unknown policy 'nope'; see: ctxsim list policies",
+    "bench logs --policy": "Option '--policy' requires an argument",
+    "bench logs --polcy mask": "No such option '--polcy'. (Did you mean one of: ",
+    "bench logs --out note.md": "note.md/run.json: Not a directory",
+    "bench logs --out /proc/nothing/x": "a run is written into a folder; choose another with --out",
+    "bench logs --model gpt4": "unknown model 'gpt4'; did you mean gpt-4 or gpt-4o",
+    "bench --scenario documented-53k --model gpt4": "unknown model 'gpt4'; did you mean gpt-4 or gpt-4o",
+    "bench logs --window -5": "Invalid value for '--window': -5 is not in the range x>=1; see: ctxsim bench --help",
+    "bench logs --window many": "'many' is not a whole number",
+    "bench logs --sample nan": "'nan' is not a whole number",
+    "bench logs --jobs 0": "0 is not in the range x>=1",
+    "bench logs --columns kep": "unknown column 'kep'; did you mean kept",
+    "bench logs --columns ,": "unknown column ','; known: compactions, ",
+    "bench logs --format xml": "'xml' is not one of 'table', 'json', 'csv', 'md'",
+    "bench logs --goal dolars": "did you mean dollars?",
+    "bench logs --head many": "'many' is none of: fitted, none, a number of tokens",
+    "bench logs --cache nothing.toml": "no vendor file nothing.toml",
+    "bench logs --models nowhere.toml": "nowhere.toml: cannot be read: No such file or directory",
+    "bench logs --models note.md": "note.md: is no TOML: ",
+    "bench logs --estimator chars:ratio=0": "chars: ratio must be positive, not 0",
+    "bench logs --provider windw=5": "'windw=5' is not FIELD=VALUE; fields: tokenizer, window, ",
+    "bench empty.jsonl": "empty.jsonl: is empty",
+    "bench empty": "empty: has no files with the endings .json, ",
+    "bench bytes.jsonl": "is no transcript format that ctxsim knows: not JSON; see: ctxsim list formats",
+    "bench note.md": "is no transcript format that ctxsim knows: not JSON; see: ctxsim list formats",
+    "bench logs/nothing-*.jsonl": "matches nothing",
+    "bench @nolist": "@nolist: is no list of paths: No such file or directory",
+    "bench reader:claud:logs": "unknown format 'claud'; did you mean claude-code?",
+    "bench git:nowhere": "is no repository on this machine: git:REPOSITORY[@REF][:FOLDER]",
+    "bench --scenario nope.toml": "nope.toml: no such scenario file",
+    "report f.traj --only pictures": "f.traj: is a file; name the folder that bench or sweep wrote",
+    "report logs": "run.json is missing; name a folder that bench or sweep wrote",
+    "report nowhere": "run.json is missing; name a folder that bench or sweep wrote",
+    "report run --only picture": "did you mean pictures?",
+    "report run --out note.md/x.html": "note.md/x.html: Not a directory; a part of this path is a file",
+    "report run --out logs": "logs: Is a directory; name a file in it",
+    "report run --only pictures --policy nope": "unknown policy 'nope'; known: keep-all, mask:keep=1,batch=1",
+    "report": "Missing argument 'RUN'; see: ctxsim report --help",
+    "sweep logs": "Missing option '--policy'; see: ctxsim sweep --help",
+    "sweep logs --policy budget=20000-80000": "'budget=20000-80000' has no policy's name, as in token-budget:budget=",
+    "sweep logs --policy token-budget:budget=20000-80000": "expected a whole number; a range, in sweep: 20000..80000@5",
+    "sweep logs --policy token-budget:budget=9..1": "'9..1' is not low..high@steps, as in retain=100..4000@8",
+    "compare run": "compare needs two runs, or one and two policies: --policy LABEL LABEL",
+    "compare run nowhere": "nowhere: is no finished run: run.json is missing",
+    "compare run run --fail-if cost>": "'cost>' is no rule, as in: cost_usd > +2%",
+    "compare run run --fail-if cost_us>2": "unknown column 'cost_us'; did you mean cost_usd?",
+    "forecast logs --next -1": "'-1' is no horizon: a number of sessions, as 20, or of days, as 7d",
+    "forecast nowhere": "nowhere: does not exist",
+    "bill note.md": "is no transcript format that ctxsim knows",
+    "bill logs --by modle": "did you mean model?",
+    "advise logs --settings nowhere.json": "nowhere.json: is no jsonc: No such file or directory",
+    "advise logs --settings note.md": "sets nothing of an agent that we know; see: ctxsim list settings",
+    "advise logs --project note.md": "note.md: is no folder of a project",
+    "replay nowhere --policy keep-all": "no file or folder nowhere, and unknown scenario 'nowhere'; known: ",
+    "replay logs --policy keep-all --number 99": "logs has fewer than 99 transcripts; ctxsim transcripts check lists",
+    "replay logs --policy keep-all --instructions nowhere": "is no folder to load instructions for",
+    "transcripts chek": "No such command 'chek'. Did you mean 'check'?; see: ctxsim transcripts --help",
+    "transcripts check nowhere": "nowhere: does not exist",
+    "transcripts convert logs --out logs": "logs: Is a directory; name a file in it",
+    "transcripts convert logs --to atof": "did you mean atif?",
+    "compactions score note.md --against logs": "holds 3 sessions; name a file with the one that was summarised",
+    "compactions score note.md --against logs/chat-1.json --lost -1": "-1 is not in the range x>=0",
+    "validate note.md": "is no transcript format that ctxsim knows",
+    "validate logs --estimates --estimator chrs": "unknown estimator 'chrs'; did you mean chars",
+    "calibrate logs --out logs": "logs: Is a directory; name a file in it",
+    "check policy --doctor nope": "unknown policy 'nope'; see: ctxsim list policies",
+    "check polcy mask": "did you mean policy?",
+    "check run note.md": "note.md: is a file; name the folder that bench or sweep wrote",
+    "check vendor nowhere.toml": "no vendor file nowhere.toml",
+    "check setting codex model_auto_compact_token_limi=6": "did you mean model_auto_compact_token_limit",
+    "check reader mine.py nowhere.txt": "mine.py",
+    "trust nowhere": "nowhere: can't be read: No such file or directory",
+    "serve --scenario documented-53k --port 99999": "99999 is not in the range 0<=x<=65535",
+    "serve --scenario documented-53k --fault nope": "fault 'nope' is none of: 429@STEP",
+    "drive codex --scenario nope": "unknown scenario 'nope'; known: documented-53k",
+    "list model": "did you mean models?",
+    "list models gpt4": "no model fits 'gpt4'; did you mean gpt-4 or gpt-4o",
+    "list policies mask keep": "Got unexpected extra argument (keep)",
+}
+
+
+@pytest.mark.parametrize("line", SLIPS)
+def test_a_slip_is_told_in_one_line(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
+    done = ctxsim(*line.split(), cwd=folder)
+    assert done.returncode in (1, 2), done
+    assert SLIPS[line] in done.stderr and done.stderr.count("\n") == 1 and done.stderr.startswith("ctxsim: ")
+    assert not list(folder.rglob("*.tmp")), "a failed command left a half file"
 
 
 def test_the_names_of_before_say_what_to_type_now(tmp_path: Path) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
+from command_line import on_terminal
 from samples import ASK, TASK, chat
 
-from ctxsim.cli import BEFORE, COMMANDS, run
+from ctxsim.cli import BEFORE, COMMANDS
 from ctxsim.cli.check import KINDS as CHECKED
 from ctxsim.cli.lists import KINDS as LISTED
 from ctxsim.readers.formats.ctxsim_jsonl import lines
@@ -52,36 +49,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / f"read{NAME}er.py").write_text(f"{READER}    raise ValueError({EVIL!r})\n")
     (folder / "bad.jsonl").write_text(json.dumps({"role": EVIL, f"key{EVIL}": 1}) + "\n{}")
     return folder
-
-
-def shown(folder: Path, *arguments: str) -> str:
-    """What a command writes to a terminal that is its standard output and error."""
-    child, terminal = pty.fork()
-    if child == 0:  # pragma: no cover
-        status = 70
-        try:
-            os.chdir(folder)
-            os.environ.update(COLUMNS="200", TERM="xterm-256color")
-            sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode, encoding="utf-8") for n, mode in enumerate("rww"))
-            status = run(arguments)
-            sys.stdout.flush()
-        finally:
-            os._exit(status)
-    data = b"".join(_read(terminal))
-    os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 1, 2), data[-2000:]
-    return data.decode("utf-8")
-
-
-def _read(terminal: int) -> Iterator[bytes]:
-    while True:
-        try:
-            data = os.read(terminal, 1 << 16)
-        except OSError:  # its other end is closed
-            return
-        if not data:
-            return
-        yield data
 
 
 LINES = [
@@ -131,7 +98,7 @@ LINES = [
 @pytest.mark.slow
 def test_nothing_hostile_reaches_a_terminal(place: Path) -> None:
     for line in LINES:
-        text = shown(place, *line)
+        text = on_terminal(*line, cwd=place, columns=200)
         left = OURS.sub("", text.replace("\r\n", "\n"))
         # A progress bar goes back to the beginning of its line.
         wrong = re.findall(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", left)

@@ -102,6 +102,12 @@ def test_a_mistake_is_one_line_that_names_the_file(text: str, told: str, tmp_pat
     assert ctxsim("list", "scenarios", cwd=tmp_path).returncode == 0
 
 
+def test_a_pyproject_whose_part_is_no_table_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool]\nctxsim = 5\n")
+    done = ctxsim("bench", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.endswith("tool.ctxsim is no table; see: ctxsim list config\n")
+
+
 def test_another_tools_broken_file_is_not_ours_to_mend(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project\n")
     assert ctxsim("list", "config", cwd=tmp_path).returncode == 0

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxsim.configs.edit import edited, parsed, value_at, with_value
+from ctxsim.configs.edit import edited, parsed, with_value
 from ctxsim.errors import CtxsimError
 
 COMMENTED = """{
@@ -98,6 +98,16 @@ def commented(text: str, marks: list[bool]) -> str:
 
 
 @settings(max_examples=200, deadline=None)
+def value_at(data: Any, path: tuple[str | int, ...]) -> Any:
+    """What stands under a key; None where nothing does."""
+    for key in path:
+        if isinstance(key, int):
+            data = data[key] if isinstance(data, list) and key < len(data) else None
+        else:
+            data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
 @given(DATA, PATHS, SCALARS, st.sampled_from([None, 2, 4, "\t"]), st.lists(st.booleans(), min_size=1, max_size=5))
 def test_any_json_keeps_its_comments_and_says_one_thing_more(
     data: Any, path: tuple[str, ...], value: Any, indent: Any, marks: list[bool]

@@ -32,7 +32,7 @@ def modules() -> Iterator[ModuleType]:
 
 def test_the_page_of_formats_is_current() -> None:
     page = (ROOT / "docs" / "formats.md").read_text()
-    assert page == markdown(), "run: ctxsim list formats > docs/formats.md"
+    assert page == markdown(), "run: ctxsim list formats --format md > docs/formats.md"
 
 
 def test_every_format_says_what_it_is() -> None:

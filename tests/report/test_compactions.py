@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ctxsim.report.compactions import again_lines, agent_lines, compaction_lines, kind_lines, shares
+from ctxsim.report.compactions import again_lines, agent_lines, compaction_sheet, kind_lines, shares
+from ctxsim.report.sheet import text_rows
 from ctxsim.results.compactions import CompactionKindRow, CompactionRow
 
 TEXTS = {"transcript", "root", "agent", "model", "started_by"}
@@ -48,10 +49,9 @@ def test_repeats_are_compared_where_ten_calls_followed() -> None:
 
 
 def test_what_is_not_known_is_shown_so() -> None:
-    header, line = compaction_lines([row("s1", needed_strict=2, tokens_before=150_000, share=0.75)])
-    cells = dict(zip(header.split(), line.split(), strict=False))
-    assert "?/2" in line and "75%" in line and "150.0K" in line
-    assert cells["session"] == "s1"
+    (cells,) = text_rows(compaction_sheet([row("s1", needed_strict=2, tokens_before=150_000, share=0.75)]))
+    assert (cells["strict"], cells["filled"], cells["before"]) == ("?/2", "75%", "150.0K")
+    assert cells["session"].startswith("s1")
 
 
 def test_kinds_are_added_up() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from bench_runs import write
-from command_line import Done, process
+from command_line import Done, ctxsim, process
 from project import ROOT
 from samples import ASK, TASK, chat
 
@@ -118,6 +118,25 @@ def test_a_bench_of_a_policy_that_never_answers_has_no_rows(kind: str, own: Path
         patch.setenv("CTXSIM_POLICY_SECONDS", "1")
         with pytest.raises(ContractError, match=re.escape(KINDS[kind][1])):
             replay(own / "logs" / "a.jsonl", f"{tmp_path}/bad.py:Bad")
+
+
+@pytest.mark.parametrize("kind", ["dies with status 0", "crashes", "hangs", "replaces json"])
+def test_one_conversation_and_the_doctor_outlive_it(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(BEGINNING + KINDS[kind][0] + "\n")
+    replayed = ("replay", "small-results", "--policy", "bad.py:Bad")
+    examined = ("check", "policy", "bad.py:Bad", "--doctor", "--defect", "task-lost")
+    for command in (replayed, examined):
+        done = process(*command, cwd=tmp_path, CTXSIM_POLICY_SECONDS="1")
+        assert done.returncode == 1 and "Traceback" not in done.stderr
+        assert KINDS[kind][1].replace(" in before_call", "") in done.stderr.replace(" in before_call", "")
+
+
+def test_what_is_sent_is_the_same_apart(tmp_path: Path) -> None:
+    (tmp_path / "same.py").write_text("from ctxsim.policies.mask import Mask\nclass Mine(Mask): pass\n")
+    told = [ctxsim("replay", "documented-53k", "--losses", "--policy", label, cwd=tmp_path)
+            for label in ("mask:keep=2", "same.py:Mine:keep=2")]  # fmt: skip
+    assert told[0].returncode == 0 and "compaction" in told[0].stdout and not told[1].stderr
+    assert told[0].stdout.splitlines()[2:] == told[1].stdout.splitlines()[2:]
 
 
 @pytest.mark.parametrize(

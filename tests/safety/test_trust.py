@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ctxsim
+from project import ROOT
 
 from ctxsim.errors import InputError
 from ctxsim.readers import sources
@@ -43,6 +44,18 @@ def test_a_projects_file_is_data(said: str, clone: Path) -> None:
     assert not (clone.parent / "ran").exists()
 
 
+def test_so_is_a_pyproject_and_one_above_the_current_folder(clone: Path) -> None:
+    (clone / "src").mkdir()
+    (clone / "pyproject.toml").write_text('[tool.ctxsim]\npaths = ["@found"]\npolicies = ["pipe:touch ../ran"]\n')
+    for command in (("bench",), ("bench", "../log.jsonl"), ("sweep", "../log.jsonl", "--grid", "mask:keep=1..2@2")):
+        done = ctxsim(*command, cwd=clone / "src")
+        assert done.returncode == 1 and "ctxsim trust" in done.stderr and not list(clone.rglob("ran"))
+
+
+def test_the_action_never_trusts_the_file_of_a_pull_request() -> None:
+    assert "trust" not in (ROOT / "action.yml").read_text()
+
+
 def test_trust_is_bound_to_the_content(clone: Path) -> None:
     file = clone / "ctxsim.toml"
     file.write_text('policies = ["mine.py:Any"]\n')
@@ -74,6 +87,24 @@ def test_a_file_that_cant_be_trusted_is_one_line(clone: Path) -> None:
         trust(clone / "none.toml")
     with pytest.raises(InputError, match="and 1 more would run code"):
         refuse(clone / "ctxsim.toml", b"", ["a.py:A", "b.py:B"])
+
+
+def test_a_bare_repository_inside_another_runs_nothing(tmp_path: Path) -> None:
+    """A clone may hold the files of one. Named it is read without its programs; inside it none is looked for."""
+    made, bare, ran = tmp_path / "made", tmp_path / "clone" / "logs", tmp_path / "ran"
+    run = ["git", "-C", str(made), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    made.mkdir()
+    (made / "log.jsonl").write_text(CHAT)
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "a")):
+        subprocess.run([*run, *words], check=True)
+    subprocess.run(["git", "init", "-q", str(tmp_path / "clone")], check=True)
+    subprocess.run(["git", "clone", "-q", "--bare", str(made), str(bare)], check=True)
+    with (bare / "config").open("a") as config:
+        config.write(f'[core]\nfsmonitor = "touch {ran}"\nsshCommand = "touch {ran}"\npager = "touch {ran}"\n')
+    assert [len(list(source.lines())) for source in sources(f"git:{bare}")] == [1]
+    with pytest.raises(InputError):
+        list(sources(f"git:{bare / 'refs'}"))
+    assert not ran.exists()
 
 
 @pytest.mark.parametrize("way", ["uploadpack", "ssh", "ext", "fsmonitor"])

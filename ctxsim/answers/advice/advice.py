@@ -12,7 +12,9 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 
-from ctxsim.answers.advice.pooled import Array, Figures, Pooled, figures_of
+from ctxsim.answers.advice.figures import Figures
+from ctxsim.answers.advice.pooled import Array, Pooled, figures_of
+from ctxsim.answers.advice.refetch import Again, again
 from ctxsim.answers.advice.rule import HARDLY, Seen, choice, choices, sound
 from ctxsim.answers.advice.thinking import of_thinking
 from ctxsim.errors import unknown
@@ -64,6 +66,8 @@ class Advice(msgspec.Struct, frozen=True):
     generated: bool
     off_recorded: float | None
     caveats: tuple[str, ...]
+    again: Again | None = None
+    """How the answer stands if what it loses is fetched again; None where that isn't known."""
 
 
 @lru_cache(maxsize=1)
@@ -86,6 +90,10 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
     front = _front(found, passing, amount)
     settled = not wins or wins.get(take, 0.0) >= SETTLED
     others = [label for label, share in wins.items() if share >= NAMED and label in answers and label != take]
+
+    def chosen(rate: float) -> str:
+        return labels[choice(_at_rate(found, labels, seen, amount, rate), MAY_LOSE[goal])]
+
     return Advice(
         goal=goal,
         amount=amount,
@@ -102,6 +110,7 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
         generated=run.info.scenario is not None,
         off_recorded=off_recorded(run),
         caveats=(*run.caveats, *of_thinking(run, take)),
+        again=again(found, take, amount, chosen) if amount in ("usd", "tokens") else None,
     )
 
 
@@ -119,6 +128,19 @@ def _seen(found: Pooled, labels: Sequence[str], amount: str) -> Seen:
     nothing = labels.index(found.nothing) if found.nothing in labels else None
     refused = np.array([found.refusals(label) for label in labels])
     return Seen(1 - shares(amount), shares("kept"), refused, 1 - ahead(amount), ahead("kept"), nothing)
+
+
+def _at_rate(found: Pooled, labels: Sequence[str], seen: Seen, amount: str, rate: float) -> Seen:
+    """The same where that share of what is lost is fetched again: a draw's saving stays the same part of the whole."""
+    added = np.array([found.again(label, amount) or 0.0 for label in labels]) * (rate - found.rate)
+    base, own = 0.0, 0.0
+    if seen.nothing is not None:
+        # What stands for doing nothing may lose something too, as an agent does as it is set.
+        base, own = found.total(labels[seen.nothing], amount), float(added[seen.nothing])
+    saved = 1 - (1 - seen.saved + (added / base if base else 0.0)) / (1 + own / base if base else 1.0)
+    part = np.divide(saved, seen.saved, out=np.zeros(len(labels)), where=seen.saved > 0)
+    later = np.where(seen.saved > 0, seen.saved_next * part, seen.saved_next + saved - seen.saved)
+    return seen._replace(saved=saved, saved_next=later)
 
 
 def _wins(found: Pooled, labels: Sequence[str], seen: Seen, amount: str, may_lose: float) -> dict[str, float]:

@@ -12,12 +12,14 @@ import msgspec
 
 from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import Advice
-from ctxsim.answers.advice.pooled import NOTHING, Figures, figures_of
+from ctxsim.answers.advice.figures import Figures
+from ctxsim.answers.advice.pooled import NOTHING, figures_of
+from ctxsim.answers.advice.refetch import Again
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.results import Run
 from ctxsim.results.info import Recorder, is_as_set
 
-REPLACED = ("take", "nothing", "caveats", "open", "wins")
+REPLACED = ("take", "nothing", "caveats", "open", "wins", "again")
 
 
 class AsSetAdvice(Advice, frozen=True):
@@ -102,12 +104,17 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
         wins={baseline if label == NOTHING else label: share for label, share in found.wins.items()},
         recorders=own.recorders,
         tried=tuple(own.labels[1:]),
+        again=found.again and _again_named(found.again, baseline),
         builders=better if better and not agent and _better(better, take, found.amount) else None,
     )
 
 
 def _named(figures: Figures, baseline: str) -> Figures:
     return msgspec.structs.replace(figures, policy=baseline) if figures.policy == NOTHING else figures
+
+
+def _again_named(found: Again, baseline: str) -> Again:
+    return msgspec.structs.replace(found, instead=found.instead and _named(found.instead, baseline))
 
 
 def _better(figures: Figures, take: Figures, amount: str) -> bool:

@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
+from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.honoured import contradictions
 from ctxsim.answers.advice.in_words import given_in, title_of, who
-from ctxsim.answers.advice.pooled import NOTHING, Figures, Share, figures_of
+from ctxsim.answers.advice.pooled import NOTHING, figures_of
 from ctxsim.answers.advice.predicted import Prediction, predict
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.policies.agents.given import Given, setting_of

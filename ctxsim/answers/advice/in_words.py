@@ -10,10 +10,10 @@ import msgspec
 from ctxsim.answers.advice import verdict as plain
 from ctxsim.answers.advice.advice import FAR, MAY_LOSE, Advice
 from ctxsim.answers.advice.baseline import AsSetAdvice
+from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.honoured import contradictions
-from ctxsim.answers.advice.pooled import Figures
 from ctxsim.answers.advice.rule import HARDLY
-from ctxsim.answers.advice.verdict import how_sure, usd
+from ctxsim.answers.advice.verdict import fetched_again, how_sure, ranged, usd
 from ctxsim.labels import named, split
 from ctxsim.policies.agents.given import Given, agent_of, parsed
 from ctxsim.policies.agents.lines import where
@@ -27,8 +27,8 @@ def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> li
     if not isinstance(advice, AsSetAdvice):
         return plain.verdict(advice, shown)
     lines = [
-        _first(advice), _beside(advice), *contradictions(advice.recorders), _builders(advice, shown or {}),
-        _ground(advice),
+        _first(advice), _beside(advice), fetched_again(advice, lambda one: _brief(advice, one)),
+        *contradictions(advice.recorders), _builders(advice, shown or {}), _ground(advice),
     ]  # fmt: skip
     if advice.off_recorded is not None and abs(advice.off_recorded) > FAR:
         lines.append(f"Weak: keep-all is {100 * advice.off_recorded:+.0f} % off what was recorded, so figures are too.")
@@ -99,7 +99,8 @@ def _first(advice: AsSetAdvice) -> str:
     if share and share.low is not None and share.high is not None:
         change += f", {_percent(1 - share.high)}..{_percent(1 - share.low)}"
     instead = f" instead of {_size(advice, nothing)} {as_set}" if nothing else ""
-    return f"Set {told(given)}: {_size(advice, take)}{instead}{change and change + ')'}, {_kept(take)}."
+    size = ranged(advice, take, _size(advice, take))
+    return f"Set {told(given)}: {size}{instead}{change and change + ')'}, {_kept(take)}."
 
 
 def _brief(advice: AsSetAdvice, figures: Figures) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxsim.answers.advice import sampled
+from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.intervals import refused
 from ctxsim.answers.forecast.draws import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread
 from ctxsim.results import Run
@@ -25,10 +26,12 @@ from ctxsim.results.info import Sample
 Array = npt.NDArray[np.float64]
 
 MEASURES = (
-    "tokens", "tokens_all", "peak", "peak_all", "usd", "usd_all", "usd_least", "kept", "kept_low", "kept_high",
-    "having", "refused", "calls",
+    "tokens", "tokens_all", "tokens_again", "peak", "peak_all", "usd", "usd_all", "usd_again", "usd_least", "kept",
+    "kept_low", "kept_high", "having", "refused", "calls",
 )  # fmt: skip
-"""What is summed by session. `_all` is what keep-all sends or pays, `having` counts transcripts with aged needs."""
+"""What is summed by session. `_all` is what keep-all sends or pays, `_again` what fetching again all that is lost adds;
+`having` counts transcripts with aged needs.
+"""
 
 NOTHING = "keep-all"
 """The policy that never edits: what others are beside."""
@@ -45,49 +48,6 @@ SHARES = {"usd": "usd_all", "tokens": "tokens_all", "peak": "peak_all", "kept": 
 def is_nothing(label: str) -> bool:
     """Return whether a label is that of doing nothing, under whichever estimator."""
     return label.partition(":")[0] == NOTHING
-
-
-class Share(msgspec.Struct, frozen=True):
-    """A share with its interval: of the next sessions, 90 %, or of a sampled folder, 95 %."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-class Figures(msgspec.Struct, frozen=True):
-    """One policy over all transcripts. None is not known.
-
-    `usd` is the bill of the transcripts with known prices, `tokens` the input of all; their shares are of keep-all's.
-    `peak` is the largest request of all; `peak_mean` the mean of the transcripts' largest, which the share is of.
-    `kept_low` and `kept_high`: survival if summaries kept nothing, and if they kept what later calls use.
-    `usd_least`: the least that anybody could have paid who keeps as much, by any means.
-    """
-
-    policy: str
-    bound: bool
-    transcripts: int
-    priced: int
-    sessions: int
-    calls: int
-    usd: float | None
-    usd_share: Share | None
-    usd_least: float | None
-    tokens: int
-    tokens_share: Share
-    peak: int
-    peak_mean: int
-    peak_share: Share | None
-    kept: Share | None
-    kept_low: float | None
-    kept_high: float | None
-    refused: int
-    failing: int
-
-    def share(self, of: str) -> Share | None:
-        """Return one of SHARES."""
-        found: Share | None = self.kept if of == "kept" else getattr(self, f"{of}_share")
-        return found
 
 
 class Pooled:
@@ -116,6 +76,8 @@ class Pooled:
         priced = first.cost_usd.notna() & first.cost_vs_keep_all.notna()
         self.priced = int(priced.sum())
         self._priced = priced.to_numpy()
+        self.rate = run.info.refetch if run.info.refetch is not msgspec.UNSET else 0.0
+        """Of what is lost the share that is fetched again in all amounts."""
         self.sums: dict[str, Array] = {}
         self._tops: dict[str, tuple[int, int]] = {}
         self.nothing = next(filter(is_nothing, self.labels), None)
@@ -135,7 +97,14 @@ class Pooled:
     def _to_known_totals(self, sample: Sample) -> None:
         """Bring amounts to what is known of keep-all's: ratio estimates, of tokens, of dollars and of calls."""
         known = {"tokens_all": float(sample.tokens), "usd_all": sample.usd or 0.0, "calls": float(sample.calls)}
-        goes_by = {"tokens": "tokens_all", "usd": "usd_all", "usd_least": "usd_all", "refused": "calls"}
+        goes_by = {
+            "tokens": "tokens_all",
+            "tokens_again": "tokens_all",
+            "usd": "usd_all",
+            "usd_again": "usd_all",
+            "usd_least": "usd_all",
+            "refused": "calls",
+        }
         for sums in self.sums.values():
             for name in MEASURES:
                 of = goes_by.get(name, name)
@@ -151,14 +120,18 @@ class Pooled:
             # The rows know each transcript's ratio to keep-all.
             bill = (part.cost_usd / part.cost_vs_keep_all).to_numpy()
         having = part.survival.notna().to_numpy()
-        usd = part.cost_usd.to_numpy()
+        # At the rate that was asked for; of bounds what would be fetched isn't known.
+        tokens_again, usd_again = (part[name].to_numpy(dtype=float) for name in ("tokens_refetch", "cost_refetch_usd"))
+        usd = part.cost_usd.to_numpy() + self.rate * np.nan_to_num(usd_again)
         columns = {
-            "tokens": part.tokens_sum,
+            "tokens": part.tokens_sum + self.rate * np.nan_to_num(tokens_again),
             "tokens_all": part.tokens_full_sum,
+            "tokens_again": tokens_again,
             "peak": part.tokens_peak,
             "peak_all": part.tokens_peak if peaks is None else peaks,
             "usd": np.where(self._priced, usd, 0.0),
             "usd_all": np.where(self._priced, bill, 0.0),
+            "usd_again": np.where(self._priced, usd_again, 0.0),
             "usd_least": np.where(self._priced, part.cost_frontier_usd.fillna(0.0), 0.0),
             "kept": part.survival.fillna(0.0),
             "kept_low": part.survival_low.fillna(part.survival).fillna(0.0),
@@ -190,6 +163,11 @@ class Pooled:
             return float(totals[_AT[share]] / of)
         # Transcripts of no tokens at all save nothing.
         return 1.0 if share in ("tokens", "peak") else None
+
+    def again(self, label: str, amount: str) -> float | None:
+        """Return what fetching again all that is lost adds to an amount; None where it isn't known, as of bounds."""
+        added = self.total(label, f"{amount}_again") if amount in ("usd", "tokens") else 0.0
+        return None if np.isnan(added) else added
 
     def refusals(self, label: str) -> float:
         """Return the share of calls that were refused."""
@@ -298,6 +276,9 @@ class Pooled:
             usd=self.total(label, "usd") if self.priced else None,
             usd_share=self.share(label, "usd") if self.priced else None,
             usd_least=self.total(label, "usd_least") if self.priced else None,
+            usd_again=self.again(label, "usd") if self.priced else None,
+            tokens_again=None if (tokens_again := self.again(label, "tokens")) is None else int(tokens_again),
+            at_rate=self.rate,
             tokens=int(self.total(label, "tokens")),
             tokens_share=tokens,
             peak=peak,

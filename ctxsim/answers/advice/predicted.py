@@ -102,6 +102,6 @@ def kept() -> list[Prediction]:
     for line in file.read_bytes().splitlines() if file.is_file() else ():
         try:
             found.append(msgspec.json.decode(line, type=Prediction))
-        except (msgspec.DecodeError, msgspec.ValidationError):
+        except ValueError:
             continue
     return found

@@ -1,12 +1,13 @@
 """The answer in lines, as commands print it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from ctxsim.answers.advice.advice import AMOUNT, FAR, MAY_LOSE, Advice
-from ctxsim.answers.advice.pooled import Figures
+from ctxsim.answers.advice.figures import Figures
+from ctxsim.answers.advice.refetch import SEEN, TURNS_SEEN
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.forecast.draws import LEAST
 
@@ -18,7 +19,10 @@ def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> li
     if advice is None:
         return ["Nothing to advise: no policy ran beside the bounds."]
     names = shown or {}
-    lines = [_first(advice, names), _beside(advice, names), _ends(advice), _ground(advice, names)]
+    lines = [
+        _first(advice, names), _beside(advice, names), fetched_again(advice, lambda one: _brief(advice, one, names)),
+        _ends(advice), _ground(advice, names),
+    ]  # fmt: skip
     if advice.off_recorded is not None and abs(advice.off_recorded) > FAR:
         lines.append(f"Weak: keep-all is {100 * advice.off_recorded:+.0f} % off what was recorded, so figures are too.")
     return [line for line in (*lines, *advice.caveats) if line]
@@ -61,6 +65,42 @@ def _brief(advice: Advice, figures: Figures, names: Mapping[str, str]) -> str:
 def _beside(advice: Advice, names: Mapping[str, str]) -> str:
     ends = (("Losing less", advice.losing_less), ("Cheaper", advice.cheaper))
     return " ".join(f"{word}: {_brief(advice, figures, names)}." for word, figures in ends if figures is not None)
+
+
+def fetched_again(advice: Advice, brief: Callable[[Figures], str]) -> str:
+    """Return how the answer stands if what it loses is fetched again, in a line; '' where nothing is lost or known."""
+    found, added = advice.again, added_by(advice, advice.take)
+    if found is None or (not added and found.instead is None):
+        return ""
+    rate = advice.take.at_rate
+    end = (
+        f"fetching again all that is lost adds {_amount(advice, added)}"
+        if not rate
+        else (f"{_percent(rate)} % of what is lost is fetched again")
+    )
+    parts = [f"{end[0].upper()}{end[1:]}."]
+    if found.turns is not None:
+        even = found.even_at
+        less = "saves all the same" if even is None else f"saves while less than {_percent(even)} % is"
+        seen = f"published agents: {TURNS_SEEN[0]:.2f} to {TURNS_SEEN[1]:.2f}"
+        parts.append(f"The policy {less}, and until the agent takes {found.turns:.2f} times the turns ({seen}).")
+    if found.instead is not None and found.instead_at is not None:
+        low, high = SEEN
+        parts.append(
+            f"From {_percent(found.instead_at)} % on, take {brief(found.instead)}; "
+            f"{_percent(low)} to {_percent(high)} % was seen after compactions."
+        )
+    return " ".join(parts)
+
+
+def added_by(advice: Advice, figures: Figures) -> float:
+    """Return what fetching again all that a policy lost adds to its amount; 0 where that isn't known."""
+    added = {"usd": figures.usd_again, "tokens": figures.tokens_again}.get(advice.amount)
+    return added or 0.0
+
+
+def _amount(advice: Advice, value: float) -> str:
+    return f"{usd(value)} USD" if advice.amount == "usd" else f"{value:,.0f} tokens"
 
 
 def _ends(advice: Advice) -> str:
@@ -126,7 +166,7 @@ def _size(advice: Advice, figures: Figures) -> str:
 
 
 def _amounts(advice: Advice, take: Figures) -> str:
-    """`412 USD instead of 655 (-37 %, 31..42)`."""
+    """`412 to 431 USD instead of 655 (-37 %, 31..42)`: nothing to all of what is lost fetched again."""
     share = take.share(advice.amount)
     change = ""
     if share is not None:
@@ -135,7 +175,17 @@ def _amounts(advice: Advice, take: Figures) -> str:
             change += f", {_percent(1 - share.high)}..{_percent(1 - share.low)}"
         change += ")"
     instead = "" if advice.nothing is None else f" instead of {_size(advice, advice.nothing).partition(' ')[0]}"
-    return f"{_size(advice, take)}{instead}{change}"
+    return f"{ranged(advice, take, _size(advice, take))}{instead}{change}"
+
+
+def ranged(advice: Advice, figures: Figures, size: str) -> str:
+    """Return an amount in words as a range, from nothing to all of what is lost fetched again, where that shows."""
+    added = added_by(advice, figures)
+    if not added or figures.at_rate:
+        return size
+    low = figures.usd if advice.amount == "usd" else figures.tokens
+    ends = [_amount(advice, value).partition(" ") for value in sorted((low or 0.0, (low or 0.0) + added))]
+    return size if ends[0] == ends[1] else f"{ends[0][0]} to {ends[1][0]} {ends[1][2]}"
 
 
 def _percent(value: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -76,17 +76,26 @@ def prepare_case(defect: Defect) -> Case:
     return Case(defect, transcript, provider, counter, whole)
 
 
-def examine(spec: Spec, case: Case) -> Diagnosis:
+Replaying = Callable[[Case, Spec], Iterable[Sent]]
+"""Replays a case under a policy. Raises ContractError."""
+
+
+def replayed(case: Case, spec: Spec) -> Iterable[Sent]:
+    """Replay a case in this process."""
+    return replay(case.transcript, spec, case.provider, case.counter)
+
+
+def examine(spec: Spec, case: Case, by: Replaying = replayed) -> Diagnosis:
     """Replay a defect's scenario through a policy, and look at its symptom."""
     try:
-        sent = list(replay(case.transcript, spec, case.provider, case.counter))
+        sent = list(by(case, spec))
     except ContractError as error:
         return Diagnosis(case.defect, spec.label, float("nan"), str(error))
     value = SYMPTOMS[case.defect.expectation.symptom](case.transcript, sent, case.whole)
     return Diagnosis(case.defect, spec.label, round(value, 3))
 
 
-def examine_all(specs: Sequence[Spec], names: Sequence[str] = ()) -> Iterator[Diagnosis]:
+def examine_all(specs: Sequence[Spec], names: Sequence[str] = (), by: Replaying = replayed) -> Iterator[Diagnosis]:
     """Yield what each policy shows of each known defect, or of those named: by defect, then by policy.
 
     Raises UnknownName.
@@ -94,4 +103,4 @@ def examine_all(specs: Sequence[Spec], names: Sequence[str] = ()) -> Iterator[Di
     for name in names or defect_names():
         case = prepare_case(load_defect(name))
         for spec in specs:
-            yield examine(spec, case)
+            yield examine(spec, case, by)

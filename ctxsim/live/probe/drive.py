@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ctxsim.configs.edit import Value, edited
-from ctxsim.errors import CtxsimError
+from ctxsim.errors import CtxsimError, nearest
 from ctxsim.live.agent import Agent
 from ctxsim.live.drive import GRACE_S
 from ctxsim.live.faults import Faults
@@ -112,8 +112,9 @@ def setting_of(known: AgentSettings, key: str) -> Setting:
     for one in known.settings:
         if key in (one.key, one.env):
             return one
-    names = ", ".join(one.key for one in known.settings)
-    raise CtxsimError(f"{known.agent} has no setting '{key}'; known are {names}")
+    names = [one.key for one in known.settings]
+    known_are = f"known are {', '.join(names)}"
+    raise CtxsimError(f"{known.agent} has no setting '{key}'; {nearest(key, names) or known_are}")
 
 
 def _file(known: AgentSettings, one: Setting, files: Mapping[str, str]) -> tuple[ConfigFile, str]:

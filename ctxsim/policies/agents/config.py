@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ctxsim.errors import InputError
+from ctxsim.errors import InputError, one_line
 from ctxsim.policies.agents.given import Given, typed
 from ctxsim.policies.agents.settings import ConfigFile, Setting, settings_names, settings_of
 
@@ -96,4 +96,6 @@ def _data(path: Path, file: ConfigFile) -> Any:
         plain = _without(_without(text))
         return json.loads(plain) if plain.strip() else {}
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(path, f"is no {file.format}: {' '.join(str(error).split())}") from None
+        raise InputError(
+            path, f"is no {file.format}: {getattr(error, 'strerror', 0) or one_line(str(error))}"
+        ) from None

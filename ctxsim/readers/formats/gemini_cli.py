@@ -161,7 +161,7 @@ class _Recording:
             self._load(messages, where)
             return
         # The agent rewrote its history. The whole one is kept, and the calls from here on don't compare.
-        left = {message.get("id"): message for message in messages if isinstance(message, dict)}
+        left = {str(message.get("id")): message for message in messages if isinstance(message, dict)}
         known = [key for key, place in self.messages.items() if _is_sent(place.value)]
         gone = {key for key in known if key not in left} - self._gone
         masked = [key for key in known if key in left and _outputs(left[key]) != self._outputs_now(key)]

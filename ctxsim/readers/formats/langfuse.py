@@ -32,11 +32,16 @@ READS = (
 )
 NOT_READ = "Scores, prompts' versions; inputs that are no messages; what a download leaves out as too large."
 
+_TYPES = ("GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
 _PARENT = ("parentObservationId", "parent_observation_id")
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:
-    return has(row, type=str) and bool(first(row, "traceId", "trace_id")) and any(name in row for name in _PARENT)
+    """A row of the top may come without its empty parent."""
+    if not has(row, type=str) or not first(row, "traceId", "trace_id"):
+        return False
+    known = row["type"] in _TYPES and bool(first(row, "startTime", "start_time"))
+    return known or any(name in row for name in _PARENT)
 
 
 def _span(row: Mapping[str, Any]) -> Span:

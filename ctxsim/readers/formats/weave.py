@@ -18,6 +18,7 @@ from typing import Any
 from ctxsim.readers.assembly.requests.bodies import api_of, looks_like_request
 from ctxsim.readers.assembly.spans import Span
 from ctxsim.readers.assembly.spans.products import AGENT, MODEL, OTHER, Rows, first, span, table
+from ctxsim.readers.assembly.spans.span import finite
 
 NAME = "weave"
 TITLE = "W&B Weave calls"
@@ -56,7 +57,7 @@ def _span(row: Mapping[str, Any]) -> Span:
             "read": first(counted, "cache_read_input_tokens") or details.get("cached_tokens"),
             "written": counted.get("cache_creation_input_tokens"),
         },
-        cost_usd=sum(made.get(name) or 0.0 for made in costs for name in _COSTS) if costs else None,
+        cost_usd=sum(finite(made.get(name)) or 0.0 for made in costs for name in _COSTS) if costs else None,
         session=row.get("thread_id"),
     )
 

@@ -108,7 +108,7 @@ class Database:
             with closing(_opened(path, how)) as connection:
                 connection.execute("BEGIN")
                 found = ask(connection)
-        except (sqlite3.Error, InputError) as error:
+        except (sqlite3.Error, UnicodeDecodeError, InputError) as error:
             if before is not None and _state(path) != before:
                 return None
             if isinstance(error, InputError):

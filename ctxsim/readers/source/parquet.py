@@ -66,5 +66,5 @@ def _parquet(source: Source) -> Any:
         groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
         check_expansion(sum(group.total_byte_size for group in groups), _size(source), source.name)
         return file
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(source.name, f"is a damaged Parquet file: {error}") from error

@@ -102,9 +102,9 @@ class Course:
             else self._ledger.kept[self._now.number - 1].verdict
         )
 
-    def bill(self) -> Bill:
-        """Return what the request asked last comes to."""
-        leg, self._billed = self._now, True
+    def bill(self, leg: Leg) -> Bill:
+        """Return what the request asked last comes to with a call's response."""
+        self._billed = True
         if self._kernel:
             return self._kernel.bill(leg)
         return self._ledger.kept[leg.number - 1].bill

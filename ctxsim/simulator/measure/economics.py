@@ -7,7 +7,6 @@ from statistics import median
 
 from ctxsim.simulator.measure.columns import Columns
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.prices import rate_at
 from ctxsim.transcript import Transcript
 
 
@@ -60,26 +59,3 @@ def cost_interval(of: Columns, transcript: Transcript, provider: Provider) -> tu
         low += (readable * loss.low - billed) * (write - read)
         high += (readable * loss.high - billed) * (write - read)
     return (round(low, 10), round(high, 10)) if measured or provider.cache == "none" else None
-
-
-def refetch_usd(provider: Provider, result_tokens: int, call_tokens: int, prompt_tokens: int) -> float:
-    """Return what it costs to fetch one removed result again: one more call that reads the prompt and asks, and the
-    result as new tokens of the call after it.
-    """
-    assert provider.prices is not None
-    read, write = provider.read_and_write_usd(prompt_tokens)
-    return (
-        prompt_tokens * read
-        + call_tokens * rate_at(provider.prices.output, prompt_tokens) / 1e6
-        + result_tokens * write
-    )
-
-
-def break_even_refetch(saved_usd: float, refetch_all_usd: float) -> float | None:
-    """Return the share of removed results that may be fetched again before the policy loses money.
-
-    0 for a policy that saves nothing, None if nothing was removed; above 1: all may be fetched again.
-    """
-    if not refetch_all_usd:
-        return None
-    return round(max(0.0, saved_usd / refetch_all_usd), 4)

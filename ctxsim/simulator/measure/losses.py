@@ -10,8 +10,6 @@ import msgspec
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.columns import ItemRow, LossRow, NeedleRow, NeedRow
 from ctxsim.simulator.measure.columns import shown
-from ctxsim.simulator.measure.economics import refetch_usd
-from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import Counts, Need, Needles, References, Survival, all_kept, first_sent
 from ctxsim.simulator.references.canonical import content, fold
 from ctxsim.simulator.replay.sent import Sent
@@ -102,13 +100,6 @@ def loss_rows(policy: str, lost: Iterable[Lost], needs: Sequence[NeedRow]) -> li
     return rows
 
 
-class Refetch(msgspec.Struct, frozen=True, gc=False):
-    """Fetching one result again: tokens of the result and of the call that asks, and dollars, if prices are known."""
-
-    tokens: int
-    cost_usd: float | None
-
-
 class Losses:
     """The losses of one replay; call `after` for every call in order."""
 
@@ -117,15 +108,11 @@ class Losses:
         transcript: Transcript,
         references: References,
         policy: str,
-        provider: Provider,
-        counter: Counter,
         kept: Sequence[Counts] | None = None,
     ) -> None:
         """`kept`: the counts of views that nobody edited, if they are known."""
         self._transcript = transcript
         self._policy = policy
-        self._provider = provider
-        self._counter = counter
         self._kept = all_kept(references) if kept is None else kept
         self._survival = Survival(references, self._kept)
         self._references = references
@@ -133,8 +120,10 @@ class Losses:
         self._told: dict[int, set[int]] = {}
         """By a summary's place, the recorded places that it stands for, through summaries of summaries."""
         self.lost: list[Lost] = []
-        self.edited: dict[int, Refetch] = {}
-        """By place, each result that was ever cut or removed."""
+        self.lost_strict: list[Need] = []
+        """The aged identifiers among them."""
+        self.edited: set[int] = set()
+        """Places of the results that were ever cut or removed."""
         self.missed: set[int] = set()
         """Those of them that held a strict need which was lost."""
         self._needles = Needles(transcript) if transcript.needles else None
@@ -149,8 +138,8 @@ class Losses:
             edit = made.edit
             if edit.before is None and edit.after is not None:
                 self._told[edit.after.place] = self._stands_for(edit.after.sources)
-            elif edit.before is not None and edit.before.kind == "tool_result":
-                self._note(edit.before.place, sent.tokens_sent)
+            elif edit.before is not None and edit.before.kind == "tool_result" and edit.before.answers is not None:
+                self.edited.add(edit.before.place)
         self._survival.begin(sent.tally.edits)
         counts = self._survival.counts(sent.call)
         needs = self._references.needs(sent.call)
@@ -160,8 +149,9 @@ class Losses:
                 row = where[need.key]
                 form = self._form(need.sources[-1])
                 self.lost.append(Lost(sent.call, row, form))
-                if need.detector == "strict" and need.sources[-1] in self.edited:
-                    self.missed.add(need.sources[-1])
+                if need.detector == "strict":
+                    self.missed |= {need.sources[-1]} & self.edited
+                    self.lost_strict += [need] if need.age >= 1 else []
         self._number += len(needs)
         if sent.compactions:
             self._compacted.append(sent.call)
@@ -211,16 +201,6 @@ class Losses:
         for place in sources:
             recorded |= {place} if place >= 0 else self._told.get(place, set())
         return recorded
-
-    def _note(self, place: int, prompt_tokens: int) -> None:
-        result = self._transcript.items[place] if place >= 0 else None
-        if place in self.edited or result is None or result.answers is None:
-            return
-        asked = self._counter.item(self._transcript.items[result.answers])
-        whole = self._counter.item(result)
-        priced = self._provider.prices is not None
-        usd = refetch_usd(self._provider, whole, asked, prompt_tokens) if priced else None
-        self.edited[place] = Refetch(whole + asked, usd)
 
 
 def depth_in(need: Need, text: str) -> Depth:

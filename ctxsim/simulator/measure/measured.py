@@ -34,6 +34,7 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.rate_limit import smallest_quota
 from ctxsim.simulator.provider.rules import SummaryMode
 from ctxsim.simulator.references import Counts, References, Survival, all_kept, prepare
+from ctxsim.simulator.references.fetching import Fetching
 from ctxsim.simulator.replay import Replay
 from ctxsim.transcript import UNLOGGED, Transcript
 
@@ -110,6 +111,11 @@ class Basis:
         return all_kept(self.references)
 
     @cached_property
+    def fetching(self) -> Fetching:
+        """What of its results could be fetched again."""
+        return Fetching(self.transcript)
+
+    @cached_property
     def cost_usd(self) -> float | None:
         """What keep-all costs; None if prices are unknown."""
         return total(self.keep_all.calls["cost_usd"])
@@ -172,7 +178,7 @@ def _measure(basis: Basis, spec: Spec, keep_all: Measured | None) -> Measured:
     # Whatever asks what the policy decides by means the one that this session ran.
     spec = spec.as_shipped(transcript.format, transcript.version, transcript.model)
     replayed = Replay(basis.ledger, spec, basis.references)
-    losses = Losses(transcript, basis.references, spec.label, provider, counter, basis.kept)
+    losses = Losses(transcript, basis.references, spec.label, basis.kept)
     outcomes: list[Outcome] = []
     estimated: list[int] = []
     triggers: list[str] = []

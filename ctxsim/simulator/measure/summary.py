@@ -5,16 +5,27 @@ from __future__ import annotations
 from collections import Counter as Frequencies
 from collections.abc import Iterable
 from math import floor
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxsim.results.columns import FrontierRow, SummaryRow
 from ctxsim.simulator.bounds import LEVELS
 from ctxsim.simulator.measure.columns import Columns, displacement, first_over, nearest_rank, total
-from ctxsim.simulator.measure.economics import break_even_refetch, cost_interval, payback_calls
+from ctxsim.simulator.measure.economics import cost_interval, payback_calls
 from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.measure.measured import Basis, Measured, counts_if
+from ctxsim.simulator.measure.refetch import refetched
 from ctxsim.simulator.provider.rate_limit import smallest_quota
 from ctxsim.simulator.references import Counts
+
+
+class WhatIf(NamedTuple):
+    """Which other replays a summary tells of: with worse and better summaries, with what was lost fetched again."""
+
+    summaries: bool = True
+    refetched: bool = True
+
+
+WHAT_IF = WhatIf()
 
 
 def summary_row(
@@ -26,12 +37,12 @@ def summary_row(
     return SummaryRow(**place, **summarize(basis, measured))
 
 
-def summarize(basis: Basis, measured: Measured, brackets: bool = True) -> dict[str, Any]:
-    """Return every column of the summary that one replay can say, by name. Without `brackets` nothing says what would
-    be kept if summaries kept nothing, or all.
+def summarize(basis: Basis, measured: Measured, what_if: WhatIf = WHAT_IF) -> dict[str, Any]:
+    """Return every column of the summary that one replay can say, by name; `what_if` says which others are made.
 
-    Replays again: twice where the policy asked for summaries (what if they kept nothing, or all), and once per
-    estimator for the displacement of its threshold. There is at least one call.
+    Replays again: twice where the policy asked for summaries (what if they kept nothing, or all), once where it lost
+    what can be fetched again (what if all of it is), and once per estimator for the displacement of its threshold.
+    There is at least one call.
     """
     of = measured.calls
     survival = mean_survival(of, "strict")
@@ -45,8 +56,9 @@ def summarize(basis: Basis, measured: Measured, brackets: bool = True) -> dict[s
         "calls_with_aged_needs": sum(map(bool, of["refs_needed_strict"])),
         "survival": survival,
         **{f"survival_{kind}": mean_survival(of, kind) for kind in ("values", "loose", "fresh", "carried", "user")},
-        **(_if_summaries_differed(of, basis, measured) if brackets else UNBRACKETED),
-        **_lost(measured.losses, priced=basis.provider.prices is not None),
+        **(_if_summaries_differed(of, basis, measured) if what_if.summaries else UNBRACKETED),
+        **_lost(measured.losses, basis),
+        **(_if_fetched_again(of, basis, measured) if what_if.refetched else NOT_FETCHED),
         # Without any aged need nothing has to be kept.
         **_frontier(basis, survival or 0.0),
         **_trigger(of, basis, measured),
@@ -69,8 +81,6 @@ def _tokens(of: Columns) -> dict[str, Any]:
 def _dollars(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
     cost, base = total(of["cost_usd"]), basis.cost_usd
     sent, read = sum(of["tokens_sent"]), sum(of["tokens_cache_read"])
-    refetch_all = sum((one.cost_usd or 0.0 for one in measured.losses.edited.values()), 0.0)
-    compared = cost is not None and base is not None
     low, high = cost_interval(of, basis.transcript, basis.provider) or (None, None)
     return {
         "cost_usd": cost,
@@ -88,7 +98,6 @@ def _dollars(of: Columns, basis: Basis, measured: Measured) -> dict[str, Any]:
         "payback_calls": payback_calls(of, basis.provider),
         "cost_low_usd": low,
         "cost_high_usd": high,
-        "break_even_refetch": break_even_refetch((base or 0) - (cost or 0), refetch_all) if compared else None,
     }
 
 
@@ -141,17 +150,40 @@ def _if_summaries_differed(of: Columns, basis: Basis, measured: Measured) -> dic
     }
 
 
-def _lost(losses: Losses, priced: bool) -> dict[str, Any]:
+NOT_FETCHED: dict[str, float | None] = dict.fromkeys(
+    ("calls_refetched", "calls_refetched_changed", "tokens_refetch", "cost_refetch_usd")
+)
+
+
+def _if_fetched_again(of: Columns, basis: Basis, measured: Measured) -> dict[str, float | None]:
+    """What is inserted and what that adds if all is fetched again that is lost and can be; not known of what goes by
+    the recording's own places, as bounds do.
+    """
+    lost = any(basis.fetching.source(need.sources) is not None for need in measured.losses.lost_strict)
+    if not lost:
+        return dict.fromkeys(NOT_FETCHED, 0)
+    if any(cls.bound for cls, _, _ in measured.spec.links):
+        return NOT_FETCHED
+    again, cost = refetched(basis, measured.spec), total(of["cost_usd"])
+    known = again.cost_usd is not None and cost is not None
+    return {
+        "calls_refetched": again.calls,
+        "calls_refetched_changed": again.changed,
+        "tokens_refetch": again.tokens_sent - sum(of["tokens_sent"]),
+        "cost_refetch_usd": round((again.cost_usd or 0) - (cost or 0), 10) if known else None,
+    }
+
+
+def _lost(losses: Losses, basis: Basis) -> dict[str, Any]:
     forms = Frequencies(row.form for row in losses.lost)
-    missed = [losses.edited[place] for place in sorted(losses.missed)]
+    for_good = [need for need in losses.lost_strict if basis.fetching.source(need.sources) is None]
     return {
         "lost_truncated": forms["truncated"],
         "lost_dropped": forms["dropped"],
         "lost_summarised": forms["summarised"],
         "results_edited": len(losses.edited),
-        "results_missed": len(missed),
-        "refetch_tokens": sum(one.tokens for one in missed),
-        "refetch_usd": total(one.cost_usd for one in missed) if priced else None,
+        "results_missed": len(losses.missed),
+        "refs_lost_for_good": len(for_good),
         "reissued_calls": sum(map(len, losses.again.values())),
         "reissued_after_edit": losses.again_after_edit,
     }

@@ -77,8 +77,9 @@ class Replay:
         # Judge, and retry.
         self._thinking_dropped = 0
         request, tokens, verdict, attempts = self._send(asked)
+        leg = self._answered(leg, verdict)
         # Bill.
-        changed_from, bill = course.changed_from, course.bill()
+        changed_from, bill = course.changed_from, course.bill(leg)
         sees.now_s = course.now_s
         estimated = sees.estimate(request)
         course.undo([made.edit for made in moments.tally.edits if not made.lasting])
@@ -91,6 +92,10 @@ class Replay:
             leg.number, leg.call, request, changed_from, verdict, attempts, bill, tokens, estimated,
             leg.tokens_output, moments.settle(), (began_s, sees.now_s), not moments.touched, self._thinking_dropped,
         )  # fmt: skip
+
+    def _answered(self, leg: Leg, verdict: Verdict) -> Leg:
+        """Return the call with the response that the request gets: teacher-forced, the recorded one."""
+        return leg
 
     def _send(self, asked: Asked) -> tuple[View, int, Verdict, int]:
         """Return the request as sent last, its tokens, the verdict on it, and how many were sent."""
@@ -134,12 +139,17 @@ class Replay:
 
     def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
         items = list(items)
-        wanted = self._ahead.wanted(self._number, items) if self._summaries == "clairvoyant" else ()
+        recorded = map(self._recorded, items)
+        wanted = self._ahead.wanted(self._number, recorded) if self._summaries == "clairvoyant" else ()
         result = self._course.summarize(items, max_tokens, wanted, self._summaries)
         self._moments.touched = True
         self._moments.tally.summaries.append(result)
         self._moments.sees.now_s = self._course.now_s
         return result.text
+
+    def _recorded(self, item: Item) -> Item:
+        """Return an item of the view with its place in the recording."""
+        return item
 
     @cached_property
     def _known(self) -> References:

@@ -19,7 +19,7 @@ from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.measure import measure, summary_row
-from ctxsim.simulator.measure.economics import break_even_refetch, cost_interval, payback_calls
+from ctxsim.simulator.measure.economics import cost_interval, payback_calls
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.misses import expected_loss
 from ctxsim.simulator.provider.prices import Prices
@@ -97,11 +97,6 @@ class TestClosedForms:
         assert 5 < expected < 20
         assert summary_row(basis, measured).payback_calls == pytest.approx(expected, abs=0.001)
 
-    def test_break_even(self) -> None:
-        assert break_even_refetch(1.0, 4.0) == 0.25
-        assert break_even_refetch(-1.0, 4.0) == 0
-        assert break_even_refetch(1.0, 0.0) is None
-
 
 def test_the_cached_documented_case_says_it_plainly(tmp_path: Path) -> None:
     scenario = load_scenario("documented-53k-cached")
@@ -112,7 +107,6 @@ def test_the_cached_documented_case_says_it_plainly(tmp_path: Path) -> None:
     assert keep_all.overflows + keep_all.rate_limited == 0, "cache reads are free of the rate limit"
     assert budget.tokens_sum < keep_all.tokens_sum
     assert budget.cost_vs_keep_all is not None and budget.cost_vs_keep_all > 1.1
-    assert budget.break_even_refetch == 0
     assert budget.smallest_quota > keep_all.smallest_quota or budget.smallest_quota > 0
 
 

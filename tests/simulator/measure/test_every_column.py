@@ -109,7 +109,6 @@ ALL: dict[str, Any] = {
     "tokens_rewritten": 131,
     # Once 131 at 1.25 - 0.1 = 150.65, against 299 reads at 0.1 = 29.9 for each later call.
     "payback_calls": 5.038,
-    "break_even_refetch": 0.0,
     # A bucket of Q has given Q and Q / 60 for each second: call 4 asks at 30 s, so 8,972 <= 1.5 Q.
     "smallest_quota": 5_982,
     "calls_until_first_failure": None,
@@ -141,9 +140,13 @@ ALL: dict[str, Any] = {
     "lost_summarised": 0,
     "results_edited": 1,
     "results_missed": 1,
-    # FIRST and its call. Asked again at call 3: its prompt of 2,440 at 0.1, 2 of output at 5, 317 to write at 1.25.
-    "refetch_tokens": 317 + 2,
-    "refetch_usd": 650.25e-6,
+    # zebra_one is FIRST's. Before call 4 ask 1 is made again: 2 of output at 5. Then call 4 has 2,193 + 2 + 317: what
+    # the request before it wrote is read at 0.1, the 319 are written at 1.25.
+    "refs_lost_for_good": 0,
+    "calls_refetched": 1,
+    "calls_refetched_changed": 0,
+    "tokens_refetch": 2_512,
+    "cost_refetch_usd": (10 + 219.3 + 398.75) * 1e-6,
     # Ask 3 is ask 1 again, but FIRST was whole then.
     "reissued_calls": 1,
     "reissued_after_edit": 0,
@@ -225,9 +228,11 @@ DROPPED: dict[str, Any] = {
     "false_alarm_calls": 3,
     "trigger_displacement_calls": -2,
     "trigger_displacement_tokens": -430,
-    # 749 saved. All again: 2,121 + 2 * 5 + 317 for FIRST, 2,062 + 11 * 5 + 100 for SECOND.
-    "break_even_refetch": round(749 / (2_448 + 2_217), 4),
-    "refetch_usd": 2_448e-6,
+    # Before call 4 (2,062) FIRST is asked for again, 2 of output at 5. With it (319) the newest exchange is that one:
+    # THIRD goes with its call (52).
+    "calls_refetched": 1,
+    "tokens_refetch": 2_062 + 319 - 52,
+    "cost_refetch_usd": (2_329 + 10) * 1e-6,
 }
 
 OVERFLOWED: dict[str, Any] = {
@@ -365,6 +370,7 @@ def test_what_the_user_said_by_hand() -> None:
 ELSEWHERE = {
     "tokens_missed", "calls_unseen", "unseen_median", "unseen_p95", "survival_user",  # above
     "started", "project", "model", "version", "compactions_recorded",  # above
+    "refs_lost_for_good", "calls_refetched_changed",  # tests/simulator/measure/test_refetch.py
     "invalid_thinking", "tokens_thinking_dropped",  # tests/simulator/ledger/test_thinking.py
 }  # fmt: skip
 

@@ -70,7 +70,7 @@ def in_order(value: Any) -> list[Any]:
     """Return the entries of a list that attributes spell as an object with numbers for names."""
     if not isinstance(value, dict):
         return []
-    return [value[name] for name in sorted((name for name in value if name.isdecimal()), key=int)]
+    return [value[name] for name in sorted((name for name in value if name.isdecimal() and len(name) < 10), key=int)]
 
 
 def finite(value: Any) -> int | float | None:
@@ -80,5 +80,5 @@ def finite(value: Any) -> int | float | None:
             value = float(value)
         except ValueError:
             return None
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and -math.inf < value < math.inf
     return value if number else None

@@ -111,7 +111,8 @@ def _transcripts(source: Source, where: str, sample: EvalSample) -> Iterator[Tra
     old = sample.transcript or {}
     kept = sample.attachments or old.get("content") or {}
     attachments = convert(kept, dict[str, str], f"{where} attachments")
-    found = Walk(sample.message_pool or (sample.events_data or {}).get("messages") or [], attachments, where)
+    pool = convert(sample.message_pool or (sample.events_data or {}).get("messages") or [], list[Any], f"{where} pool")
+    found = Walk(pool, attachments, where)
     found.events(sample.events or old.get("events") or [])
     name = f"{source.name}#{sample.id}_epoch_{sample.epoch}"
     if not found.calls:

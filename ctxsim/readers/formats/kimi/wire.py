@@ -56,7 +56,7 @@ class Event(msgspec.Struct, rename="camel"):
         part = self.part or {}
         if part.get("type") == "think":
             return Part("reasoning", str(part.get("think") or ""))
-        return Part("assistant", str(part["text"]) if part.get("type") == "text" else compact_json(part))
+        return Part("assistant", str(part.get("text") or "") if part.get("type") == "text" else compact_json(part))
 
 
 class Request(msgspec.Struct):

@@ -160,7 +160,8 @@ class _Reading:
         info = message.info
         self.place_of[info.id] = len(self.assembly.items)
         if info.system and not self.assembly.system:
-            self.assembly.system += info.system if isinstance(info.system, list) else [str(info.system)]
+            said = info.system if isinstance(info.system, list) else [info.system]
+            self.assembly.system += map(str, said)
         if info.role == "user":
             self._user(message)
         elif info.summary is True:

@@ -1,0 +1,71 @@
+"""The other end of the bill: what is lost may be fetched again, and then the answer may be another one.
+
+Between the ends an amount is linear in the rate of fetching again, so that each rate at which two policies cost the
+same has a closed form.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+
+import msgspec
+
+from ctxsim.answers.advice.figures import Figures
+from ctxsim.answers.advice.pooled import Pooled
+
+SEEN = (0.20, 0.85)
+"""Rates seen after recorded compactions: of what was lost and used later the same call or file came again, and any
+later result showed it again.
+"""
+
+TURNS_SEEN = (0.86, 1.20)
+"""Turns under a policy beside those without, over published outcomes of ten pairs of model and strategy."""
+
+
+class Again(msgspec.Struct, frozen=True):
+    """How an answer stands if what it loses is fetched again.
+
+    `even_at` is the rate at which it saves nothing any more, None where it saves at every rate; `turns` how many times
+    as many turns eat its saving, None where there is none. `instead` is what to take from the rate `instead_at` on,
+    where that is within what was seen.
+    """
+
+    even_at: float | None
+    turns: float | None
+    instead: Figures | None
+    instead_at: float | None
+
+
+def even_rate(found: Pooled, label: str, other: str, amount: str) -> float | None:
+    """Return the rate of fetching again, from 0 to 1, at which one policy's amount reaches another's; None if at none.
+
+    From (a + r x A) = (b + r x B).
+    """
+    rise = [found.again(one, amount) for one in (label, other)]
+    if rise[0] is None or rise[1] is None:
+        return None
+    # Amounts of the run may stand at a rate of their own.
+    gap = found.total(other, amount) - found.total(label, amount) + found.rate * (rise[0] - rise[1])
+    steeper = rise[0] - rise[1]
+    rate = gap / steeper if steeper else -1.0
+    return rate if 0 <= rate <= 1 else None
+
+
+def again(found: Pooled, take: str, amount: str, chosen: Callable[[float], str]) -> Again | None:
+    """Return how the answer `take` stands at other rates, given what is chosen at each; None where it isn't known."""
+    if found.nothing is None or found.again(take, amount) is None:
+        return None
+    spent, base = found.total(take, amount), found.total(found.nothing, amount)
+    saves = take != found.nothing and 0 < spent < base
+    rates = [rate / 100 for rate in range(round(100 * SEEN[0]), round(100 * SEEN[1]) + 1)]
+    instead = chosen(rates[-1])
+    turned = None
+    if instead != take:
+        turned = rates[bisect_left(rates, True, key=lambda rate: chosen(rate) != take)]
+    return Again(
+        even_at=even_rate(found, take, found.nothing, amount) if saves else None,
+        turns=base / spent if saves else None,
+        instead=found.all[instead] if turned is not None else None,
+        instead_at=turned,
+    )

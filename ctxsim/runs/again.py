@@ -1,0 +1,149 @@
+"""A finished run made once more from what its `run.json` says, and held against it, byte for byte."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from ctxsim import __version__
+from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.errors import CtxsimError, InputError
+from ctxsim.readers import sources
+from ctxsim.readers.source import Source
+from ctxsim.results import TABLES, InputInfo, Run, RunInfo
+from ctxsim.results.checksums import sums
+from ctxsim.results.run import read_run
+from ctxsim.runs.conduct import conduct
+from ctxsim.runs.identity import others_code
+from ctxsim.runs.task import Setting, scenario_sha256, source_sha256, specs_of
+from ctxsim.safety.trust import asking, refuse
+from ctxsim.synthesis import Scenario
+
+SHOWN = 3
+"""Inputs that are told by name."""
+
+
+def made_again(run: Run, moved: Sequence[str] = ()) -> Iterator[str]:
+    """Replay a run's inputs as it did, in this process, and yield how its tables differ from what comes: a line each.
+
+    `moved` are the paths of its recordings, where they aren't where they were: they are known by what they hold. What
+    is another or missing yields lines too, and then nothing is replayed. Raises InputError for a run that doesn't say
+    how it was made, was stopped, or names what runs code and isn't trusted; and what `conduct` raises.
+    """
+    info = run.info
+    if not info.files or info.setting is msgspec.UNSET or not info.complete:
+        why = "was stopped: bench --resume goes on" if not info.complete else "is of a version that didn't keep how"
+        raise InputError(run.folder, f"can't be made again: it {why}")
+    setting = _said(run, info.setting, Setting)
+    scenario = None if info.scenario is None else _said(run, info.scenario, Scenario)
+    _trusted(run, setting, () if moved else setting.paths or ())
+    found: list[Source] = []
+    yield from (lines := list(_changed(info, setting, scenario, moved, found)))
+    if not lines:
+        with tempfile.TemporaryDirectory() as folder:
+            conduct(setting, Path(folder, "run"), scenario, given=found)
+            yield from _differences(run, read_run(Path(folder, "run")))
+
+
+T = TypeVar("T")
+
+
+def _said(run: Run, data: dict[str, Any], kind: type[T]) -> T:
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(run.folder / "run.json", f"doesn't say how it was made: {error}") from None
+
+
+def _trusted(run: Run, setting: Setting, paths: Sequence[str]) -> None:
+    """A run's folder is anybody's: what of it runs code, connects or leaves the current folder is asked for."""
+    file = run.folder / "run.json"
+    labels = [*setting.policies, setting.estimator or ""]
+    here = Path.cwd()
+    files = [value for value in setting.overrides.values() if isinstance(value, str)]
+    refuse(file, file.read_bytes(), asking(labels, [*paths, *files], here, here))
+
+
+def _changed(
+    info: RunInfo, setting: Setting, scenario: Scenario | None, moved: Sequence[str], found: list[Source]
+) -> Iterator[str]:
+    """What a run was made with that isn't here, or is another; its recordings go to `found`."""
+    if info.ctxsim != __version__:
+        yield f"was made by ctxsim {info.ctxsim}, this is {__version__}: install that one"
+        return
+    for name, vocabulary in info.tokenizers.items():
+        if open_tokenizer(name).vocabulary_sha256 != vocabulary:
+            yield f"{name} has another vocabulary here"
+    if info.others_code is not msgspec.UNSET and info.others_code != others_code(specs_of(setting)):
+        yield "a policy or estimator file has changed since"
+    paths = moved or setting.paths or ()
+    if scenario is not None:
+        if scenario_sha256(scenario) != info.inputs[0].sha256:
+            yield f"{scenario.name}: the scenario gives another conversation here"
+    elif not paths:
+        yield "a run without text keeps no names of its recordings: say where they are by --inputs"
+    else:
+        try:
+            found += sources(*paths)
+        except CtxsimError as error:
+            yield f"an input is missing: {error}"
+            return
+        names = _as_in_run(info.inputs, found, setting.text) if moved else [source.name for source in found]
+        yield from _changed_inputs(info.inputs, dict(zip(names, map(source_sha256, found), strict=True)))
+
+
+def _as_in_run(inputs: Sequence[InputInfo], found: list[Source], named: bool) -> list[str]:
+    """Put recordings that have moved in the order of the run, and return what they are called there.
+
+    They are called so from now on if it is `named`: without text their own names are no part of a run.
+    """
+    known: dict[str, list[str]] = {}
+    for one in inputs:
+        known.setdefault(one.sha256, []).append(one.name)
+    called = [(names.pop(0) if (names := known.get(source_sha256(one))) else one.name, one) for one in found]
+    order = {one.name: place for place, one in enumerate(inputs)}
+    called.sort(key=lambda pair: order.get(pair[0], len(order)))
+    found[:] = [source for _, source in called]
+    for name, source in called:
+        source.name = name if named else source.name
+    return [name for name, _ in called]
+
+
+def _changed_inputs(inputs: Sequence[InputInfo], here: Mapping[str, str]) -> Iterator[str]:
+    """Which recordings are missing, hold something else, or are new; `here` are their hashes by name."""
+    told = {
+        "missing": [one.name for one in inputs if one.name not in here],
+        "changed": [one.name for one in inputs if here.get(one.name, one.sha256) != one.sha256],
+        "new": sorted(here.keys() - {one.name for one in inputs}),
+    }
+    for what, names in told.items():
+        if names:
+            more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+            yield f"{len(names):,} input(s) {what}: {', '.join(names[:SHOWN])}{more}"
+
+
+def _differences(run: Run, now: Run) -> Iterator[str]:
+    """Where tables hold other bytes than now, by table the first column that differs, and its first row."""
+    fresh = sums(now.folder)
+    for name in TABLES:
+        mine = {file for file in {*run.info.files, *fresh} if file.partition(".")[0] == name}
+        if any(run.info.files.get(file) != fresh.get(file) for file in mine):
+            yield _first_difference(run, now, name)
+
+
+def _first_difference(run: Run, now: Run, name: str) -> str:
+    was, made = run.table(name), now.table(name)
+    if len(was) != len(made):
+        return f"{name}: {len(was):,} rows, made again {len(made):,}"
+    for column in was.columns:
+        differ = ~((was[column] == made[column]) | (was[column].isna() & made[column].isna()))
+        if differ.any():
+            row = int(differ.to_numpy().argmax())
+            there = [str(was[key][row]) for key in ("transcript", "policy", "call") if key in was.columns]
+            of = f" ({', '.join(there)})" if there else ""
+            return f"{name}.{column}, row {row + 1:,}{of}: {was[column][row]}, made again {made[column][row]}"
+    return f"{name}: the same values in other bytes: another version of pyarrow wrote them"

@@ -1,0 +1,40 @@
+"""What a replay comes to where what it lost is fetched again: the other end of teacher forcing.
+
+Between the ends the bill is linear in the rate at which an agent fetches again: `cost_usd` + rate x `cost_refetch_usd`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import msgspec
+
+from ctxsim.policies import Spec
+from ctxsim.simulator.measure.columns import total
+from ctxsim.simulator.measure.measured import Basis
+from ctxsim.simulator.replay.closed import ClosedLoop
+
+
+class Refetched(msgspec.Struct, frozen=True):
+    """One closed replay: calls inserted, those of them whose source had been written to since, and all that was sent
+    and paid, by recorded and inserted calls; dollars are None without prices.
+    """
+
+    calls: int
+    changed: int
+    tokens_sent: int
+    cost_usd: float | None
+
+
+def refetched(basis: Basis, spec: Spec, rate: float = 1.0, dice: Random | None = None) -> Refetched:
+    """Replay a policy once, each thing that it lost fetched again with the chance `rate`, by seeded dice; all of it
+    without dice. Raises ContractError where the policy breaks its contract.
+    """
+    taken: dict[str, Callable[[], bool]] = {"taken": lambda: dice.random() < rate} if dice else {}
+    loop = ClosedLoop(basis.ledger, spec, basis.references, basis.kept, basis.fetching, **taken)
+    tokens, costs = 0, []
+    for sent in loop:
+        tokens += sent.tokens_sent
+        costs.append(sent.cost_usd)
+    return Refetched(loop.inserted, loop.changed, tokens, total(costs))

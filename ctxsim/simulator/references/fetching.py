@@ -1,0 +1,88 @@
+"""Whether what a tool call brought can be fetched again, by its tool and command; the table of tools is data.
+
+What was read can be read again. An answer of another agent or of a person, and the output of what changed something,
+are lost for good: a second call isn't the first one again.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any
+
+from ctxsim.simulator.references.canonical import content
+from ctxsim.transcript import Item, Transcript
+
+_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+_SEVERAL = re.compile(r"\|\||&&|[;\n|]")
+_REDIRECTED = re.compile(r"(?<![0-9&<>=-])>{1,2}\s*(?!/dev/null|&)[\w./~$\"']")
+_PATH = re.compile(r"[\w.~/-]*(?:/[\w.-]+|\w\.[A-Za-z]\w{0,4})")
+
+
+@cache
+def _table() -> dict[str, Any]:
+    text = resources.files(__package__).joinpath("fetching.toml").read_text(encoding="utf-8")
+    table = tomllib.loads(text)
+    return {key: value if key == "subcommands" else frozenset(value) for key, value in table.items()}
+
+
+def only_looks(call: Item) -> bool:
+    """Return whether a tool call changes nothing, so that the same call brings again what it brought."""
+    table, words = _table(), {word.lower() for word in _WORDS.findall(call.tool)}
+    if words & table["acting"]:
+        return False
+    if words & table["shells"]:
+        return not any(map(_changes, _commands(call)))
+    return bool(words & table["looking"])
+
+
+def _commands(call: Item) -> list[str]:
+    return [part.strip() for part in _SEVERAL.split(content(call)) if part.strip()]
+
+
+def _changes(command: str) -> bool:
+    table, words = _table(), command.split()
+    first = words[0].rpartition("/")[2]
+    more = table["subcommands"].get(first, ())
+    return first in table["commands"] or any(word in more for word in words[1:]) or bool(_REDIRECTED.search(command))
+
+
+class Fetching:
+    """What of one transcript could be fetched again."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._items = transcript.items
+        self._looks: dict[int, bool] = {}
+
+    def source(self, sources: Sequence[int]) -> int | None:
+        """Return the newest of some results, given by place, that can be fetched again; None if there is none."""
+        return next(filter(self.again, reversed(sources)), None)
+
+    def again(self, place: int) -> bool:
+        """Return whether the result at a place can be fetched again."""
+        known = self._looks.get(place)
+        if known is None:
+            asking = self._items[place].answers
+            known = self._looks[place] = asking is not None and only_looks(self._items[asking])
+        return known
+
+    def changed(self, place: int, before: int) -> bool:
+        """Return whether, behind the result at a place and before another, a call that doesn't only look named a path
+        that its own call names: what is fetched again isn't what it was.
+        """
+        asking = self._items[place].answers
+        paths = _paths(self._items[asking]) if asking is not None else frozenset()
+        return any(place < at < before and paths & written for at, written in self._written)
+
+    @cached_property
+    def _written(self) -> list[tuple[int, frozenset[str]]]:
+        calls = (item for item in self._items if item.kind == "tool_call")
+        return [(item.place, _paths(item)) for item in calls if not only_looks(item)]
+
+
+def _paths(call: Item) -> frozenset[str]:
+    """The paths that a tool call names."""
+    return frozenset(_PATH.findall(content(call)))

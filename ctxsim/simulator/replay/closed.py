@@ -1,0 +1,177 @@
+"""The closed loop: where a call needs what the view has lost, the recorded call that brought it is made again first.
+
+It is the same loop. A request that lacks something needed is answered by the tool call that fetches it, instead of by
+the recorded response; the result joins as the newest item, ages, and can be cut again. Once per source and call.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ctxsim.policies import Spec
+from ctxsim.simulator.ledger import Ledger, Leg, Verdict
+from ctxsim.simulator.references import Counts, References, Survival
+from ctxsim.simulator.references.fetching import Fetching
+from ctxsim.simulator.replay.loop import Replay
+from ctxsim.simulator.replay.sent import Sent
+from ctxsim.transcript import Item
+from ctxsim.view import Edit, Made
+
+FETCHED = -(1 << 30)
+"""Where what is fetched stands for those who know the recording alone: apart from what policies make."""
+
+
+def _always() -> bool:
+    return True
+
+
+class ClosedLoop(Replay):
+    """One replay in which what was lost is fetched again; iterate it once.
+
+    Recorded items stand later by what was inserted before them, so that a policy sees one conversation in order.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        spec: Spec,
+        references: References,
+        kept: Sequence[Counts],
+        fetching: Fetching,
+        taken: Callable[[], bool] = _always,
+    ) -> None:
+        """`kept`: the counts of views that nobody edited; `taken` says of each fetch whether it is made. Raises
+        ContractError where the policy breaks its contract.
+        """
+        super().__init__(ledger, spec, references)
+        self._fetching = fetching
+        self._taken = taken
+        self._survival = Survival(references, kept)
+        self.inserted = self.changed = 0
+        """Calls inserted, and those of them whose source had been written to since."""
+        self._starts = [leg.call.start for leg in ledger.legs]
+        self._shift = self._messages = 0
+        """By how much places and messages are later than recorded."""
+        self._now_at: dict[int, int] = {}
+        """By place in the recording, where an item stands, if elsewhere."""
+        self._was_at: dict[int, int] = {}
+        """The other way round; of what was fetched a place apart."""
+        self._begun_at = 0
+        """Where the newest response begins."""
+        self._asked: set[int] = set()
+        """Results that have been asked for since the last recorded call."""
+        self._brought: tuple[Item, ...] = ()
+
+    def __iter__(self) -> Iterator[Sent]:
+        for leg in self._ledger.legs:
+            self._asked.clear()
+            due = self._moved(leg) if self._shift else leg
+            while True:
+                self._brought = ()
+                sent = self._call(due)
+                self._survival.end(self._as_recorded(sent.tally.edits))
+                yield sent
+                if not self._brought:
+                    break
+                self._survival.begin([Made("", Edit(None, self._recorded(one), 0, "")) for one in self._brought])
+                due = self._moved(leg, self._brought)
+        self._moments.close()
+
+    def _answered(self, leg: Leg, verdict: Verdict) -> Leg:
+        self._survival.begin(self._as_recorded(self._moments.tally.edits))
+        self._begun_at = leg.call.start + self._shift
+        wanted = self._wanted(leg) if self._moments.touched and verdict.status == "ok" else ()
+        return self._fetch(leg, wanted) if wanted else leg
+
+    def _wanted(self, leg: Leg) -> list[int]:
+        """The places of the results that the next inserted call brings: those of one response."""
+        lost = (need for need in self._survival.counts(leg.number).lost if need.detector == "strict" and need.age >= 1)
+        found: set[int] = set()
+        for need in lost:
+            # What has been fetched for and still isn't held isn't fetched for again, nor from an older source.
+            place = self._fetching.source(need.sources) if self._asked.isdisjoint(need.sources) else None
+            if place is None or place in found:
+                continue
+            if self._taken():
+                found.add(place)
+            else:
+                self._asked.add(place)
+        if not found:
+            return []
+        newest = self._brought_by(max(found))
+        together = [place for place in found if self._brought_by(place) is newest]
+        self._asked.update(together)
+        return sorted(together)
+
+    def _brought_by(self, place: int) -> Leg:
+        """The recorded call whose response asked for a result."""
+        asking = self._ledger.transcript.items[place].answers
+        assert asking is not None  # what can be fetched answers a call
+        return self._ledger.legs[bisect_right(self._starts, asking) - 1]
+
+    def _fetch(self, leg: Leg, wanted: Sequence[int]) -> Leg:
+        """The call answered by fetching: by the response that asked for these results, but for its thinking and its
+        other tool calls; the results join before what is due.
+        """
+        items, source, at = self._ledger.transcript.items, self._brought_by(wanted[0]), self._begun_at
+        asking = {items[place].answers for place in wanted}
+        said = [one for one in source.response if one.kind == "assistant" or one.place in asking]
+        whole = len(said) == sum(one.kind != "reasoning" for one in source.response)
+        message = items[leg.call.start - 1].message + 1 + self._messages
+        asks = tuple(self._copied(one, at + n, message) for n, one in enumerate(said))
+        asked_at = {one.place: ask.place for one, ask in zip(said, asks, strict=True)}
+        self._brought = tuple(
+            self._copied(items[place], at + n, message + 1, asked_at[items[place].answers or 0])
+            for n, place in enumerate(wanted, len(asks))
+        )
+        self._shift += len(asks) + len(self._brought)
+        self._messages += 2
+        self.inserted += 1
+        self.changed += any(self._fetching.changed(place, leg.call.start) for place in wanted)
+        output = source.tokens_output if whole else sum(map(self._ledger.counter.item, asks))
+        return replace(leg, response=asks, answered=asks, tokens_output=output)
+
+    def _copied(self, item: Item, place: int, message: int, answers: int | None = None) -> Item:
+        """A recorded item once more. Its id is as long as recorded, so that it costs as much on the wire."""
+        self._was_at[place] = FETCHED - place
+        mark = f"~{self.inserted}"
+        again = item.call_id and item.call_id[: -len(mark)] + mark
+        return replace(item, place=place, message=message, answers=answers, call_id=again)
+
+    def _moved(self, leg: Leg, brought: tuple[Item, ...] | None = None) -> Leg:
+        """A recorded call where it stands now; behind one that was inserted, with what that brought."""
+        response = {item.place: self._later(item) for item in leg.response}
+        answered = tuple(response[item.place] for item in leg.answered)
+        joining, call, begins_turn = brought, leg.call, False
+        if joining is None:
+            joining, begins_turn = tuple(map(self._later, leg.joining)), leg.begins_turn
+        elif call.held is not None:
+            # What the recording says of the cache was so at the first request after the pause.
+            call = replace(call, held=None)
+        return replace(
+            leg, call=call, joining=joining, begins_turn=begins_turn, response=tuple(response.values()),
+            answered=answered, new_from=self._begun_at,
+        )  # fmt: skip
+
+    def _later(self, item: Item) -> Item:
+        place = item.place + self._shift
+        self._now_at[item.place], self._was_at[place] = place, item.place
+        answers = None if item.answers is None else self._now_at.get(item.answers, item.answers)
+        return replace(item, place=place, message=item.message + self._messages, answers=answers)
+
+    def _recorded(self, item: Item) -> Item:
+        place = self._was_at.get(item.place, item.place)
+        return item if place == item.place else replace(item, place=place)
+
+    def _as_recorded(self, edits: Sequence[Made]) -> Sequence[Made]:
+        if not self._was_at:
+            return edits
+        moved = []
+        for made in edits:
+            before, after = made.edit.before, made.edit.after
+            edit = replace(made.edit, before=before and self._recorded(before), after=after and self._recorded(after))
+            moved.append(replace(made, edit=edit))
+        return moved
