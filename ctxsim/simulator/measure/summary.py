@@ -18,10 +18,15 @@ from ctxsim.simulator.references import Counts
 
 
 class WhatIf(NamedTuple):
-    """Which other replays a summary tells of: with worse and better summaries, with what was lost fetched again."""
+    """Which other replays a summary tells of: with worse and better summaries, with what was lost fetched again.
+
+    Beside it stand so many `draws`, at a `rate` of fetching again.
+    """
 
     summaries: bool = True
     refetched: bool = True
+    rate: float = 0.0
+    draws: int = 0
 
 
 WHAT_IF = WhatIf()
