@@ -116,17 +116,14 @@ def difference(theirs: bool, ours: bool, canary: Canary, texts: Sequence[str]) -
     return "ours finds it in canonical form only"
 
 
-def kit(name: str) -> Any:
-    """Return a module of the kit. Raises CtxsimError without it."""
-    try:
-        return importlib.import_module(f"compaction_kit.{name}")
-    except ImportError:
-        raise CtxsimError("compaction-conformance-kit is not installed here; pip install it first") from None
-
-
 def sessions() -> Iterator[tuple[Head, tuple[Item, ...], list[Canary]]]:
     """Yield the kit's seeded session and its random ones, each with its canaries. Raises CtxsimError without the kit."""
-    of_session, corpus, canaries = map(kit, ("session", "corpus", "canaries"))
+    try:
+        of_session, corpus, canaries = (
+            importlib.import_module(f"compaction_kit.{name}") for name in ("session", "corpus", "canaries")
+        )
+    except ImportError:
+        raise CtxsimError("compaction-conformance-kit is not installed here; pip install it first") from None
     pairs = [(of_session.build_seeded_session(), canaries.seeded_canaries())]
     pairs += [corpus.build_random_session(seed) for seed in SEEDS]
     for session, planted in pairs:
@@ -146,7 +143,7 @@ def sessions() -> Iterator[tuple[Head, tuple[Item, ...], list[Canary]]]:
 def main() -> None:
     """Print survival by kind after the last round, by both, and what differs."""
     seen = []
-    probe = kit("probes").BehaviorProbe()
+    probe = importlib.import_module("compaction_kit.probes").BehaviorProbe()
     for head, items, planted in sessions():
         for policy in POLICIES:
             for number, left in enumerate(rounds(head, items, policy), 1):

@@ -1,48 +1,32 @@
-"""Canaries of others, looked for by their probe and by our search: where the two differ it is named. By hand."""
+"""Beside another kit's probes: rounds act on what the round before left, and each difference has its name."""
 
 from __future__ import annotations
-
-from types import SimpleNamespace
 
 import pytest
 
 from ctxsim.transcript import Head, Item
-from evidence.conformance import Canary, Seen, again, compared, rounds
+from evidence.conformance import Canary, difference, rounds
 
 
-def seen(text: str, *tokens: str, old: tuple[str, ...] = ()) -> Seen:
-    """What both say of tokens in one user text; the probe is the kit's rule: each token is a substring."""
-
-    def probe(theirs: object, request: str) -> SimpleNamespace:
-        return SimpleNamespace(survived=all(token in request for token in tokens))
-
-    canary = Canary("fact", tokens, "The limit is $500.", SimpleNamespace(superseded_tokens=old))
-    return compared("any", 1, canary, Head(""), [Item("user", 0, 0, text)], SimpleNamespace(probe=probe))
+def test_each_round_acts_on_what_the_round_before_left() -> None:
+    items = tuple(Item("user" if n % 2 == 0 else "assistant", n, n, f"text {n}") for n in range(10))
+    # Of 10 messages 6 stay, of those 3, and of those 2: .6 of each, rounded down, and never fewer than two.
+    left = list(rounds(Head("go"), items, "max-messages:n={messages}"))
+    assert [[one.text for one in view] for view in left] == [
+        [f"text {n}" for n in range(first, 10)] for first in (4, 7, 8)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("text", "token", "theirs", "ours", "difference"),
+    ("theirs", "ours", "token", "text", "said"),
     [
-        ("The limit is $500.", "$500", True, True, ""),
-        ("No limit.", "$500", False, False, ""),
-        ("See https://db.example.com/a", "db.example.com", True, False, "host name inside its URL"),
-        ("order-12345x", "12345", True, False, "inside a longer word: 12345"),
-        ("THE LEDGER-7", "ledger-7", False, True, "canonical form"),
+        (True, True, "x1", "x1", ""),
+        (True, False, "a.internal", "see https://a.internal/v2", "host name inside its URL"),
+        (True, False, "harm", "harmless", "inside a longer word: harm"),
+        (True, False, "one two", "one", "across two texts"),
+        (False, True, "é", "e\u0301", "canonical form only"),
     ],
 )
-def test_a_difference_is_named(text: str, token: str, theirs: bool, ours: bool, difference: str) -> None:
-    found = seen(text, token)
-    assert (found.theirs, found.ours) == (theirs, ours)
-    assert difference in found.difference if difference else not found.difference
-
-
-def test_an_old_value_alone_is_stale() -> None:
-    assert seen("db-71 it is", "db-72", old=("db-71",)).stale == (True, True)
-    assert seen("db-71, now db-72", "db-72", old=("db-71",)).stale == (False, False)
-    assert seen("db-71 it is", "db-72").stale is None
-
-
-def test_each_round_acts_on_what_the_one_before_left() -> None:
-    items = again([Item("user", n, n, f"text {n} of several words") for n in range(10)])
-    left = [[item.text for item in found] for found in rounds(Head(""), items, "max-messages:n={messages}")]
-    assert left == [[item.text for item in items][-count:] for count in (6, 3, 2)]
+def test_a_difference_has_its_name(theirs: bool, ours: bool, token: str, text: str, said: str) -> None:
+    found = difference(theirs, ours, Canary("fact", (token,), text, None), [text])
+    assert said in found and bool(said) == bool(found)
