@@ -16,7 +16,6 @@ class Inspect(FullCount):
     """
 
     name: ClassVar[str] = "inspect"
-    judged_at: ClassVar[tuple[str, ...]] = ()
     factor: float = 1.1
 
     def item(self, item: Item) -> int:
