@@ -37,6 +37,8 @@ class Framework(NamedTuple):
     lasting: Callable[[Any], bool]
     supplied: frozenset[str] = frozenset()
     """Parameters that ctxsim gives: models, counters, messages."""
+    retries: int | None = None
+    """How often it sends a refused request again; None for as often as any policy."""
 
 
 class Scribe:
@@ -131,7 +133,7 @@ def opened(framework: Framework, rest: str) -> tuple[str, type[Policy], dict[str
     made = _made(framework, cls)
     return (
         f"{prefix}:{target}",
-        shortener(f"{prefix}:{target}", doc, parameters, made, not framework.lasting(cls), False),
+        shortener(f"{prefix}:{target}", doc, parameters, made, not framework.lasting(cls), False, framework.retries),
         given | estimator,
     )
 

@@ -118,6 +118,7 @@ def shortener(
     made: Callable[[Policy], Session],
     per_request: bool,
     shows_reasoning: bool,
+    retries: int | None = None,
 ) -> type[Policy]:
     """Return a policy class of that name whose parameters are the foreign code's own. Equal calls give one class."""
     # What it calls its parameters is its affair: `threshold` or `end` are something else of a policy.
@@ -131,6 +132,6 @@ def shortener(
     ]
     space = {
         "name": name, "__doc__": doc, "made": staticmethod(made), "per_request": per_request,
-        "shows_reasoning": shows_reasoning,
+        "shows_reasoning": shows_reasoning, "retries": retries,
     }  # fmt: skip
     return cast(type[Policy], dataclasses.make_dataclass("Foreign", fields, bases=(Shortener,), namespace=space))

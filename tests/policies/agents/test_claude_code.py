@@ -27,7 +27,18 @@ def test_everything_becomes_a_summary_and_the_files_read_last_come_again() -> No
         driven.calls(f"content of {name}", tool="Read", used=100, arguments=path)
     driven.calls("out", used=900)
     # The newest of each file, 3 tokens of 4 characters each, without those before the two newest files.
-    assert driven.sent() == [SUMMARY, "content of b"[:12], "content of c"[:12]]
+    assert driven.sent() == [SUMMARY, "{}", "out", "content of b"[:12], "content of c"[:12]]
+
+
+def test_the_newest_exchange_stays_and_the_summariser_is_not_shown_it() -> None:
+    # Seen in 2.1.330; what earlier versions recorded has none.
+    for more, stay in (("", ["{}", "second"]), (",version=2.1.221", [])):
+        driven = Driven(SMALL + more, 1_000)
+        driven.user("The task.")
+        driven.calls("first", used=100)
+        driven.calls("second", used=900)
+        assert driven.sent() == [SUMMARY, *stay]
+        assert [item.text for item in driven.asked[0]][-2:] == (["{}", "first"] if stay else ["{}", "second"])
 
 
 def test_after_an_idle_hour_all_but_the_newest_results_are_cleared() -> None:
@@ -83,18 +94,19 @@ def test_a_window_of_its_own_and_a_share_of_it() -> None:
             assert (SUMMARY in driven.sent()) is compacted, more
 
 
-def test_a_model_that_waits_for_a_refusal_compacts_then() -> None:
-    driven = Driven("claude-code:proactive=False", 1_000)
-    driven.user("The task.")
-    driven.calls("result", used=5_000)
-    assert SUMMARY not in driven.sent()
-    answer = driven.refused()
-    assert answer is not None and [item.text for item in answer] == [SUMMARY]
-
-
-def test_a_refusal_ends_the_session_of_others() -> None:
-    for label in ("claude-code", "claude-code:auto_compact_enabled=False"):
+def test_a_refused_request_is_compacted_and_the_turn_goes_on() -> None:
+    for label in ("claude-code", "claude-code:proactive=False"):
         driven = Driven(label, 200_000)
         driven.user("The task.")
+        driven.calls("old", used=100)
         driven.calls("result", used=100)
-        assert driven.refused() is None and not driven.asked
+        assert SUMMARY not in driven.sent()
+        answer = driven.refused()
+        assert answer is not None and [item.text for item in answer] == [SUMMARY, "{}", "result"]
+
+
+def test_without_compaction_a_refusal_ends_the_session() -> None:
+    driven = Driven("claude-code:auto_compact_enabled=False", 200_000)
+    driven.user("The task.")
+    driven.calls("result", used=100)
+    assert driven.refused() is None and not driven.asked

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 from by_hand import SUMMARY, Driven
 
+from ctxsim.counting.estimators import open_estimator
 from ctxsim.policies.agents.opencode.policy import GO_ON
 from ctxsim.policies.agents.shared.idle import CLEARED
+from ctxsim.transcript import Item
 
 # 1,000 less 200 of output: 800 usable, of which a quarter, 200 tokens, may stay.
 SMALL = "opencode:output=200"
@@ -22,14 +26,23 @@ def test_the_usage_of_a_step_decides_and_results_since_do_not_count() -> None:
 
 
 def test_summary_then_the_newest_exchanges_then_the_request_to_go_on() -> None:
-    driven = Driven(SMALL, 1_000)
-    driven.user("The task.")
-    for letter in "abc":
-        # 240 characters and the fields of two blocks in JSON: about 60 + 30 tokens. Two fit 200, three don't.
-        driven.calls(letter * 240, used=100)
-    driven.calls("d" * 240, used=800)
-    assert driven.sent() == [SUMMARY, "{}", "c" * 240, "{}", "d" * 240, GO_ON]
-    assert all(len(item.text) <= 2_000 for item in driven.asked[0])
+    # With the fields of two messages in JSON, about 56 tokens: of 160 characters (96) two fit 200, of 240 (116) one.
+    for chars, stay in ((160, "cd"), (240, "d")):
+        driven = Driven(SMALL, 1_000)
+        driven.user("The task.")
+        for letter in "abc":
+            driven.calls(letter * chars, used=100)
+        driven.calls("d" * chars, used=800)
+        assert driven.sent() == [SUMMARY, *(text for letter in stay for text in ("{}", letter * chars)), GO_ON]
+        assert all(len(item.text) <= 2_000 for item in driven.asked[0])
+
+
+def test_messages_count_as_the_agents_library_writes_them() -> None:
+    part = {"type": "tool-result", "toolCallId": "call_1", "toolName": "bash"}
+    message = {"role": "tool", "content": [part | {"output": {"type": "text", "value": "数" * 100}}]}
+    item = Item("tool_result", 1, 1, "数" * 100, tool="bash", call_id="call_1")
+    written = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    assert open_estimator("opencode").item(item) == int(len(written) / 4 + 0.5)
 
 
 def test_where_the_newest_is_too_large_nothing_stays() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from by_hand import SUMMARY, Driven
 
+from ctxsim.policies.foreign.shortener import Shorten, shortener
+from ctxsim.policies.frameworks.strands.adapter import FRAMEWORK as STRANDS
 from ctxsim.transcript import Head, Usage
 
 
@@ -82,3 +84,10 @@ def test_agent_framework_drops_groups_by_messages() -> None:
     driven.calls("two")
     # Five messages: without the task four, without the first group two.
     assert driven.sent() == ["{}", "two"]
+
+
+def test_an_adapter_sends_a_refused_request_again_as_often_as_its_framework() -> None:
+    # A policy of foreign code doesn't say by itself how often.
+    cls = shortener("strands:Any", "", (), lambda policy: Shorten(lambda messages, context: messages), False, False, 9)
+    assert cls().retries == 9
+    assert STRANDS.retries == Driven("strands-sliding", 1_000).moments.retries

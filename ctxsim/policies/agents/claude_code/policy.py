@@ -1,13 +1,15 @@
-"""Claude Code: old results are cleared, then everything becomes a summary beside the files read last."""
+"""Claude Code: old results are cleared, then all but the newest becomes a summary beside the files read last."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import ClassVar, Literal
 
 from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import condense
 from ctxsim.policies.agents.shared.cuts import ends_of
 from ctxsim.policies.agents.shared.idle import CLEARED, clear_old
+from ctxsim.policies.agents.shared.phases import exchanges
 from ctxsim.policies.agents.shared.tools import files_read, is_shell
 from ctxsim.policies.policy import Count, Overflow, Policy, Positive
 from ctxsim.transcript import Item
@@ -40,8 +42,10 @@ class ClaudeCode(Policy):
     "size", of versions to 2.1.2x, the oldest ones over 40,000 tokens of results, but for the newest three, if that
     frees 20,000; "off" neither. Results of mcp tools, plans and sub-agents are never cleared. Output of a shell
     over `bash_output_max_chars` characters becomes a preview of `bash_preview_chars` on arrival; with 0, as before
-    2.1.2, it keeps its ends. Any other refused request ends the turn. `summary_tokens` is what recorded summaries
-    have: the mean of 22 is 4,060 (2,123 to 6,058).
+    2.1.2, it keeps its ends. A refused request is compacted and sent again, unless `auto_compact_enabled` is off. The
+    newest `keep_exchanges` responses with their results stay as they are and aren't shown to the summariser: one in
+    2.1.330 (three after the one refusal that was seen). `summary_tokens` is what recorded summaries have: the mean of
+    22 is 4,060 (2,123 to 6,058).
     """
 
     family = "agents"
@@ -62,6 +66,7 @@ class ClaudeCode(Policy):
     micro: Literal["time", "size", "off"] = "time"
     keep_recent: Count = SHIPPED["keep_recent"]
     idle_minutes: Count = SHIPPED["idle_minutes"]
+    keep_exchanges: Count = SHIPPED["keep_exchanges"]
     files: Count = SHIPPED["files"]
     file_tokens: Count = SHIPPED["file_tokens"]
     file_budget: Count = SHIPPED["file_budget"]
@@ -107,12 +112,14 @@ class ClaudeCode(Policy):
         return self._compacted(view, f"{used:,} tokens are {limit:,.0f} or more") or view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
-        if not self.auto_compact_enabled or self.threshold() is not None:
-            return None
-        return self._compacted(view, "the provider refused: window exceeded")
+        return self._compacted(view, "the provider refused: window exceeded") if self.auto_compact_enabled else None
 
     def _compacted(self, view: View, reason: str) -> View | None:
-        made = condense(self, view, list(view), reason, self.summary_tokens)
+        answered = reversed(exchanges(view))
+        staying = list(takewhile(lambda exchange: exchange[-1].kind == "tool_result", answered))[: self.keep_exchanges]
+        kept = sum(map(len, staying))
+        old = list(view)[: len(view) - kept]
+        made = condense(self, view, old, reason, self.summary_tokens, staying[-1][0].order if staying else None)
         return None if made is None else self._with_files(made, files_read(view))
 
     def _cleared(self, view: View) -> View:

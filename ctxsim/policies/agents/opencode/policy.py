@@ -40,7 +40,7 @@ class Opencode(Policy):
     version = "1.18.33"
     read_on = "2026-11"
     agent = "opencode"
-    decides_by: ClassVar[str] = "serialized:ratio=4,rounding=round"
+    decides_by: ClassVar[str] = "opencode"
     renamed: ClassVar[Mapping[str, str]] = {"tail": "preserve_recent_tokens"}
 
     output: Count = SHIPPED["output"]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ctxsim.counting.estimators.arguments import written_again
 from ctxsim.counting.estimators.estimator import Estimator
 from ctxsim.transcript import Head, Item
 
@@ -35,7 +36,9 @@ class Adk(Estimator):
 def _chars(item: Item) -> int:
     if item.kind == "tool_result":
         return len(item.tool) + _as_json(item.text)
-    return sum(map(len, item.texts))
+    if item.kind == "tool_call":
+        return len(item.tool) + len(written_again(item.text))
+    return len(item.text)
 
 
 @lru_cache(maxsize=1 << 15)

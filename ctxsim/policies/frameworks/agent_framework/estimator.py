@@ -14,7 +14,8 @@ class AgentFramework(Estimator):
     """len(json) // 4 of each message with its role, its id and its contents, at least 1; parts of one share the frame.
 
     microsoft/agent-framework, python, agent_framework/_compaction.py (CharacterEstimatorTokenizer, _serialize_message).
-    Tool schemas aren't counted. `ids` is what messages' ids begin with, before their number: they count too.
+    Tool schemas aren't counted. `ids` is what messages' ids begin with, before their number: they count too,
+    and so does `tool_summary_group_` before the id of what stands for a group.
     """
 
     name = "agent-framework"
@@ -36,13 +37,16 @@ class AgentFramework(Estimator):
 
     def _message(self, items: Sequence[Item]) -> int:
         contents = [_content(item) for item in items if item.kind == "tool_call" or item.text]
-        kind = items[0].kind
+        kind, place = items[0].kind, items[0].place
         if kind == "tool_result":
-            return self._framed("tool", contents or [_content(items[0])], items[0].place)
-        return self._framed("user" if kind in ("user", "summary") else "assistant", contents, items[0].place)
+            return self._framed("tool", contents or [_content(items[0])], place)
+        if kind == "note" and items[0].sources:
+            # Its id is its group's, which is that of the group's first message.
+            return self._framed("assistant", contents, items[0].sources[0], "tool_summary_group_")
+        return self._framed("user" if kind in ("user", "summary") else "assistant", contents, place)
 
-    def _framed(self, role: str, contents: Sequence[int], place: int) -> int:
-        frame = len('{"contents": [], "message_id": "", "role": ""}') + len(self.ids) + len(role) + len(str(place))
+    def _framed(self, role: str, contents: Sequence[int], place: int, before: str = "") -> int:
+        frame = len('{"contents": [], "message_id": "", "role": ""}') + len(f"{before}{self.ids}{place}{role}")
         return max(1, (frame + sum(contents) + 2 * max(0, len(contents) - 1)) // 4)
 
 

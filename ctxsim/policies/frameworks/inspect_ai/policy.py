@@ -17,7 +17,7 @@ PASSES = 4
 class OfInspect:
     """What its strategies share: when they act, how often, and that they give up."""
 
-    decides_by: ClassVar[str] = "tokenizer:factor=1.1"
+    decides_by: ClassVar[str] = "inspect"
     family: ClassVar[Family] = "frameworks"
     source: ClassVar[str] = "UKGovernmentBEIS/inspect_ai"
     version: ClassVar[str] = "inspect-ai 0.3.285"

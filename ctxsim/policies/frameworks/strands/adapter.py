@@ -121,4 +121,6 @@ FRAMEWORK = Framework(
      "strands.agent.conversation_manager.summarizing_conversation_manager"),
     session, lambda cls: True,
     frozenset({"summarization_agent", "summarization_system_prompt", "proactive_compression"}),
+    # It tries until it can do no more.
+    1_000,
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ctxsim.counting.estimators.arguments import written_again
 from ctxsim.counting.estimators.estimator import Estimator, divided
 from ctxsim.transcript import Head, Item
 
@@ -9,6 +10,8 @@ from ctxsim.transcript import Head, Item
 @dataclass(frozen=True)
 class Strands(Estimator):
     """ceil(length / 4) of a text, ceil(length / 2) of a call's arguments and of a tool's schema; images count 0.
+
+    Arguments count as `json.dumps` writes them: what isn't ASCII is six characters or twelve.
 
     strands-agents/sdk-python, strands/models/model.py (_estimate_tokens_with_heuristic).
     """
@@ -21,7 +24,7 @@ class Strands(Estimator):
 
     def item(self, item: Item) -> int:
         if item.kind == "tool_call":
-            return self.text(item.tool) + divided(len(item.text), 2, "ceil")
+            return self.text(item.tool) + divided(len(written_again(item.text)), 2, "ceil")
         return self.text(item.text)
 
     def head(self, head: Head) -> int:

@@ -1,0 +1,48 @@
+"""opencode's estimate of what may stay: messages as its library has them, written as JSON."""
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.counting.estimators.estimator import Estimator, divided, length
+from ctxsim.transcript import Item
+
+
+@dataclass(frozen=True)
+class Opencode(Estimator):
+    """Length of each message as JSON / 4, rounded: roles, names of fields and the tool's name count with the text.
+
+    anomalyco/opencode, packages/opencode/src/session/compaction.ts (estimate), util/token.ts; messages of the AI SDK.
+    """
+
+    name: ClassVar[str] = "opencode"
+
+    def text(self, text: str) -> int:
+        return divided(length(text, "utf16"), 4, "round")
+
+    def item(self, item: Item) -> int:
+        written = json.dumps(_message(item), ensure_ascii=False, separators=(",", ":"))
+        return self.text(written) + sum(media.tokens for media in item.media)
+
+
+def _message(item: Item) -> dict[str, object]:
+    call = {"toolCallId": item.call_id, "toolName": item.tool}
+    match item.kind:
+        case "tool_call":
+            return _said("assistant", {"type": "tool-call", **call, "input": _parsed(item.text)})
+        case "tool_result":
+            output = {"type": "text", "value": item.text}
+            return _said("tool", {"type": "tool-result", **call, "output": output})
+        case kind:
+            return _said("user" if kind == "user" else "assistant", {"type": "text", "text": item.text})
+
+
+def _said(role: str, part: dict[str, object]) -> dict[str, object]:
+    return {"role": role, "content": [part]}
+
+
+def _parsed(arguments: str) -> object:
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments

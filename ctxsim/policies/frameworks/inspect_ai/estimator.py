@@ -1,0 +1,24 @@
+"""Inspect's counter: o200k_base and a tenth, arguments written as JSON again."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.counting.estimators.arguments import written_again
+from ctxsim.counting.estimators.real import FullCount
+from ctxsim.transcript import Item
+
+
+@dataclass(frozen=True)
+class Inspect(FullCount):
+    """o200k_base x 1.1 of texts, names and arguments; arguments as `json.dumps` writes them.
+
+    UKGovernmentBEIS/inspect_ai, inspect_ai/model/_tokens.py. Rounded text by text; upstream rounds all at once.
+    """
+
+    name: ClassVar[str] = "inspect"
+    factor: float = 1.1
+
+    def item(self, item: Item) -> int:
+        if item.kind == "tool_call":
+            return self.text(item.tool) + self.text(written_again(item.text))
+        return super().item(item)
