@@ -72,8 +72,8 @@ def growth_figure(
 ) -> Figure:  # fmt: skip
     """Return input tokens of one transcript's calls, one line per policy, with the limits; crosses mark first failures.
 
-    `shown` has labels in a shorter form. The chosen policy is blue, those that fail are red, the others grey. Settings
-    of matplotlib stay as they are.
+    `shown` has labels in a shorter form. Policies that fail are red, the chosen one (or all) blue, others grey.
+    Settings of matplotlib stay as they are.
     """
     # Not before something is drawn: a run's rows come first.
     load_matplotlib()
@@ -84,7 +84,8 @@ def growth_figure(
         figure, axes = new_figure()
         finding, _, about = title.rpartition("\n")
         unnamed = _growth(axes, calls, policies, bounds, shown, limits, chosen)
-        marks = f"red: fails, × at the first call that would be refused, pale after it; blue: advised{unnamed}"
+        advised = "; blue: advised" if chosen else ""
+        marks = f"red: fails, × at the first call that would be refused, pale after it{advised}{unnamed}"
         entitle(figure, finding, f"{about}; {marks}")
     return figure
 
@@ -97,16 +98,17 @@ def _growth(
     last = calls.call.max()
     of = dict(iter(calls.sort_values("call", kind="stable").groupby("policy")))
     ends: dict[tuple[float, str, str], list[str]] = {}
+    blue = {chosen} if chosen else set(policies) - set(bounds)
     failing = set(calls.policy[calls.status != "ok"])
     # What is drawn last lies above the others.
-    for label in sorted(policies, key=lambda label: (label == chosen, label in failing)):
+    for label in sorted(policies, key=lambda label: (label in blue, label in failing)):
         if label not in of:  # it could not be replayed
             continue
         number, sent, status = (of[label][name].to_numpy() for name in ("call", "tokens_sent", "status"))
         failed = np.flatnonzero(status != "ok")
-        color = COLORS[0] if label == chosen else LIMIT_COLOR if len(failed) else OTHER_COLOR
+        color = COLORS[0] if label in blue and not len(failed) else LIMIT_COLOR if len(failed) else OTHER_COLOR
         style = {
-            "color": color, "linewidth": 3.0 if label == chosen else 2.2 if len(failed) else 0.8,
+            "color": color, "linewidth": 3.0 if label in blue else 2.2 if len(failed) else 0.8,
             "linestyle": "--" if label in bounds and not len(failed) else "-",
             "zorder": 2 if color == OTHER_COLOR else 3, "alpha": 0.7 if color == OTHER_COLOR else 1.0,
             # A mark at the last call is whole.
