@@ -75,11 +75,10 @@ def dollars(one: Picture, path: Path) -> Path:
     axes.invert_yaxis()
     axes.set_xlim(0, float(totals.max()) * 1.12)
     axes.set_xlabel("USD (modelled), all transcripts with known prices together")
-    cheapest = next((str(label) for label in totals.index if not one.bound(str(label))), str(totals.index[0]))
     entitle(
         figure,
-        f"The cheapest, {one.name(cheapest)}, costs {usd(totals[cheapest])} USD",
-        f"{one.run.info.title}, {one.pooled.priced:,} of {one.many}: where the dollars go",
+        one.headline,
+        f"{one.title}, {one.pooled.priced:,} of {one.many}: where the dollars go",
     )
     plain_axes(axes)
     axes.grid(axis="y", visible=False)
@@ -109,11 +108,10 @@ def by_age(one: Picture, path: Path) -> Path:
     direct_labels(axes, ends, 4.6, -4, 104)
     axes.set_xlabel("age: calls since the source was first sent (n needs)")
     axes.set_ylabel("kept, % (counted)")
-    label = one.chosen or one.labels[-1]
     entitle(
         figure,
-        f"{one.name(label)} keeps {rows[label][-1]:.0f} % of what is {groups[-1].partition(' ')[0]} calls old",
-        f"{one.run.info.title}, {one.many}: what was still in view when it was needed, by age",
+        one.headline,
+        f"{one.title}, {one.many}: what was still in view when it was needed, by age",
     )
     plain_axes(axes)
     return save(figure, path)
@@ -145,14 +143,9 @@ def cache(one: Picture, path: Path) -> Path:
         axes.tick_params(labelsize=8)
         plain_axes(axes)
     legend_below(figure, flat[0])
-    sums = calls.groupby("policy")[["tokens_cache_read", "tokens_sent"]].sum()
-    hits = {label: float(sums.tokens_cache_read[label] / max(1, sums.tokens_sent[label])) for label in labels}
-    best = max((label for label in labels if not one.bound(label)), key=lambda label: hits[label], default=labels[0])
-    nothing = one.pooled.nothing
-    beside = f"; doing nothing: {hits[nothing]:.0%}" if nothing in hits and nothing != best else ""
     entitle(
         figure,
-        f"Of the policies {one.name(best)} reads the most of its input from the cache, {hits[best]:.0%}{beside}",
-        f"{one.run.info.title}: {which(one, transcript)}; input tokens of each call (modelled)",
+        one.headline,
+        f"{one.title}: {which(one)}; input tokens of each call (modelled)",
     )
     return save(figure, path)

@@ -7,6 +7,7 @@ import msgspec
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.baseline import advise
 from ctxsim.answers.advice.pooled import Pooled, figures_of
+from ctxsim.answers.advice.verdict import verdict
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
 from ctxsim.results.info import BOUND
@@ -41,6 +42,16 @@ class Picture(msgspec.Struct, frozen=True):
     def marked(self, label: str) -> str:
         """Return the name beside a line: the advised policy and bounds say so."""
         return ("▶ " if label == self.chosen else "") + self.name(label) + (BOUND if self.bound(label) else "")
+
+    @property
+    def headline(self) -> str:
+        """The answer of the run in one sentence: the first line of its verdict."""
+        return verdict(self.advice, self.run.info.shown)[0]
+
+    @property
+    def title(self) -> str:
+        """What ran, without the paths of recordings: they name folders and people."""
+        return self.run.info.title.partition(" in /")[0]
 
     @property
     def many(self) -> str:

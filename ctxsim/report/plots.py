@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas
 
+from ctxsim.answers.advice.settings import family
 from ctxsim.report.figure import entitle, load_matplotlib, new_figure, save
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import (
     COLORS,
     LIMIT_COLOR,
     OTHER_COLOR,
-    Label,
     colors_of,
     compact,
     direct_labels,
-    middle_cut,
     plain_axes,
     short,
     thinned,
@@ -30,15 +29,16 @@ from ctxsim.results.info import BOUND
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_NAMES = 23
+MOST_NAMES = 16
 """Names that find room beside the lines."""
+
+MOST_OFF = 10
+"""Times that an estimate is off where the picture's axis ends: what is farther off is a triangle there."""
+
+RATIOS = (0.1, 0.2, 0.5, 0.8, 1, 1.25, 2, 5, 10)
 
 DOTS = 20_000
 """Requests in the picture of estimates, at most."""
-
-
-TITLE_NAME = 60
-"""Characters of a transcript's name in a title."""
 
 
 def shown_transcript(run: Run) -> str:
@@ -55,40 +55,26 @@ def growth_of(one: Picture) -> Figure:
     """Return the picture of input tokens per call of a run's transcript with the most tokens."""
     run, transcript = one.run, shown_transcript(one.run)
     calls = run.table("calls", transcript=[transcript])
-    title = f"{_growth_finding(one, calls)}\n{run.info.title}: {which(one, transcript)}"
-    limited = limits_of(run, transcript)
-    return growth_figure(calls, one.labels, run.info.bounds, run.info.shown, title, limited, one.colors, one.chosen)
+    title = f"{one.headline}\n{one.title}: {which(one)}"
+    return growth_figure(
+        calls, one.labels, run.info.bounds, run.info.shown, title, limits_of(run, transcript), one.chosen
+    )
 
 
-def which(one: Picture, transcript: str) -> str:
-    """Return which transcript a picture shows, of how many."""
-    if one.pooled.transcripts == 1:
-        return "its one transcript"
-    return f"{middle_cut(transcript, TITLE_NAME)}, the largest of {one.pooled.transcripts:,}"
-
-
-def _growth_finding(one: Picture, calls: pandas.DataFrame) -> str:
-    tops = calls.groupby("policy").tokens_sent.max()
-    # An agent that was driven has a head of its own, and so another keep-all.
-    nothing = calls[calls.policy == one.pooled.nothing]
-    whole = int((nothing if len(nothing) else calls).tokens_full.max())
-    if one.chosen is None or one.chosen == one.pooled.nothing:
-        return f"The context grows to {compact(whole)} tokens"
-    top = int(tops[one.chosen])
-    return f"{one.name(one.chosen)} stays within {compact(top)} tokens where keep-all sends up to {compact(whole)}"
+def which(one: Picture) -> str:
+    """Return which transcript a picture shows, of how many; without its name, which may hold a path."""
+    return "its one transcript" if one.pooled.transcripts == 1 else f"the largest of {one.pooled.transcripts:,}"
 
 
 def growth_figure(
     calls: pandas.DataFrame, policies: Sequence[str], bounds: Sequence[str], shown: Mapping[str, str], title: str,
-    limits: Sequence[tuple[int, str]], colors: Mapping[str, int] | None = None, chosen: str | None = None,
+    limits: Sequence[tuple[int, str]], chosen: str | None = None,
 ) -> Figure:  # fmt: skip
     """Return input tokens of one transcript's calls, one line per policy, with the limits; crosses mark first failures.
 
-    `shown` has labels in a shorter form, `colors` the numbers of colours; what has none is grey. Settings of matplotlib
-    stay as they are.
+    `shown` has labels in a shorter form. Policies that fail are red, the chosen one (or all) blue, others grey.
+    Settings of matplotlib stay as they are.
     """
-    if colors is None:
-        colors = colors_of([label for label in policies if label not in bounds])
     # Not before something is drawn: a run's rows come first.
     load_matplotlib()
     from matplotlib import rc_context
@@ -97,50 +83,46 @@ def growth_figure(
         figure: Figure
         figure, axes = new_figure()
         finding, _, about = title.rpartition("\n")
-        unnamed = _growth(axes, calls, policies, bounds, shown, limits, colors, chosen)
-        marks = f"× = first call that would be refused, pale = what would have been sent after it{unnamed}"
+        unnamed = _growth(axes, calls, policies, bounds, shown, limits, chosen)
+        advised = "; blue: advised" if chosen else ""
+        marks = f"red: fails, × at the first call that would be refused, pale after it{advised}{unnamed}"
         entitle(figure, finding, f"{about}; {marks}")
     return figure
 
 
 def _growth(
     axes: Any, calls: pandas.DataFrame, policies: Sequence[str], bounds: Sequence[str], shown: Mapping[str, str],
-    limits: Sequence[tuple[int, str]], colors: Mapping[str, int], chosen: str | None,
+    limits: Sequence[tuple[int, str]], chosen: str | None,
 ) -> str:  # fmt: skip
     """Draw the lines and return a word on those that have no name."""
     last = calls.call.max()
     of = dict(iter(calls.sort_values("call", kind="stable").groupby("policy")))
-    ends: list[Label] = []
+    ends: dict[tuple[float, str, str], list[str]] = {}
+    blue = {chosen} if chosen else set(policies) - set(bounds)
+    failing = set(calls.policy[calls.status != "ok"])
     # What is drawn last lies above the others.
-    for label in sorted(policies, key=lambda label: (label in colors, label == chosen)):
+    for label in sorted(policies, key=lambda label: (label in blue, label in failing)):
         if label not in of:  # it could not be replayed
             continue
         number, sent, status = (of[label][name].to_numpy() for name in ("call", "tokens_sent", "status"))
-        bound = label in bounds
-        color = COLORS[colors[label]] if label in colors else OTHER_COLOR
-        width = 3.0 if label == chosen else 1.8 if label in colors else 1.0
         failed = np.flatnonzero(status != "ok")
+        color = COLORS[0] if label in blue and not len(failed) else LIMIT_COLOR if len(failed) else OTHER_COLOR
         style = {
-            "color": color, "linewidth": width, "linestyle": "--" if bound else "-",
-            "marker": "o" if last <= 20 else None, "markersize": 3.5, "zorder": 3 if label in colors else 2,
+            "color": color, "linewidth": 3.0 if label in blue else 2.2 if len(failed) else 0.8,
+            "linestyle": "--" if label in bounds and not len(failed) else "-",
+            "zorder": 2 if color == OTHER_COLOR else 3, "alpha": 0.7 if color == OTHER_COLOR else 1.0,
             # A mark at the last call is whole.
-            "clip_on": False,
+            "marker": "o" if last <= 20 else None, "markersize": 3.5, "clip_on": False,
         }  # fmt: skip
         first = failed[0] if len(failed) else len(number)
         axes.plot(number[: first + 1], sent[: first + 1], **style)
         note = ""
         if len(failed):
             axes.plot(number[first:], sent[first:], **{**style, "alpha": 0.3, "linewidth": 1})
-            axes.plot(
-                number[first], sent[first], "x", color=LIMIT_COLOR, ms=8, markeredgewidth=2, zorder=5, clip_on=False
-            )
-            note = f"  × call {number[first]}"
-        ends.append(
-            (
-                f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{BOUND if bound else ''}{note}",
-                last, float(sent[-1]), color,
-            )
-        )  # fmt: skip
+            axes.plot(number[first], sent[first], "x", color=color, ms=9, markeredgewidth=2.5, zorder=5, clip_on=False)
+            note = f"  × call {number[first]}: {compact(sent[first])}"
+        name = f"{'▶ ' if label == chosen else ''}{short(shown.get(label, label))}{BOUND if label in bounds else ''}"
+        ends.setdefault((float(sent[-1]), color, note), []).append(name)
     top = max(1.0, float(calls.tokens_sent.max()) * 1.08)
     for limit, name in limits:
         if limit <= top * 1.5:
@@ -151,8 +133,9 @@ def _growth(
             text.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
     axes.set_ylim(0, top)
     axes.set_xlim(1 - 0.02 * last, last)
-    ends, unnamed = thinned(ends, MOST_NAMES)
-    direct_labels(axes, ends, top * 0.042, 0.02 * top, 0.985 * top)
+    named, unnamed = thinned([(_together(names) + note, last, end, color)
+                              for (end, color, note), names in ends.items()], MOST_NAMES)  # fmt: skip
+    direct_labels(axes, named, top * 0.042, 0.02 * top, 0.985 * top)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:,.0f}K")
     axes.set_xlabel("call")
     axes.set_ylabel("input tokens sent (counted)")
@@ -160,6 +143,11 @@ def _growth(
     if last <= 20:
         axes.set_xticks(range(1, last + 1))
     return unnamed
+
+
+def _together(names: Sequence[str]) -> str:
+    """Return one name for lines that end at one point."""
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def limits_of(run: Run, transcript: str) -> list[tuple[int, str]]:
@@ -185,7 +173,7 @@ def _sample(run: Run, most: int) -> Any:
     total = run.rows("calls")
     chosen = np.sort(np.random.default_rng(0).choice(total, min(most, total), replace=False))
     found, start = [], 0
-    for batch in run.batches("calls", ["tokens_sent", "tokens_estimated"]):
+    for batch in run.batches("calls", ["policy", "tokens_sent", "tokens_estimated"]):
         first, last = np.searchsorted(chosen, [start, start + len(batch)])
         found.append(batch.iloc[chosen[first:last] - start])
         start += len(batch)
@@ -203,32 +191,43 @@ def estimates(one: Picture, path: Path) -> Path:
     run = one.run
     figure, axes = new_figure(9, 5.5)
     calls = _sample(run, DOTS)
-    error = 100 * (calls.tokens_estimated - calls.tokens_sent) / calls.tokens_sent
-    axes.axhspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
-    axes.axhline(0, color="#333333", linewidth=1)
-    axes.plot(calls.tokens_sent, error, "o", color=COLORS[0], markersize=4, alpha=0.35, markeredgewidth=0)
-    reach = max([30.0, *(error.abs() * 1.15)])
-    axes.set_ylim(-reach, reach)
+    ratio = calls.tokens_estimated / calls.tokens_sent
+    clipped = ratio.clip(1 / MOST_OFF, MOST_OFF)
+    families = calls.policy.astype(str).map(family)
+    off = np.log(clipped).abs().groupby(families).mean().sort_values(ascending=False, kind="stable")
+    colors = colors_of(list(off.index))
+    axes.axhspan(1 / 1.2, 1.2, color="#333333", alpha=0.06, linewidth=0)
+    axes.axhline(1, color="#333333", linewidth=1)
+    # Those that are off the most lie above the others and come first in the legend.
+    for rank, name in enumerate(off.index):
+        mine, color = families == name, COLORS[colors[name]] if name in colors else OTHER_COLOR
+        for chosen, marker in ((mine & (ratio == clipped), "o"), (mine & (ratio > clipped), "^"),
+                               (mine & (ratio < clipped), "v")):  # fmt: skip
+            axes.plot(calls.tokens_sent[chosen], clipped[chosen], marker, color=color, markersize=4, alpha=0.5,
+                      markeredgewidth=0, zorder=3 - rank / 100)  # fmt: skip
+        if rank <= len(COLORS):
+            rest = f"{len(off) - rank} others" if rank == len(COLORS) and len(off) > rank + 1 else name
+            axes.plot([], [], "o", color=color, label=rest)
+    reach = max(1.5, *np.exp(np.log(clipped).abs())) * 1.3
+    axes.set_yscale("log")
+    axes.set_ylim(1 / reach, reach)
+    axes.set_yticks([tick for tick in RATIOS if 1 / reach <= tick <= reach])
+    axes.set_yticks([], minor=True)
     if len(calls):
         axes.set_xscale("log")
-    notes = {
-        "over-estimate: context is cut too early": (0.97, "top"),
-        "under-estimate: requests get refused": (0.03, "bottom"),
-    }
-    for text, (height, side) in notes.items():
-        axes.text(0.015, height, text, transform=axes.transAxes, fontsize=9, va=side, color="#555555")
     axes.xaxis.set_major_formatter(lambda value, _: compact(value))
     # Over many decades there is room for the whole ones only.
     between = (2, 5) if len(calls) and calls.tokens_sent.max() < 300 * calls.tokens_sent.min() else ()
     axes.xaxis.set_minor_formatter(lambda value, _: compact(value) if int(f"{value:e}"[0]) in between else "")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:+.0f} %" if value else "exact")
+    axes.yaxis.set_major_formatter(lambda value, _: "exact" if value == 1 else f"{value:.3g} ×")
     axes.set_xlabel(f"input tokens of the request, counted by {counted_by(list(run.info.tokenizers))} (log scale)")
-    axes.set_ylabel("estimate against count")
+    axes.set_ylabel("estimate / count (log scale)\n← refused calls      context cut too early →")
     mean = pandas.concat([run.of(label).estimate_mape for label in run.labels]).mean()
     entitle(
         figure,
         f"What policies believe a request holds is off by {mean:.0%} on average",
-        f"{run.info.title}, {one.many}; one dot per request; band: ±20 %",
+        f"{one.title}, {one.many}; dot: a request; band: ±20 %; triangle: off over {MOST_OFF} times",
     )
     plain_axes(axes)
+    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     return save(figure, path)

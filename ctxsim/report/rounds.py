@@ -88,7 +88,7 @@ def curves(one: Picture, path: Path) -> Path:
     entitle(
         figure,
         f"{one.name(best)} still has {last[best]:.0%} of all planted facts after the last round, the most of all",
-        f"{one.run.info.title}: kept, by kind and by when it was told; equal curves are moved apart",
+        f"{one.title}: kept, by kind and by when it was told; equal curves are moved apart",
     )
     legend_below(figure, flat[0])
     return save(figure, path)

@@ -114,8 +114,7 @@ def fronts_figure(one: Picture, flat: Sequence[Grid]) -> Figure:
     direct_labels(axes, shown, 3.9, -3, 104)
     axes.set_xlabel(f"{_amount_name(one)}, % of keep-all's, all transcripts together")
     axes.set_ylabel("kept, % of what later calls used of old results (counted)")
-    varied = " and ".join(f"{grid.varied[0]} of {grid.name}" for grid in drawn)
-    entitle(figure, _finding(one, f"What {varied} changes"), _about(one, "ring", drawn, len(flat)))
+    entitle(figure, one.headline, _about(one, "ring", drawn, len(flat)))
     plain_axes(axes)
     return figure
 
@@ -134,20 +133,10 @@ def _setting(grid: Grid, values: Sequence[str], whole: bool) -> str:
     return f"{grid.name} {told}" if whole else told
 
 
-def _finding(one: Picture, otherwise: str) -> str:
-    if one.chosen is None or one.advice is None:
-        return otherwise
-    if one.chosen == one.pooled.nothing:
-        return "Nothing saves enough for what it loses: don't compact"
-    amount, kept = _amount(one, one.chosen).value, _kept(one, one.chosen).value
-    what = "dollars" if one.pooled.by_dollars else "tokens"
-    return f"{one.name(one.chosen)}: {amount:.0%} of keep-all's {what}, keeps {kept:.0%}"
-
-
 def _about(one: Picture, mark: str, drawn: Sequence[Grid], all_of_them: int) -> str:
     labels = [label for grid in drawn for label in grid.labels.values()]
     by = ", ".join(f"{grid.name} by {' and '.join(grid.varied)}" for grid in drawn)
-    notes = [f"{one.run.info.title}, {one.many}: {by}"]
+    notes = [f"{one.title}, {one.many}: {by}"]
     if one.chosen in labels or (mark == "ring" and one.chosen):
         notes.append(f"{mark}: advised")
     if any(one.pooled.refusals(label) for label in labels):
@@ -179,9 +168,8 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
             # Two maps stand side by side; their rows have names.
             room = (figure.get_size_inches()[0] / 2 - 1) * LETTERS_PER_INCH
             axes.set_title(textwrap.fill(f"{grid.name}: {title}", int(room)), fontsize=10)
-    varied = " and ".join(drawn[0].varied)
     about = _about(one, "frame", drawn, len(deep)) + "; darker is better"
-    entitle(figure, _finding(one, f"What {varied} of {drawn[0].name} change"), about)
+    entitle(figure, one.headline, about)
     return figure
 
 

@@ -1,94 +1,110 @@
-"""The miss-ratio curve of this field: survival against tokens and dollars, settings as lines, the frontier above."""
+"""What survival costs: policies as rows, cheapest first; beside each its amount and what it keeps."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxsim.answers.advice.settings import family
+from ctxsim.answers.advice.figures import Share
 from ctxsim.report.figure import entitle, new_figure, save
 from ctxsim.report.picture import Picture
-from ctxsim.report.style import LIMIT_COLOR, Label, direct_labels, plain_axes, thinned
-from ctxsim.report.tradeoff import Point, by_family, dominated, frontiers, joined, points
+from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, plain_axes
+from ctxsim.report.tradeoff import Frontier, Point, dominated, frontiers, points
 
-DIRECT_LABELS = 24
-"""Of more points only those in colour are named, and one of each family."""
+MOST_ROWS = 48
+"""Of more policies only the bounds, the advised one and what no other beats are sure of a row."""
 
-MOST_NAMES = 26
-"""Names that find room beside the chart."""
+MOST_AMOUNT = 200
+"""In % of keep-all's: the axis ends here, and what is beyond says how much it is."""
 
 DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 """matplotlib's names of line styles."""
 
 
 def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
-    """One chart: each policy a point with its intervals, a policy's settings joined, what another one beats hollow, the
-    advised one ringed, the frontier drawn.
-    """
-    found = [point for point in points(one.pooled, dollars) if point.kept is not None and point.policy in one.labels]
-    figure, axes = new_figure(10.5, 6.4)
+    """Each policy a row, cheapest first: its amount, what it keeps, their intervals and bounds, one panel for each."""
+    found = [point for point in points(one.pooled, dollars) if point.policy in one.labels]
     worse = dominated(found)
-    families = by_family(found)
-    labels: list[Label] = []
-    # The advised one lies above others at its place.
-    for point in sorted(found, key=lambda point: (point.policy in one.colors, point.policy == one.chosen)):
-        _draw_point(one, axes, point, point.policy in worse)
-        alone = len(families.get(family(point.policy), ())) <= 2
-        if len(found) <= DIRECT_LABELS or point.bound or alone or point.policy in one.colors:
-            labels.append((one.marked(point.policy), *_at(point), one.color(point.policy)))
-    for line in joined(found):
-        axes.plot(*zip(*map(_at, line), strict=True), color="#999999", linewidth=0.7, alpha=0.6, zorder=1)
-    draw_frontiers(one, axes, dollars)
-    top, right = 106.0, axes.get_xlim()[1] * 1.02
-    axes.set_ylim(-4, top)
-    axes.set_xlim(0, right)
-    labels, unnamed = thinned(labels, MOST_NAMES)
-    direct_labels(axes, labels, 3.9, -3, 104)
+    rows = _rows(one, found, worse)
+    figure, (left, right) = new_figure(10.5, 1.9 + 0.25 * len(rows), columns=2)
+    least = [line for line in frontiers(one.run, dollars) if line.dash == "dot"]
+    for place, point in enumerate(rows):
+        _row(one, left, right, place, point, point.policy in worse)
+        if least and (reached := least_amount(least[0], point.kept)) is not None:
+            left.barh(place, reached, 0.9, color="#333333", alpha=0.1, linewidth=0)
     amount = "dollars (modelled)" if dollars else "input tokens sent (counted)"
-    axes.set_xlabel(f"{amount}, % of keep-all's, all transcripts together")
-    axes.set_ylabel("kept, % of what later calls used of old results (counted)")
-    entitle(figure, _finding(one, dollars), f"{one.run.info.title}, {one.many}; {_legend(one, found)}{unnamed}")
-    plain_axes(axes)
+    left.set_xlabel(f"{amount}, % of keep-all's")
+    right.set_xlabel("kept, % of what later calls used of old results")
+    reach = max(100.0, *(100 * (point.amount.high or point.amount.value) for point in rows))
+    left.set_xlim(0, min(MOST_AMOUNT, 1.08 * reach))
+    right.set_xlim(-2, 102)
+    left.axvline(100, color=OTHER_COLOR, linewidth=1, linestyle=":")
+    left.set_yticks(range(len(rows)), [one.marked(point.policy) for point in rows], fontsize=9)
+    right.set_yticks(range(len(rows)), [])
+    for axes in (left, right):
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        plain_axes(axes)
+    for name, point in zip(left.get_yticklabels(), rows, strict=True):
+        name.set_color(_color(one, point))
+        name.set_fontweight("bold" if point.policy == one.chosen else "normal")
+    entitle(figure, one.headline, f"{one.title}, {one.many}; {_legend(one, rows, bool(least), len(found) - len(rows))}")
     return save(figure, path)
 
 
-def _at(point: Point) -> tuple[float, float]:
-    return 100 * point.amount.value, 100 * (point.kept.value if point.kept else 0.0)
+def _rows(one: Picture, found: Sequence[Point], worse: set[str]) -> list[Point]:
+    """The points that have a row, cheapest first."""
+    needed = sorted(found, key=lambda point: (point.policy in worse and point.policy != one.chosen, point.amount.value))
+    return sorted(needed[:MOST_ROWS], key=lambda point: point.amount.value)
 
 
-def _draw_point(one: Picture, axes: Any, point: Point, worse: bool) -> None:
-    """A point; its intervals if it is in colour; ringed if it is the advised one."""
-    color, (x, y) = one.color(point.policy), _at(point)
-    if point.policy in one.colors and point.amount.low is not None and point.amount.high is not None:
-        axes.plot([100 * point.amount.low, 100 * point.amount.high], [y, y], color=color, linewidth=1, alpha=0.7)
-        if point.kept and point.kept.low is not None and point.kept.high is not None:
-            axes.plot([x, x], [100 * point.kept.low, 100 * point.kept.high], color=color, linewidth=1, alpha=0.7)
-    edge = LIMIT_COLOR if point.rejected else color
-    axes.plot(
-        x, y, marker="s" if point.bound else "o", markersize=7, zorder=3, markeredgecolor=edge,
-        color="white" if worse else color, markeredgewidth=1.5 if point.rejected or worse else 0.5,
-    )  # fmt: skip
+def _color(one: Picture, point: Point) -> str:
     if point.policy == one.chosen:
-        axes.plot(x, y, marker="o", markersize=15, markerfacecolor="none", markeredgecolor=color, markeredgewidth=2)
+        return COLORS[0]
+    return LIMIT_COLOR if point.rejected else OTHER_COLOR if point.bound else "#333333"
 
 
-def _finding(one: Picture, dollars: bool) -> str:
-    if one.chosen is None or one.advice is None:
-        return f"What survival costs in {'dollars' if dollars else 'tokens'}"
-    take = one.advice.take
-    if take.policy == one.pooled.nothing:
-        return "Nothing saves enough for what it loses: don't compact"
-    share = take.usd_share if dollars else take.tokens_share
-    kept = f" and keeps {take.kept.value:.0%}" if take.kept else ""
-    if share is None:
-        return f"{one.name(take.policy)}{kept}"
-    verb = "costs" if dollars else "sends"
-    return f"{one.name(take.policy)} {verb} {share.value:.0%} of keep-all's {'dollars' if dollars else 'tokens'}{kept}"
+def _row(one: Picture, left: Any, right: Any, place: int, point: Point, worse: bool) -> None:
+    """A policy's marks in both panels."""
+    figures, color = one.pooled.all[point.policy], _color(one, point)
+    if figures.kept_low is not None and figures.kept_high is not None:
+        right.barh(place, 100 * (figures.kept_high - figures.kept_low), 0.6, left=100 * figures.kept_low, color=color,
+                   alpha=0.25, linewidth=0)  # fmt: skip
+    for axes, share in ((left, point.amount), (right, point.kept)):
+        if share is not None:
+            _mark(axes, place, share, color, "s" if point.bound else "o", worse)
+    if 100 * point.amount.value > MOST_AMOUNT:
+        left.text(MOST_AMOUNT * 0.98, place, f"{point.amount.value:.0%} ▶", color=color, fontsize=9, ha="right",
+                  va="center")  # fmt: skip
 
 
-def _legend(one: Picture, found: list[Point]) -> str:
-    note = "red edge: some calls refused; " if any(point.rejected for point in found) else ""
-    ring = "ring: advised; " if one.chosen else ""
-    bars = "; bars: 95 %" if one.pooled.sessions > 1 else ""
-    return f"{ring}{note}hollow: another is as good in everything{bars}"
+def _mark(axes: Any, place: int, share: Share, color: str, marker: str, worse: bool) -> None:
+    if share.low is not None and share.high is not None:
+        axes.plot([100 * share.low, 100 * share.high], [place, place], color=color, linewidth=1.2, zorder=3)
+    face = "white" if worse else color
+    axes.plot(100 * share.value, place, marker, color=face, markeredgecolor=color, markeredgewidth=1.5, zorder=4)
+
+
+def least_amount(line: Frontier, kept: Share | None) -> float | None:
+    """Return the amount, in %, that is proven least for what is kept: a frontier's at the next level below it."""
+    proven = [x for x, y in zip(line.x, line.y, strict=True) if kept is not None and y <= 100 * kept.value + 1e-6]
+    return max(proven, default=None)
+
+
+def _legend(one: Picture, rows: Sequence[Point], least: bool, left: int) -> str:
+    brackets = any(one.pooled.all[point.policy].kept_low is not None for point in rows)
+    notes = {
+        "▶: advised": one.chosen is not None,
+        "red: some calls refused": any(point.rejected for point in rows),
+        "hollow: another is as good in everything": True,
+        "dotted: keep-all": True,
+        "square: bound": any(point.bound for point in rows),
+        "whiskers: 95 % of a sampled folder" if one.pooled.sample else "whiskers: the next sessions, 90 %": any(
+            point.amount.low is not None for point in rows
+        ),
+        "grey bar: the least by any means that keeps as much": least,
+        "pale bar: by what summaries keep": brackets,
+        f"{left} that others beat left out, see the table": left > 0,
+    }
+    return "; ".join(note for note, holds in notes.items() if holds)
 
 
 def draw_frontiers(one: Picture, axes: Any, dollars: bool) -> None:

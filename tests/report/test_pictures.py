@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from invented import write_logs
 from matplotlib import pyplot
@@ -13,11 +14,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from project import ROOT
 
+from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.report import accuracy_plots, calibration_plots, charts, figure, plots
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
-from ctxsim.report.tradeoff import frontiers
+from ctxsim.report.tradeoff import Frontier, frontiers
+from ctxsim.report.tradeoff_plots import least_amount
 from ctxsim.results import Run, read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
@@ -84,6 +87,25 @@ def test_marks_at_the_last_call_are_whole(run: Run) -> None:
     (axes,) = plots.growth_of(picture(run)).axes
     marked = [line for line in axes.lines if line.get_marker() not in (None, "None", "")]
     assert len(marked) >= 4 and not any(line.get_clip_on() for line in marked)
+
+
+def test_pictures_are_headed_by_the_verdict_and_name_no_folder(
+    run: Run, drawn: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "info", msgspec.structs.replace(run.info, title=f"Recorded transcripts in {run.folder}"))
+    one = picture(run)
+    charts.plot_all(one, tmp_path, ("svg",))
+    growth = plots.growth_of(one)
+    told = {**drawn, "token-growth": "\n".join(text.get_text() for text in growth.texts)}
+    for name in ("token-growth", "survival-age", "dollars", "cache"):
+        assert one.headline in " ".join(told[name].split())
+        assert str(run.folder.parent) not in "".join(told[name].split())
+
+
+def test_the_frontier_beside_a_policy_is_that_of_what_it_keeps() -> None:
+    line = Frontier([10.0, 20.0, 40.0], [0.0, 50.0, 100.0], "dot", "any", "any")
+    assert [least_amount(line, Share(kept)) for kept in (0.0, 0.4, 0.5, 1.0)] == [10.0, 10.0, 20.0, 40.0]
+    assert least_amount(line, None) is None
 
 
 def test_an_axis_has_room_for_two_names() -> None:

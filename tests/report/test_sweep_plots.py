@@ -74,7 +74,7 @@ def test_one_parameter_is_a_front_in_its_order_with_names_and_intervals(one: Pic
     assert [point[0] for point in bars[0]] == pytest.approx([100 * first.usd_share.low, 100 * first.usd_share.high])
     [ring] = [line for line in axes.lines if line.get_gid() == "advised"]
     assert ring.get_xdata()[0] == pytest.approx(line.get_xdata()[2])
-    assert "max-result-chars by chars; ring: advised; bars: ranges" in " ".join(figure.get_suptitle().split())
+    assert "max-result-chars by chars; ring: advised; bars: ranges" in " ".join(figure.texts[1].get_text().split())
 
 
 def test_two_parameters_are_maps_of_what_each_pair_costs_and_keeps(one: Picture) -> None:
@@ -116,7 +116,7 @@ def test_refused_settings_have_a_cross(one: Picture, monkeypatch: pytest.MonkeyP
         [cross] = [line for line in axes.lines if line.get_gid() == "refused"]
         # The first column, the third row.
         assert (round(cross.get_xdata()[0]), round(cross.get_ydata()[0])) == (0, 2)
-    assert "×: some calls refused" in figure.get_suptitle()
+    assert "×: some calls refused" in figure.texts[1].get_text()
 
 
 def test_titles_of_maps_are_whole(one: Picture) -> None:
