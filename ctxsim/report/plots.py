@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas
 
+from ctxsim.labels import BOUND
 from ctxsim.report.figure import entitle, load_matplotlib, new_figure, save
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import (
@@ -25,7 +26,6 @@ from ctxsim.report.style import (
     thinned,
 )
 from ctxsim.results import Run
-from ctxsim.results.info import BOUND
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

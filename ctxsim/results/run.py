@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, unknown
+from ctxsim.labels import BOUND
 from ctxsim.results.checksums import verify
-from ctxsim.results.info import BOUND, OBSERVED, SCHEMA_VERSION, TABLES, RunInfo, is_as_set, shown_columns
+from ctxsim.results.info import OBSERVED, SCHEMA_VERSION, TABLES, RunInfo, is_as_set, shown_columns
 
 if TYPE_CHECKING:
     import pandas
