@@ -8,7 +8,7 @@ import click
 from ctxsim.answers.advice.baseline import advise
 from ctxsim.answers.advice.in_words import as_values
 from ctxsim.api.runs import compare, read_run
-from ctxsim.cli import options
+from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell
 from ctxsim.cli.show import show, tell_answer
@@ -16,9 +16,12 @@ from ctxsim.results.run import UNCHECKED
 
 
 @click.command("compare")
-@click.argument("before", type=options.PATH, metavar="RUN_A")
-@click.argument("after", type=options.PATH, metavar="RUN_B", required=False)
-@click.option("--policy", "two", nargs=2, metavar="LABEL LABEL", help="These two, within RUN_A or from A to B.")
+@click.argument("before", type=options.PATH, metavar="RUN_A", shell_complete=completion.runs)
+@click.argument("after", type=options.PATH, metavar="RUN_B", required=False, shell_complete=completion.runs)
+@click.option(
+    "--policy", "two", nargs=2, metavar="LABEL LABEL", shell_complete=completion.policies_of_run,
+    help="These two, within RUN_A or from A to B.",
+)  # fmt: skip
 @click.option("--fail-if", "rules", multiple=True, metavar="RULE", help="As in 'cost_usd > +2%'; then exit status 1.")
 @click.option("--unpaired", is_flag=True, help="Compare two folders of recordings instead: sessions of changed agents.")
 @options.goal
