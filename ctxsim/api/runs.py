@@ -250,7 +250,7 @@ class Comparison(msgspec.Struct, frozen=True):
     broken: tuple[Change, ...]
 
     def frame(self) -> pandas.DataFrame:
-        """Return a row per policy and column: means before and after, difference, its 95 % interval, verdict."""
+        """Return a row per policy and column: means, difference, its 95 % interval, p-value, verdict."""
         import pandas
 
         return pandas.DataFrame(
@@ -258,6 +258,7 @@ class Comparison(msgspec.Struct, frozen=True):
                 "policy": one.policy, "column": one.column, "before": one.before, "after": one.after,
                 "difference": one.difference, "low": one.interval[0] if one.interval else None,
                 "high": one.interval[1] if one.interval else None, "transcripts": one.transcripts,
+                "chance": one.chance,
                 "verdict": one.verdict,
             }
             for one in self.changes
