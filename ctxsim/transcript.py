@@ -156,13 +156,17 @@ class Compaction(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Needle(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A planted fact or rule: the item that holds it, where in it, and the calls, from 1, that use it."""
+    """A planted fact or rule: the item that holds it, where in it, and the calls, from 1, that use it.
+
+    `replaces` is what was told before in its place, and holds no longer.
+    """
 
     kind: str
     text: str
     place: int
     depth: str
     used: tuple[int, ...]
+    replaces: str = ""
 
 
 class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -99,6 +99,7 @@ def bench(
     project: str | PathLike[str] | None = None,
     brackets: bool = True,
     refetch: float | None = None,
+    draws: int | None = None,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Run:
@@ -116,13 +117,16 @@ def bench(
     `project` a folder whose files and the user's own are read: what they set holds in the row `as-set`. Without
     `brackets` nothing says what worse and better summaries would keep, or what is fetched again, and runs are faster.
     `refetch`, from 0 to 1, is the rate of what is lost that is fetched again: amounts are given at it; without it they
-    are at 0, with what rate 1 adds beside them. Sources that can't be read
-    are in `run.info.inputs` with their error. Raises CtxsimError, also where there is no call to replay.
+    are at 0, with what rate 1 adds beside them. So many `draws` at that rate, by seeded chance, are in the table
+    `draws`. Sources that can't be read are in `run.info.inputs` with their error. Raises CtxsimError, also where there
+    is no call to replay.
     """
     if sample is not None and sample < 1:
         raise CtxsimError(f"a sample of {sample} transcripts: it must have at least 1")
     if refetch is not None and not 0 <= refetch <= 1:
         raise CtxsimError(f"a refetch rate of {refetch:g}: it is a share, from 0 to 1")
+    if draws is not None and (draws < 1 or not 0 < (refetch or 0) < 1):
+        raise CtxsimError(f"{draws} draws: there must be at least 1, at a --refetch rate above 0 and below 1")
     inputs = inputs_of(what, models=models, head=head, across=across, **provider)
     if inputs.transcript is not None:
         raise CtxsimError("bench replays files or a scenario; replay takes a transcript in hand")
@@ -147,6 +151,7 @@ def bench(
         sample=Wanted(sample, seed) if sample is not None else msgspec.UNSET,
         brackets=msgspec.UNSET if brackets else False,
         refetch=msgspec.UNSET if refetch is None else float(refetch),
+        draws=msgspec.UNSET if draws is None else draws,
         keep_secrets=True if text == "kept" else msgspec.UNSET,
     )
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="ctxsim-"))
@@ -222,6 +227,7 @@ def sweep(
     sample: int | None = None,
     seed: int = 0,
     refetch: float | None = None,
+    draws: int | None = None,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Run:
@@ -233,7 +239,7 @@ def sweep(
     return bench(
         what, [*SWEPT, *settings_of(grids)], out=out, estimator=estimator, jobs=jobs, cluster=cluster, text=text,
         resume=resume, overwrite=overwrite, models=models, head=head, across=across, sample=sample, seed=seed,
-        refetch=refetch, watch=watch, **provider,
+        refetch=refetch, draws=draws, watch=watch, **provider,
     )  # fmt: skip
 
 

@@ -41,7 +41,8 @@ def command(
 
     Begins with what RUN_B advises. Policies pair by label, then by label without the estimator; where each run has one
     policy, with each other. What has no pair is told. Noise: the interval of the paired difference has 0 in it.
-    Columns: tokens_sum, tokens_peak, cost_usd, survival, survival_loose, cache_hit_ratio, compactions, refused.
+    Columns: tokens_sum, tokens_peak, cost_usd, cost_refetch_usd, survival, survival_loose, cache_hit_ratio,
+    compactions, refused.
 
     With --unpaired: recordings of two sets of sessions, and for --fail-if one of their figures, as in 'cost > 10%':
     cost, cost_per_call, tokens, tokens_per_call, head, calls, compactions.

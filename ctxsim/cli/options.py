@@ -147,6 +147,10 @@ RUN_OPTIONS = (
         "--refetch", type=click.FloatRange(0, 1), metavar="RATE",
         help="Share of what is lost that is fetched again, 0 to 1, in all amounts; by default both ends are told.",
     ),
+    click.option(
+        "--draws", type=click.IntRange(min=1), metavar="N",
+        help="Replay N times more at that rate, by seeded chance: the table draws.",
+    ),
     click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of the sample."),
     click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes; same results."),
     click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler."),

@@ -100,8 +100,9 @@ class Runs:
 
 
 def _sampling(said: Mapping[str, Any]) -> dict[str, object]:
-    """What a folder's name says of a sample."""
-    return {"sample": said["sample"], "seed": said["seed"] or None} if said["sample"] else {}
+    """What a folder's name says of a sample, and of a rate of fetching again."""
+    sample = {"sample": said["sample"], "seed": said["seed"] or None} if said["sample"] else {}
+    return {"refetch": said["refetch"], "draws": said["draws"], **sample}
 
 
 def split(paths: Sequence[str], scenarios: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -46,11 +46,15 @@ def round_rows(run: Run, needles: Any) -> list[dict[str, str]]:
 
 
 def kind_rows(run: Run, needles: Any) -> list[dict[str, str]]:
-    """Return which share of each kind every policy had kept after the last round."""
+    """Return which share of each kind every policy had kept after the last round, and, where any, how many of all were
+    stale: only what they had replaced was left.
+    """
     last = needles[needles["round"] == needles["round"].max()]
+    kinds, stale = sorted(set(last.kind)), last.groupby("policy").stale.sum()
     return [
         {"policy": run.shown(label)}
-        | {kind: share(last[(last.policy == label) & (last.kind == kind)].kept) for kind in sorted(set(last.kind))}
+        | {kind: share(last[(last.policy == label) & (last.kind == kind)].kept) for kind in kinds}
+        | ({"stale": f"{stale[label]:,}"} if stale.any() else {})
         for label in run.info.policies
     ]
 

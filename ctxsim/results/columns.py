@@ -200,6 +200,7 @@ class NeedleRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     age: Annotated[int, Calls, "since it was first sent"]
     compactions: Annotated[int, Number, "compactions between those two"]
     kept: Annotated[bool, Fact, "whether the view still held it"]
+    stale: Annotated[bool, Fact, "whether only an older value was left, which it had replaced"] = False
 
 
 class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -295,6 +296,4 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     calls_refetched_changed: Annotated[int | None, Modelled, "of those, the ones whose source has changed since"] = None
     tokens_refetch: Annotated[int | None, ModelledTokens, "the input that fetching all of it again adds"] = None
     cost_refetch_usd: Annotated[float | None, Dollars, "the dollars that fetching all of it again adds"] = None
-    survival_user: Annotated[
-        float | None, SurvivalShare, "the same as survival, of what only users and answers said"
-    ] = None
+    survival_user: Annotated[float | None, SurvivalShare, "survival of what only users and answers said"] = None

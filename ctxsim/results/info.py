@@ -8,6 +8,7 @@
     losses          one row per need and policy that had lost it
     frontier        the least tokens and dollars at each survival, per transcript
     needles         one row per use of a planted fact and policy, if any were planted
+    draws           one row per transcript, policy and draw; only where draws were asked for
     summary         one row per transcript and policy
 
 Every table is a Parquet file, or, beyond a million rows, a folder of that name with one file per million. Those that
@@ -21,6 +22,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.results.columns import CallRow, Event, FrontierRow, ItemRow, LossRow, NeedleRow, NeedRow, Shown, SummaryRow
+from ctxsim.results.draws import DrawRow
 
 AS_SET = "as-set"
 """What the label of the recorded agent's own policy begins with."""
@@ -40,9 +42,12 @@ SCHEMA_VERSION = 4
 TABLES: dict[str, tuple[type[msgspec.Struct], bool]] = {
     "calls": (CallRow, True), "events": (Event, False), "items": (ItemRow, False), "needs": (NeedRow, False),
     "losses": (LossRow, False), "frontier": (FrontierRow, True), "needles": (NeedleRow, True),
-    "summary": (SummaryRow, True),
+    "draws": (DrawRow, True), "summary": (SummaryRow, True),
 }  # fmt: skip
 """Each table's row, and whether it is written as CSV too."""
+
+WHERE_ASKED = ("draws",)
+"""Tables that are written only where they have rows."""
 
 
 class Tables(msgspec.Struct, frozen=True):
@@ -58,6 +63,7 @@ class Tables(msgspec.Struct, frozen=True):
     losses: Any
     frontier: Any
     needles: Any
+    draws: Any
 
 
 class InputInfo(msgspec.Struct, frozen=True):

@@ -15,7 +15,8 @@ import msgspec
 from ctxsim.errors import CtxsimError, InputError, unknown
 from ctxsim.labels import BOUND
 from ctxsim.results.checksums import verify
-from ctxsim.results.info import OBSERVED, SCHEMA_VERSION, TABLES, RunInfo, is_as_set, shown_columns
+from ctxsim.results.frames import frame
+from ctxsim.results.info import OBSERVED, SCHEMA_VERSION, TABLES, WHERE_ASKED, RunInfo, is_as_set, shown_columns
 
 if TYPE_CHECKING:
     import pandas
@@ -41,6 +42,8 @@ class Run:
         """Return a table's rows whose columns have one of the given values: `transcript=["a", "b"]`."""
         import pyarrow.dataset
 
+        if name not in self._written:
+            return frame(name, ())
         wanted = [pyarrow.dataset.field(column).isin(list(among)) for column, among in values.items()]
         # Read ahead it would hold half of the table.
         with self._readable(name):
@@ -75,6 +78,10 @@ class Run:
         with self._readable(name):
             return sum(pyarrow.parquet.read_metadata(file).num_rows for file in self._files(name))
 
+    @property
+    def _written(self) -> list[str]:
+        return [name for name in TABLES if name not in WHERE_ASKED or (self.folder / f"{name}.parquet").exists()]
+
     def _files(self, name: str) -> list[Path]:
         path = self.folder / f"{name}.parquet"
         return sorted(path.iterdir()) if path.is_dir() else [path]
@@ -95,7 +102,8 @@ class Run:
         import pyarrow.parquet
 
         found = {}
-        for name, (row, _) in TABLES.items():
+        for name in self._written:
+            row = TABLES[name][0]
             with self._readable(name):
                 files = self._files(name)
                 if not files:
@@ -221,7 +229,7 @@ class Run:
     def problems(self) -> list[str]:
         """Return what is wrong with the tables, a line each. Raises InputError for one that can't be read."""
         found = []
-        for name in TABLES:
+        for name in self._written:
             for _ in self.batches(name, [TABLES[name][0].__struct_fields__[0]]):
                 pass
         for label in self.labels:
@@ -263,7 +271,7 @@ def read_run(folder: str | Path) -> Run:
     if info.schema != SCHEMA_VERSION:
         raise InputError(folder, f"has schema {info.schema}, this version reads {SCHEMA_VERSION}; run bench again")
     for name in TABLES:
-        if not (folder / f"{name}.parquet").exists():
+        if name not in WHERE_ASKED and not (folder / f"{name}.parquet").exists():
             raise InputError(folder, NO_RUN.format(f"{name}.parquet"))
     verify(folder, text, info)
     run = Run(folder, info)

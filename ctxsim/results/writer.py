@@ -16,7 +16,7 @@ from ctxsim.results.csv_text import csv_header, csv_text
 from ctxsim.results.files import sync
 from ctxsim.results.folder import RunFolder, remove
 from ctxsim.results.frames import arrow_batch, arrow_schema, joined
-from ctxsim.results.info import TABLES, RunInfo, Tables, columns
+from ctxsim.results.info import TABLES, WHERE_ASKED, RunInfo, Tables, columns
 
 ROW_GROUP = 10_000
 """Rows that wait in memory until they are written to Parquet."""
@@ -105,10 +105,12 @@ class _Table:
         self.files: list[_Csv | _Parquet] = [form(out, name, row) for form in ((_Parquet, _Csv)[: 1 + csv_too])]
         self._waiting: list[Any] = []
         self._rows = 0
+        self.empty = True
 
     def write(self, batch: Any) -> None:
         if batch.num_rows:
             self._waiting.append(batch)
+            self.empty = False
             self._rows += batch.num_rows
         if self._rows >= ROW_GROUP:
             self.write_group()
@@ -175,6 +177,9 @@ class RunWriter:
         self._write_summary()
         for table in self._tables.values():
             table.write_group()
+        unasked = [name for name in WHERE_ASKED if self._tables[name].empty]
+        for file in chain.from_iterable([self._tables.pop(name).files for name in unasked]):
+            file.abandon()
         files = self._files
         for file in files:
             file.close()
@@ -184,6 +189,9 @@ class RunWriter:
         self._info.write_bytes(sealed(info))
         sync(self._info)
         whole.unlink(missing_ok=True)
+        for name in unasked:
+            remove(self._out.folder / f"{name}.csv")
+            remove(self._out.folder / f"{name}.parquet")
         for file in files:
             file.rename()
         sync(self._out.folder)

@@ -31,6 +31,7 @@ from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
 from ctxsim.runs.shipped import Shipped, code_given, shipped
 from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
 from ctxsim.simulator.replay import Sent
 from ctxsim.simulator.replay.guard import MOMENTS, VARIABLE, limit_s
 
@@ -57,6 +58,7 @@ class Asked(NamedTuple):
 
     label: str
     calls: bool = False
+    what_if: WhatIf = WHAT_IF
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -78,13 +80,14 @@ def others(spec: Spec) -> frozenset[str]:
 
 
 def rows_apart(
-    one: AsSent, spec: Spec, failed: list[str], tell: Callable[[int], object] = lambda done: None
-) -> Rows | None:
+    one: AsSent, spec: Spec, failed: list[str], tell: Callable[[int], object] = lambda done: None,
+    what_if: WhatIf = WHAT_IF,
+) -> Rows | None:  # fmt: skip
     """Return a transcript's rows under a policy of others, made in a process of its own.
 
     None, and a line in `failed`, where the policy raises. Raises ContractError where the process ends or hangs.
     """
-    answer = _answer(one, spec, Asked(spec.label), tell)
+    answer = _answer(one, spec, Asked(spec.label, what_if=what_if), tell)
     failed += answer.failed
     if answer.rows is None:
         return None

@@ -106,7 +106,7 @@ def _answered(about: _About, asked: Asked, seen: Seen, watch: Watch) -> bytes:
             made = _calls(about.one, spec, failed)
         else:
             with about.basis.telling(seen.replayed):
-                made = packed(rows_alone(*about, spec))
+                made = packed(rows_alone(*about, spec, asked.what_if))
     seen.within("")
     if (changed := watch.changed()) and not failed:
         failed, made = [f"{name}: {label}: {changed}"], None

@@ -67,6 +67,8 @@ class Setting(msgspec.Struct, frozen=True):
     """False where nobody asks what summaries of other qualities would keep."""
     refetch: float | msgspec.UnsetType = msgspec.UNSET
     """The rate at which what was lost is fetched again, where one is asked for; at 0 nothing is fetched."""
+    draws: int | msgspec.UnsetType = msgspec.UNSET
+    """How many seeded draws are made at that rate."""
     drawn: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
     """Of one source's transcripts with calls, those that run; in what is handed to workers alone."""
     shipped: Shipped | msgspec.UnsetType = msgspec.UNSET
@@ -91,7 +93,8 @@ def specs_of(setting: Setting) -> Sequence[Spec]:
 def what_if_of(setting: Setting) -> WhatIf:
     """Return which replays are made beside those of the policies."""
     brackets = setting.brackets is not False
-    return WhatIf(brackets, brackets if setting.refetch is msgspec.UNSET else setting.refetch > 0)
+    fetched = brackets if setting.refetch is msgspec.UNSET else setting.refetch > 0
+    return WhatIf(brackets, fetched, setting.refetch or 0.0, setting.draws or 0)
 
 
 Tell = Callable[[str, int, int], object]

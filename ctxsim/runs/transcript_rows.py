@@ -14,10 +14,10 @@ from ctxsim.results.frames import tables_of
 from ctxsim.results.info import is_as_set
 from ctxsim.runs.recorder import recorder_of
 from ctxsim.runs.rows import Rows
-from ctxsim.runs.shares import tables_together
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.measure.refetch import draw_rows
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
 from ctxsim.simulator.replay import Sent, replay
 
@@ -47,6 +47,7 @@ def rows_of(
     if not all(map(_ours, specs)):
         # What starts processes is loaded where there is something to run in them.
         from ctxsim.runs.apart import others, rows_apart
+        from ctxsim.runs.shares import tables_together
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
     here = _Rows(one, basis, needs, what_if)
@@ -58,7 +59,7 @@ def rows_of(
         tell(before, known)
         with told_in(failed, transcript.name, spec.label):
             if not _ours(spec) and others(spec):
-                rows = rows_apart(one, spec, failed, lambda done: tell(before + done, known))  # noqa: B023
+                rows = rows_apart(one, spec, failed, lambda done: tell(before + done, known), what_if)  # noqa: B023
                 if rows is not None:
                     found += [here.rows(), rows]
                     here = _Rows(one, basis, needs, what_if)
@@ -96,9 +97,11 @@ def _ours(spec: Spec) -> bool:
     return own and not any(name.startswith("messages:") for _, name, _ in spec.links)
 
 
-def rows_alone(one: AsSent, basis: Basis, needs: Sequence[NeedRow], spec: Spec) -> Rows:
+def rows_alone(
+    one: AsSent, basis: Basis, needs: Sequence[NeedRow], spec: Spec, what_if: WhatIf = WHAT_IF
+) -> Rows:  # fmt: skip
     """Return one transcript's rows under one policy, given what it needs; without rows that all policies share."""
-    made = _Rows(one, basis, needs)
+    made = _Rows(one, basis, needs, what_if)
     made.add(spec, measure(basis, spec))
     return made.rows()
 
@@ -128,6 +131,8 @@ class _Rows:
             self._recorder = msgspec.structs.replace(self._recorder, fires_at=fires_at)
         for table, rows in rows_under(spec.label, measured, self._needs).items():
             self._gathered[table] += rows
+        if self._what_if.draws:
+            self._gathered["draws"] += draw_rows(self._basis, spec, self._what_if.rate, self._what_if.draws)
         self._calls.append(measured.calls)
         self._summaries.append(summary)
 

@@ -6,6 +6,7 @@ long it survives one compaction after another is known exactly.
 
 import json
 import random
+from collections import defaultdict
 from itertools import product
 from typing import Annotated, Any
 
@@ -19,6 +20,17 @@ from ctxsim.transcript import Head, Needle, Transcript
 KINDS = ("value", "name", "decision", "constraint", "correction", "negation")
 """A value and a name stand in tool results, a decision in the agent's own text, the rest in the user's texts."""
 
+CANARIES = {
+    "safety rule": "never restart {} without a person's consent",
+    "hard constraint": "no request to {} takes more than 40 seconds",
+    "fact": "the ledger is kept on {}",
+    "goal": "the aim is to retire {} by spring",
+    "preference": "reports follow the pattern of {}",
+}
+"""Told by turns in the user's texts and in tool results."""
+
+Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join((*KINDS, *CANARIES))})$")]
+
 PARTS = ("early", "middle", "late")
 """Thirds of the telling."""
 
@@ -26,9 +38,14 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 
 
 class Parameters(msgspec.Struct, forbid_unknown_fields=True):
-    """`each` facts of each kind in each part, then `rounds` rounds of `calls_per_round` calls with their results."""
+    """`each` facts of each kind in each part, then `rounds` rounds of `calls_per_round` calls with their results.
+
+    Of each kind of canary `superseded` late ones replace early ones, `each` of them at most.
+    """
 
     each: Count = 4
+    kinds: Annotated[tuple[Kind, ...], msgspec.Meta(min_length=1)] = KINDS
+    superseded: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
     rounds: Count = 10
     calls_per_round: Count = 24
     result_chars: Annotated[int, msgspec.Meta(ge=100, le=10_000_000)] = 1_500
@@ -38,12 +55,12 @@ class Parameters(msgspec.Struct, forbid_unknown_fields=True):
 def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[str, Any]) -> Transcript:
     """Return the transcript with its needles. Raises msgspec.ValidationError for parameters that don't fit."""
     wanted = msgspec.convert(parameters, Parameters)
-    told = wanted.each * len(KINDS) * len(PARTS)
+    told = wanted.each * len(wanted.kinds) * len(PARTS)
     looked = tuple(told + 1 + wanted.calls_per_round * number for number in range(wanted.rounds + 1))
-    made = _Telling(rng, wanted.result_chars, looked)
+    made = _Telling(rng, wanted.result_chars, looked, wanted.superseded)
     made.user("Keep to what you are told here. I ask for it again at the end.")
     for part in PARTS:
-        kinds = [kind for kind, _ in product(KINDS, range(wanted.each))]
+        kinds = [kind for kind, _ in product(wanted.kinds, range(wanted.each))]
         rng.shuffle(kinds)
         for kind in kinds:
             made.tell(kind, part)
@@ -58,9 +75,11 @@ def generate(name: str, rng: random.Random, counter: Counter, parameters: dict[s
 
 
 class _Telling(Session):
-    def __init__(self, rng: random.Random, result_chars: int, looked: tuple[int, ...]) -> None:
+    def __init__(self, rng: random.Random, result_chars: int, looked: tuple[int, ...], superseded: int) -> None:
         super().__init__()
         self._rng, self._chars, self._looked = rng, result_chars, looked
+        self._superseded = superseded
+        self._to_replace: defaultdict[str, list[tuple[Needle, str]]] = defaultdict(list)
 
     def tell(self, kind: str, part: str) -> None:
         """One call by which a fact has been told: before it, in its response, or by its result."""
@@ -74,8 +93,27 @@ class _Telling(Session):
             case "decision":
                 text = f"we chose the queue {code} over the table"
                 self._plant(kind, part, text, self.step(said=f"So {text}.") - 2)
+            case _ if kind in CANARIES:
+                self._canary(kind, part, code)
             case _:
                 self._rule(kind, part, code)
+
+    def _canary(self, kind: str, part: str, code: str) -> None:
+        """One in the user's words or in a result; what replaces an early one stands in the other of the two."""
+        text = CANARIES[kind].format(code)
+        by_user, line, replaces = sum(one.kind == kind for one in self.needles) % 2 == 0, f"Mind: {text}.", ""
+        if part == "late" and self._to_replace[kind]:
+            old, old_code = self._to_replace[kind].pop(0)
+            self.needles.remove(old)
+            by_user, replaces = self.items[old.place].kind != "user", old.text
+            line = f"No longer {old_code}: {text}."
+        if by_user:
+            self._plant(kind, part, text, self.user(f"{sentence(self._rng)} {line} {sentence(self._rng)}"), replaces)
+            self.step()
+        else:
+            self._plant(kind, part, text, self.step(line), replaces)
+        if part == "early" and len(self._to_replace[kind]) < self._superseded:
+            self._to_replace[kind].append((self.needles[-1], code))
 
     def _rule(self, kind: str, part: str, code: str) -> None:
         """A rule of the user, in the midst of other words; a corrected one is told twice, the second holds."""
@@ -89,8 +127,8 @@ class _Telling(Session):
         self._plant(kind, part, text, place)
         self.step()
 
-    def _plant(self, kind: str, part: str, text: str, place: int) -> None:
-        self.needles.append(Needle(kind, text, place, part, self._looked))
+    def _plant(self, kind: str, part: str, text: str, place: int, replaces: str = "") -> None:
+        self.needles.append(Needle(kind, text, place, part, self._looked, replaces))
 
     def step(self, line: str = "", said: str = "") -> int:
         """A call with its result, in which a line stands somewhere; returns the result's place."""

@@ -19,7 +19,7 @@ from ctxsim.report import page_parts
 from ctxsim.report.page import page, write_page
 from ctxsim.report.page_parts import chosen_transcripts, longest, packed
 from ctxsim.results import Run, read_run
-from ctxsim.results.info import TABLES
+from ctxsim.results.info import TABLES, WHERE_ASKED
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
@@ -94,7 +94,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = folder / "out"
     conduct(Setting("many", "Many", POLICIES), out, paths=[str(folder / "logs" / "claude-1.jsonl")])
     names = [f"session-{number:03}" for number in range(MANY)]
-    for table in TABLES:
+    for table in TABLES.keys() - WHERE_ASKED:
         rows = pandas.read_parquet(out / f"{table}.parquet")
         copies = pandas.concat([rows.assign(transcript=name) for name in names])
         if table == "summary":

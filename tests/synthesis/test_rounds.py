@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import ctxsim
 
+from ctxsim import bench
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
@@ -15,15 +16,17 @@ from ctxsim.report.charts import plot_all
 from ctxsim.report.picture import picture
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
 from ctxsim.results import read_run
+from ctxsim.simulator.measure import measure
+from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.references import Needles
 from ctxsim.simulator.references.canonical import canonical
 from ctxsim.simulator.replay import replay
-from ctxsim.synthesis.rounds import KINDS, PARTS, generate
+from ctxsim.synthesis.rounds import CANARIES, KINDS, PARTS, generate
 from ctxsim.transcript import Transcript, problems
 
 
-def made(**parameters: int) -> Transcript:
+def made(**parameters: int | list[str]) -> Transcript:
     return generate("rounds", random.Random(3), Counter(open_tokenizer("o200k_base")), parameters)
 
 
@@ -45,6 +48,48 @@ def test_every_fact_is_told_once_and_not_again_before_the_end() -> None:
     }  # fmt: skip
 
 
+def canaries() -> Transcript:
+    """Two of each kind in each part, of which one late replaces one early."""
+    return made(kinds=list(CANARIES), each=2, superseded=1, rounds=3, calls_per_round=4, result_chars=300)
+
+
+def test_canaries_are_told_by_turns_and_some_replaced_in_the_other_place() -> None:
+    transcript = canaries()
+    assert not problems(transcript)
+    # 5 kinds, 3 parts, 2 each are told, a call each; of each kind one early isn't looked for any more.
+    assert (len(transcript.needles), transcript.needles[0].used) == (25, (31, 35, 39, 43))
+    for kind in CANARIES:
+        of = [needle for needle in transcript.needles if needle.kind == kind]
+        places = [(needle.depth, transcript.items[needle.place].kind, bool(needle.replaces)) for needle in of]
+        # What replaces the user's words of the early part is the first one late, and stands in a result.
+        assert places == [
+            ("early", "tool_result", False), ("middle", "user", False), ("middle", "tool_result", False),
+            ("late", "tool_result", True), ("late", "user", False),
+        ]  # fmt: skip
+        old = of[3].replaces
+        holders = [item for item in transcript.items if canonical(old) in canonical(item.text)]
+        assert [item.kind for item in holders] == ["user"]
+        assert holders[0].place < of[3].place
+
+
+def test_an_old_value_alone_is_stale() -> None:
+    transcript = canaries()
+
+    def counted(label: str) -> dict[int, tuple[int, int]]:
+        """By the call that looks for them, how many are held and how many are stale."""
+        found: dict[int, list[tuple[bool, bool]]] = {}
+        for row in measure(AsSent(transcript, Provider(window=1 << 60)).basis(), open_policy(label)).losses.needles:
+            found.setdefault(row.call, []).append((row.kept, row.stale))
+        return {call: (sum(kept for kept, _ in of), sum(stale for _, stale in of)) for call, of in found.items()}
+
+    # With all in view the old value stands beside the new one.
+    assert counted("keep-all") == dict.fromkeys((31, 35, 39, 43), (25, 0))
+    # Of the 25 the user said two of each kind; five new values were in results, and the user had said the old ones.
+    assert counted("mask:keep=1")[43] == (10, 5)
+    # Two messages hold neither.
+    assert counted("max-messages:n=2")[43] == (0, 0)
+
+
 def told(transcript: Transcript, label: str) -> dict[str, float]:
     """The share of facts that a policy holds when all is told, by part."""
     needles = Needles(transcript)
@@ -53,7 +98,7 @@ def told(transcript: Transcript, label: str) -> dict[str, float]:
     sent = next(
         one for one in replay(transcript, open_policy(label), provider, provider.counter()) if one.call == first
     )
-    found = [(needle.depth, kept) for _, needle, kept in needles.call(first, sent.view)]
+    found = [(needle.depth, kept) for _, needle, kept, _ in needles.call(first, sent.view)]
     return {part: sum(kept for depth, kept in found if depth == part) / (len(found) / 3) for part in PARTS}
 
 
@@ -103,6 +148,15 @@ def test_rounds_are_told_by_round_part_and_kind(folder: Path) -> None:
     assert truncated["late"] not in ("0%", "100%")
     assert all(cell == "0%" for name, cell in kind_rows(run, needles)[1].items() if name != "policy")
     assert (folder / "charts" / "rounds.svg") in plot_all(picture(run), folder / "charts", ["svg"])
+
+
+def test_a_table_counts_the_stale_where_there_are_some(folder: Path, tmp_path: Path) -> None:
+    text = (folder / "small.toml").read_text().replace("each = 1", 'each = 1\nsuperseded = 1\nkinds = ["fact", "goal"]')
+    (tmp_path / "canaries.toml").write_text(text)
+    run = bench(str(tmp_path / "canaries.toml"), ["keep-all", "mask:keep=1"])
+    # One of each kind is left in the user's words alone, and a result had replaced it.
+    assert [row["stale"] for row in kind_rows(run, in_rounds(run))] == ["0", "2"]
+    assert "stale" not in kind_rows(read_run(folder / "small"), in_rounds(read_run(folder / "small")))[0]
 
 
 def test_facts_that_are_used_once_are_no_rounds(folder: Path) -> None:

@@ -40,6 +40,7 @@ def test_scenarios_are_valid_and_deterministic(name: str) -> None:
 
 
 TEXTS = {
+    "canaries": "775f03e5da3d",
     "documented-53k": "162f7fc36d86",
     "documented-53k-cached": "f7c8e1f6e255",
     "fifty-turns": "895b74bf44dd",

@@ -11,7 +11,8 @@ from ctxsim.errors import CtxsimError, unknown
 from ctxsim.results import Run
 
 COLUMNS = (
-    "tokens_sum", "tokens_peak", "cost_usd", "survival", "survival_loose", "cache_hit_ratio", "compactions", "refused",
+    "tokens_sum", "tokens_peak", "cost_usd", "cost_refetch_usd", "survival", "survival_loose", "cache_hit_ratio",
+    "compactions", "refused",
 )  # fmt: skip
 _RULE = re.compile(r"\s*(?P<column>\w+)\s*(?P<sign>[<>])\s*(?P<value>[+-]?\d+(?:\.\d+)?)\s*(?P<percent>%?)\s*")
 

@@ -164,7 +164,7 @@ class Losses:
     def _look_for_needles(self, sent: Sent) -> None:
         if self._needles is None:
             return
-        for number, needle, kept in self._needles.call(sent.call, sent.view):
+        for number, needle, kept, stale in self._needles.call(sent.call, sent.view):
             first = self._needles.first_sent[number]
             self.needles.append(
                 NeedleRow(
@@ -177,6 +177,7 @@ class Losses:
                     age=sent.call - first,
                     compactions=sum(call >= first for call in self._compacted),
                     kept=kept,
+                    stale=stale,
                 )
             )
 

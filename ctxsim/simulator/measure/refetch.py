@@ -11,6 +11,7 @@ from random import Random
 import msgspec
 
 from ctxsim.policies import Spec
+from ctxsim.results.draws import DrawRow
 from ctxsim.simulator.measure.columns import total
 from ctxsim.simulator.measure.measured import Basis
 from ctxsim.simulator.replay.closed import ClosedLoop
@@ -25,6 +26,20 @@ class Refetched(msgspec.Struct, frozen=True):
     changed: int
     tokens_sent: int
     cost_usd: float | None
+
+
+def draw_rows(basis: Basis, spec: Spec, rate: float, draws: int) -> list[DrawRow]:
+    """Return so many draws at a rate, the same ones whoever asks; none of a bound, which goes by recorded places.
+
+    Raises ContractError where the policy breaks its contract.
+    """
+    if any(cls.bound for cls, _, _ in spec.links):
+        return []
+    name, rows = basis.transcript.name, []
+    for draw in range(1, draws + 1):
+        again = refetched(basis, spec, rate, Random(f"{draw} {name}"))
+        rows.append(DrawRow(name, spec.label, draw, again.calls, again.cost_usd, again.tokens_sent))
+    return rows
 
 
 def refetched(basis: Basis, spec: Spec, rate: float = 1.0, dice: Random | None = None) -> Refetched:

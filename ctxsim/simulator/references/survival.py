@@ -176,18 +176,22 @@ class Needles:
         self.needles = transcript.needles
         self.first_sent = [sent[needle.place] for needle in self.needles]
         self._texts = [canonical(needle.text) for needle in self.needles]
+        self._replaced = [canonical(needle.replaces) for needle in self.needles]
         self._due: dict[int, list[int]] = {}
         for number, needle in enumerate(self.needles):
             for call in needle.used:
                 self._due.setdefault(call, []).append(number)
         self._folded: dict[tuple[int, str], str] = {}
 
-    def call(self, number: int, view: Sequence[Item]) -> Iterator[tuple[int, Needle, bool]]:
-        """Return each needle that a call, from 1, uses, with its number and whether the view holds it whole."""
+    def call(self, number: int, view: Sequence[Item]) -> Iterator[tuple[int, Needle, bool, bool]]:
+        """Return each needle that a call, from 1, uses, with its number, whether the view holds it whole, and whether
+        it holds only what the needle replaced.
+        """
         due = self._due.get(number, ())
         texts = [self._text(item) for item in view if item.kind != "reasoning"] if due else []
         for index in due:
-            yield index, self.needles[index], any(self._texts[index] in text for text in texts)
+            kept, old = any(self._texts[index] in text for text in texts), self._replaced[index]
+            yield index, self.needles[index], kept, bool(old) and not kept and any(old in text for text in texts)
 
     def _text(self, item: Item) -> str:
         key = (item.place, item.text)

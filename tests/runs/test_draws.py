@@ -1,0 +1,87 @@
+"""Seeded draws between nothing and all fetched again: the same rows whoever asks, and none where nobody does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from command_line import ctxsim
+
+from ctxsim import bench
+from ctxsim.cli.running import _apart, _sampling
+from ctxsim.errors import CtxsimError
+from ctxsim.policies import open_policy
+from ctxsim.results import Run, read_run
+from ctxsim.simulator.measure.measured import AsSent
+from ctxsim.simulator.measure.refetch import refetched
+from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.synthesis import load_scenario, synthesize
+
+SCENARIO = "documented-53k"
+MASK = open_policy("mask:keep=2").label
+ALL = open_policy("mask:keep=1000").label
+"""Loses nothing."""
+
+OWN = """from dataclasses import dataclass
+from ctxsim.policies.mask import Mask
+
+@dataclass
+class Own(Mask):
+    keep: int = 2
+"""
+
+
+def rows(run: Run, policy: str) -> list[tuple[int, int, float, int]]:
+    found = run.table("draws", policy=[policy])
+    return list(zip(found.draw, found.inserted, found.cost_usd, found.tokens_sent, strict=True))
+
+
+def test_draws_are_closed_replays_with_dice_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    labels = [MASK, ALL, "oracle-lossless", f"{tmp_path / 'own.py'}:Own"]
+    run = bench(SCENARIO, labels, refetch=0.5, draws=4)
+    scenario = load_scenario(SCENARIO)
+    basis = AsSent(synthesize(scenario), resolve({}, (SCENARIO, scenario.provider))).basis()
+    dice = [Random(f"{draw} {SCENARIO}") for draw in range(1, 5)]
+    expected = [refetched(basis, open_policy(MASK), 0.5, one) for one in dice]
+    mine = rows(run, MASK)
+    assert mine == [(n, one.calls, one.cost_usd, one.tokens_sent) for n, one in enumerate(expected, 1)]
+    assert {inserted for _, inserted, _, _ in mine} == {0, 1, 2}
+    # A policy from a file runs in a process of its own, and a bound goes by recorded places.
+    assert rows(run, run.info.policies[-1]) == mine
+    assert rows(run, "oracle-lossless") == []
+    (usd,) = run.of(ALL).cost_usd
+    assert [(inserted, cost) for _, inserted, cost, _ in rows(run, ALL)] == [(0, pytest.approx(usd))] * 4
+    # Fewer draws are the first of more, and amounts of other tables don't depend on them.
+    fewer = bench(SCENARIO, labels, refetch=0.5, draws=2)
+    assert rows(fewer, MASK) == mine[:2]
+    assert fewer.summary.equals(run.summary)
+    assert run.problems() == []
+
+
+def test_without_draws_there_is_no_such_table(tmp_path: Path) -> None:
+    run = bench(SCENARIO, [MASK], refetch=0.5, out=tmp_path / "run")
+    assert not list(run.folder.glob("draws*"))
+    assert len(run.table("draws")) == 0
+    assert "draws.csv" not in run.info.files
+    # It comes where a folder held none, and goes again.
+    assert len(bench(SCENARIO, [MASK], refetch=0.5, draws=2, out=tmp_path / "run").table("draws")) == 2
+    assert {"draws.csv", "draws.parquet"} <= set(read_run(tmp_path / "run").info.files)
+    bench(SCENARIO, [MASK], refetch=0.5, out=tmp_path / "run")
+    assert not list(read_run(tmp_path / "run").folder.glob("draws*"))
+
+
+@pytest.mark.parametrize("rate", [None, 0.0, 1.0])
+def test_draws_are_refused_without_a_rate_between_the_ends(rate: float | None) -> None:
+    with pytest.raises(CtxsimError, match="3 draws: there must be at least 1, at a --refetch rate above 0"):
+        bench(SCENARIO, [MASK], refetch=rate, draws=3)
+
+
+def test_a_rate_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    done = ctxsim("bench", "--scenario", SCENARIO, "--policy", "mask:keep=2", "--refetch", "0.5", "--draws", "1",
+                  cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "results").iterdir()] == [f"{SCENARIO}.mask-keep=2.refetch=0.5.draws=1"]
+    said = {"sample": None, "seed": 0, "refetch": None, "draws": None}
+    assert _apart([], _sampling(said), "fitted", False) == ""
