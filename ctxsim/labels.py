@@ -25,8 +25,26 @@ def unquoted(command: str) -> str:
     return _QUOTED.sub(lambda found: "\0" * len(found[0]), command)
 
 
+BOUND = " (bound)"
+"""What tables print behind the name of a bound."""
+
+
+def pasted(label: str) -> str:
+    """Return a label as it was before a table marked it as a bound or broke it over lines.
+
+    A line break in a `pipe:` command's quotes belongs to the command.
+    """
+    label, command = label.strip().removesuffix(BOUND), "pipe:" in label
+    for broken in reversed(list(re.finditer(r"[ \t]*\n[ \t]*", unquoted(label) if command else label))):
+        start, end = broken.span()
+        between = " " if command and label[start - 1] not in ",:+/" else ""
+        label = label[:start] + between + label[end:]
+    return label
+
+
 def chain(label: str) -> list[str]:
-    """Return the links of an `a+b` chain. A `+` in a `pipe:` command's quotes belongs to the command."""
+    """Return the links of an `a+b` chain, as printed or as typed. A `+` in a `pipe:` command's quotes belongs to it."""
+    label = pasted(label)
     plain = unquoted(label) if "pipe:" in label else label
     cuts = [-1, *(place for place, character in enumerate(plain) if character == "+"), len(label)]
     return [label[start + 1 : end] for start, end in pairwise(cuts)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ctxsim.answers.advice.figures import Figures
+from ctxsim.answers.advice.named import label_in
 from ctxsim.answers.advice.pooled import figures_of
-from ctxsim.policies import open_policy
 from ctxsim.results import Run
 
 
@@ -16,7 +16,7 @@ def no_refused_call(run: Run, policy: str) -> None:
     figures = _figures(run, policy)
     if not figures.refused:
         return
-    rows = run.table("summary", policy=[_label(run, policy)])
+    rows = run.table("summary", policy=[label_in(run, policy)])
     failed = rows[rows.first_failure.notna()]
     first = failed.iloc[0] if len(failed) else None
     why = f"; the first: {first.transcript}, {first.first_failure}" if first is not None else ""
@@ -60,8 +60,4 @@ def kept_not_under(run: Run, policy: str, share: float) -> None:
 
 def _figures(run: Run, policy: str) -> Figures:
     """What is known of a policy, by its label as the run has it or in a shorter form of it."""
-    return figures_of(run).figures(_label(run, policy))
-
-
-def _label(run: Run, policy: str) -> str:
-    return policy if policy in run.labels else run.label(open_policy(policy).label)
+    return figures_of(run).figures(label_in(run, policy))

@@ -14,6 +14,7 @@ import msgspec
 
 from ctxsim import results
 from ctxsim.answers.advice.comparison import Change, Rule, compared, pairs_of, parse_rule, unpaired
+from ctxsim.answers.advice.named import label_in
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, given_of, inputs_of, opened
 from ctxsim.counting.estimators import estimator_label
@@ -255,7 +256,7 @@ class Comparison(msgspec.Struct, frozen=True):
     broken: tuple[Change, ...]
 
     def frame(self) -> pandas.DataFrame:
-        """Return a row per policy and column: means before and after, difference, its 95 % interval, verdict."""
+        """Return a row per policy and column: means, difference, its 95 % interval, p-value, verdict."""
         import pandas
 
         return pandas.DataFrame(
@@ -263,6 +264,7 @@ class Comparison(msgspec.Struct, frozen=True):
                 "policy": one.policy, "column": one.column, "before": one.before, "after": one.after,
                 "difference": one.difference, "low": one.interval[0] if one.interval else None,
                 "high": one.interval[1] if one.interval else None, "transcripts": one.transcripts,
+                "chance": one.chance,
                 "verdict": one.verdict,
             }
             for one in self.changes
@@ -289,7 +291,7 @@ def compare(
     rules: list[Rule] = [parse_rule(rule) for rule in fail_if]
     first = before if isinstance(before, results.Run) else read_run(before)
     second = first if after is None else after if isinstance(after, results.Run) else read_run(after)
-    pairs = [(first.label(policies[0]), second.label(policies[1]))] if policies else pairs_of(first, second)
+    pairs = [(label_in(first, policies[0]), label_in(second, policies[1]))] if policies else pairs_of(first, second)
     changes = compared(first, second, pairs)
     left = [] if policies else unpaired(first, second, pairs)
     if rules and left and all(one in first.info.bounds for one, _ in pairs):

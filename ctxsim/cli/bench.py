@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ctxsim.api.runs import Run, bench
-from ctxsim.cli import options
+from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import tell_old_names
 from ctxsim.cli.running import DEFAULT_SCENARIOS, Runs, split
@@ -23,7 +23,7 @@ from ctxsim.runs.presets import PRESETS, expanded, is_preset
 @click.command("bench")
 @options.paths
 @click.option(
-    "--policy", "policies", multiple=True, metavar="LABEL",
+    "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
     help=f"Run these instead of the usual ones; a family is a label too: {', '.join(PRESETS)}.",
 )  # fmt: skip
 @options.goal

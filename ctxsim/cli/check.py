@@ -10,7 +10,7 @@ import click
 
 from ctxsim.api.trust import KINDS as CONTRACTS
 from ctxsim.api.trust import Kind, check, diagnose
-from ctxsim.cli import options
+from ctxsim.cli import completion, options
 from ctxsim.cli.output import tell, tell_old_names
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
@@ -24,16 +24,25 @@ KINDS = (*CONTRACTS, "setting")
 """What can be checked: parts of one's own against their contracts, and settings of installed agents."""
 
 
+def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """What a target is completed with: policies and runs have lists."""
+    of_kind = {"policy": completion.policies, "run": completion.runs}.get(context.params.get("kind", ""))
+    return of_kind(context, parameter, typed) if of_kind else []
+
+
 @click.command("check")
 @click.argument("kind", type=click.Choice(KINDS))
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...", shell_complete=_targets)
 @click.option("--doctor", is_flag=True, help="Of policies: which known defects of compaction they have.")
 @click.option("--defect", "defects", multiple=True, metavar="NAME", help="With --doctor: only this; may be repeated.")
-@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Of policies: only on this; repeatable.")
+@click.option(
+    "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,
+    help="Of policies: only on this; repeatable.",
+)  # fmt: skip
 @click.option("--again", is_flag=True, help="Of a run: replay it, and compare its tables byte for byte.")
 @click.option("--inputs", multiple=True, metavar="PATH", help="With --again: its recordings, where they have moved.")
 @click.option("--version", "version", default="", metavar="V", help="Of settings: this version of the agent.")
-@click.option("--model", default="", metavar="ID", help="Of settings: this model.")
+@click.option("--model", default="", metavar="ID", shell_complete=completion.models, help="Of settings: this model.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N", help="Of settings: the model's window in tokens.")
 @click.option("--install", is_flag=True, help="Of settings: install that version into a cache folder.")
 @click.option("--bisect", "between", default="", metavar="V..V", help="Of settings: where, between two, it changed.")

@@ -1,28 +1,38 @@
 """`ctxsim compare`: what changed between two runs, for people and for CI."""
 
+import shlex
 import sys
 from pathlib import Path
 
 import click
+import msgspec
 
+from ctxsim import __version__
 from ctxsim.answers.advice.baseline import advise
 from ctxsim.answers.advice.in_words import as_values
 from ctxsim.api.runs import compare, read_run
-from ctxsim.cli import options
+from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell
-from ctxsim.cli.show import show, tell_answer
+from ctxsim.cli.show import escaped, show, tell_answer
+from ctxsim.cli.terminal import safe
+from ctxsim.report.latex import as_latex
+from ctxsim.report.sheet import FORMS, Sheet
+from ctxsim.results import Run
 from ctxsim.results.run import UNCHECKED
 
 
 @click.command("compare")
-@click.argument("before", type=options.PATH, metavar="RUN_A")
-@click.argument("after", type=options.PATH, metavar="RUN_B", required=False)
-@click.option("--policy", "two", nargs=2, metavar="LABEL LABEL", help="These two, within RUN_A or from A to B.")
+@click.argument("before", type=options.PATH, metavar="RUN_A", shell_complete=completion.runs)
+@click.argument("after", type=options.PATH, metavar="RUN_B", required=False, shell_complete=completion.runs)
+@click.option(
+    "--policy", "two", nargs=2, metavar="LABEL LABEL", shell_complete=completion.policies_of_run,
+    help="These two, within RUN_A or from A to B.",
+)  # fmt: skip
 @click.option("--fail-if", "rules", multiple=True, metavar="RULE", help="As in 'cost_usd > +2%'; then exit status 1.")
 @click.option("--unpaired", is_flag=True, help="Compare two folders of recordings instead: sessions of changed agents.")
 @options.goal
-@options.form
+@click.option("--format", "form", type=click.Choice((*FORMS, "latex")), default="table", help="Form of the rows.")
 def command(
     before: Path, after: Path | None, two: tuple[str, str] | None, rules: tuple[str, ...], unpaired: bool, goal: str,
     form: str,
@@ -37,6 +47,8 @@ def command(
     With --unpaired: recordings of two sets of sessions, and for --fail-if one of their figures, as in 'cost > 10%':
     cost, cost_per_call, tokens, tokens_per_call, head, calls, compactions.
     """
+    if unpaired and form == "latex":
+        raise click.UsageError("--format latex is of runs; with --unpaired take --format md")
     if unpaired:
         _unpaired(before, after, rules, form)
         return
@@ -50,14 +62,38 @@ def command(
     if form == "table":
         tell_answer(second, goal)
     table = change_sheet(found.changes, found.broken, second.shown)
+    if form in ("md", "latex", "csv"):
+        asked = [str(before), *([str(after)] if after else []), *(("--policy", *two) if two else ())]
+        asked += [part for rule in rules for part in ("--fail-if", rule)]
+        table = _made_by(asked, form, table, first, second)
     said = as_values(advise(second, goal), second.info.shown)
-    show("compare", [table], form, not_compared=list(found.not_compared), verdict=said)
+    if form == "latex":
+        click.echo(as_latex(escaped(table)), nl=False)
+    else:
+        show("compare", [table], form, not_compared=list(found.not_compared), verdict=said)
+    for line in table.notes if form == "csv" else ():
+        note(line, err=True)
+    if form == "md":
+        click.echo("".join(f"\n{safe(line)}\n" for line in table.notes), nl=False)
     for line in found.not_compared:
         tell(f"not compared: {line}")
     for change in found.broken:
         tell(f"{second.shown(change.policy)}: {change.column} {change.difference:+,.4g}")
     if found.broken:
         sys.exit(1)
+
+
+def _made_by(asked: list[str], form: str, table: Sheet, first: Run, second: Run) -> Sheet:
+    """The table with its test, its command and its versions in the notes, which are printed under it."""
+    runs = (first.info, second.info)
+    versions = " and ".join(dict.fromkeys(info.ctxsim for info in runs))
+    tokenizers = ", ".join(dict.fromkeys(name for info in runs for name in info.tokenizers))
+    notes = (
+        "p: sign-flip permutation test by session, two-sided, not corrected for the number of figures.",
+        f"Command: {shlex.join(['ctxsim', 'compare', *asked, '--format', form])}",
+        f"Versions: runs by ctxsim {versions}, compared by {__version__}; tokenizers: {tokenizers}",
+    )
+    return msgspec.structs.replace(table, notes=(*table.notes, *notes))
 
 
 def _unpaired(before: Path, after: Path | None, rules: tuple[str, ...], form: str) -> None:

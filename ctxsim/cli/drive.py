@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ctxsim.api.live import BESIDE, AgentRun, drive
-from ctxsim.cli import options
+from ctxsim.cli import completion, options
 from ctxsim.cli.output import tell, tell_providers, tell_results
 from ctxsim.cli.serve import what_is_played
 from ctxsim.cli.show import show_run
@@ -28,8 +28,18 @@ MOST_LINES = 12
 @click.argument("agents", nargs=-1, metavar="AGENT...")
 @options.given(*options.PLAYED)
 @options.faults
-@click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Beside these policies, not the usual.")
-@click.option("--compare", metavar="LABEL", help="Where this policy first sends something else than the agent.")
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="LABEL",
+    shell_complete=completion.policies,
+    help="Beside these policies, not the usual.",
+)
+@click.option(
+    "--compare", metavar="LABEL", shell_complete=completion.policies,
+    help="Where this policy first sends something else than the agent.",
+)  # fmt: skip
 @click.option("--install", is_flag=True, help="Install the pinned version into a cache folder if it isn't there.")
 @click.option("--command", "own", metavar="COMMAND", help="Your own agent; its endpoint is in $CTXSIM_URL.")
 @click.option("--limit", type=click.FloatRange(min=1), default=300, help="Seconds for each agent.", show_default=True)

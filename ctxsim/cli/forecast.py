@@ -12,7 +12,7 @@ from ctxsim.answers.forecast.forecast import LEVELS, Amount, Forecast
 from ctxsim.answers.forecast.horizon import parse_next
 from ctxsim.api.forecasts import Forecasts, forecast
 from ctxsim.api.runs import Watch
-from ctxsim.cli import options
+from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import console, tell_what_was_left_out, tell_written
 from ctxsim.cli.progress import progress
@@ -27,7 +27,10 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "com
 @click.command("forecast")
 @options.paths
 @click.option("--next", "next_", default="20", metavar="N|Nd", help="The next N sessions, or those of N days.")
-@click.option("--policy", "policies", multiple=True, metavar="LABEL", help="And under this policy.")
+@click.option(
+    "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
+    help="And under this policy.",
+)  # fmt: skip
 @options.model
 @options.window
 @options.cache_ttl

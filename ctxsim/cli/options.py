@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from ctxsim.answers.advice.advice import GOALS
+from ctxsim.cli import completion
 from ctxsim.report.sheet import FORMS
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.simulator.provider.vendor import Binding
@@ -21,10 +22,12 @@ paths = click.argument("paths", nargs=-1)
 
 some_paths = click.argument("paths", nargs=-1, required=True)
 
-run_folder = click.argument("run", type=PATH, metavar="RUN")
+run_folder = click.argument("run", type=PATH, metavar="RUN", shell_complete=completion.runs)
 """A folder that bench wrote."""
 
-scenario = click.option("--scenario", metavar="NAME", help="A scenario. See: ctxsim list scenarios")
+scenario = click.option(
+    "--scenario", metavar="NAME", shell_complete=completion.scenarios, help="A scenario. See: ctxsim list scenarios"
+)
 number = click.option(
     "--number", type=click.IntRange(min=1), metavar="N", help="Number of the transcript. Default: the first."
 )
@@ -32,7 +35,10 @@ estimator = click.option(
     "--estimator", metavar="LABEL", help="The estimator that policies decide by, unless a label names one."
 )
 tokenizer = click.option("--tokenizer", metavar="NAME", help="The tokenizer that counts. See: ctxsim list tokenizers")
-model = click.option("--model", metavar="ID", help="Use this model's window, prices, cache rules and tokenizer.")
+model = click.option(
+    "--model", metavar="ID", shell_complete=completion.models,
+    help="Use this model's window, prices, cache rules and tokenizer.",
+)  # fmt: skip
 window = click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
 cache = click.option(
     "--cache", metavar="VENDOR", help="Vendor whose cache rules apply, or a file; `none` bills without a cache."
@@ -65,8 +71,9 @@ def _chosen(context: click.Context, option: click.Parameter, given: str | None) 
 
 
 columns = click.option(
-    "--columns", metavar="A,B|all", callback=_chosen, help="These columns, or all. See: ctxsim list columns"
-)
+    "--columns", metavar="A,B|all", callback=_chosen, shell_complete=completion.columns,
+    help="These columns, or all. See: ctxsim list columns",
+)  # fmt: skip
 
 
 class _Rule(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -121,7 +128,10 @@ PROVIDER = ("model", "window", "cache", "long_cache", "thinking", "rules")
 """Their names, but for that of the file of models."""
 
 RUN_OPTIONS = (
-    click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Run this scenario; may be repeated."),
+    click.option(
+        "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,
+        help="Run this scenario; may be repeated.",
+    ),
     estimator, *RULES, head, across, out,
     click.option("--force", is_flag=True, help="Replace another run in the result folder."),
     click.option("--resume", is_flag=True, help="Go on with a run that was stopped or killed."),

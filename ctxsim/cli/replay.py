@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from ctxsim.api.inputs import Inputs, inputs_of, opened, the_one
-from ctxsim.cli import options, terminal
+from ctxsim.cli import completion, options, terminal
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.output import tell_fit, tell_old_names
 from ctxsim.cli.terminal import safe, say
@@ -40,7 +40,10 @@ OTHERS_SHOWN = 3
 
 @click.command("replay")
 @click.argument("what", metavar="PATH|SCENARIO")
-@click.option("--policy", "label", required=True, metavar="LABEL", help="The policy, as in token-budget:budget=30000.")
+@click.option(
+    "--policy", "label", required=True, metavar="LABEL", shell_complete=completion.policies,
+    help="The policy, as in token-budget:budget=30000.",
+)  # fmt: skip
 @options.estimator
 @options.given(*options.RULES)
 @options.head

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ctxsim.cli import options
+from ctxsim.cli import completion, options
 from ctxsim.cli.output import tell_keys
 from ctxsim.cli.show import show, tell_answer
 from ctxsim.cli.terminal import say
@@ -22,7 +22,10 @@ BY = ("age", "depth", "kind", "tool", "form")
 @options.out
 @click.option("--open", "opened", is_flag=True, help="Open the page in the browser.")
 @click.option("--transcript", "word", default="", metavar="WORD", help="Page: only those whose name contains this.")
-@click.option("--policy", "policies", multiple=True, metavar="LABEL", help="Pictures: only these, and the bounds.")
+@click.option(
+    "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies_of_run,
+    help="Pictures: only these, and the bounds.",
+)  # fmt: skip
 @click.option("--by", type=click.Choice(BY), multiple=True, help="Losses: only this breakdown; may be repeated.")
 @options.goal
 @options.form

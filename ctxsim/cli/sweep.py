@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ctxsim.api.runs import Run, settings_of, sweep
-from ctxsim.cli import options
+from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import tell_old_names
 from ctxsim.cli.running import Runs, split
@@ -23,8 +23,9 @@ from ctxsim.report.tables import sweep_sheet
 @click.command("sweep")
 @options.paths
 @click.option(
-    "--policy", "grids", multiple=True, required=True, metavar="GRID", help="token-budget:retain=100..4000@8,budget=..."
-)
+    "--policy", "grids", multiple=True, required=True, metavar="GRID", shell_complete=completion.policies,
+    help="token-budget:retain=100..4000@8,budget=...",
+)  # fmt: skip
 @options.goal
 @options.form
 @options.columns

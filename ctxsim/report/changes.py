@@ -18,14 +18,16 @@ def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Cal
             Cell(change.policy, shown(change.policy)), change.column, change.before, change.after,
             cell(change.difference, "{:+,.4g}"), cell(change.percent, "{:+.1f}%"),
             Cell(between, "-" if interval is None else f"{interval[0]:+,.3g} .. {interval[1]:+,.3g}"),
-            change.transcripts, Cell("fails" if fails else change.verdict, "FAILS" if fails else change.verdict),
+            change.transcripts, cell(change.chance, "{:.2g}"),
+            Cell("fails" if fails else change.verdict, "FAILS" if fails else change.verdict),
         ))  # fmt: skip
         marks.append("bad" if fails else "")
     columns = [
         Column("policy", "policy", left=True), Column("column", "column", left=True),
         Column("a", "A", "mean per transcript", rank=2), Column("b", "B", rank=1), Column("difference", "B - A"),
         Column("percent", "%"), Column("interval", "interval", "95 % of the paired difference, by session", rank=3),
-        Column("transcripts", "n", "transcripts of which both are known", rank=2), Column("verdict", "", left=True),
+        Column("transcripts", "n", "transcripts of which both are known", rank=2),
+        Column("chance", "p", "of a sign-flip permutation test by session", rank=4), Column("verdict", "", left=True),
     ]  # fmt: skip
     count = max(change.transcripts for change in changes)
     note = f"{len(changes)} figures of {count:,} transcripts; {len(changes) - len(moved)} are the same"

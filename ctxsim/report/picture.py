@@ -6,11 +6,12 @@ import msgspec
 
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.baseline import advise
+from ctxsim.answers.advice.named import label_in
 from ctxsim.answers.advice.pooled import Pooled, figures_of
 from ctxsim.answers.advice.verdict import verdict
+from ctxsim.labels import BOUND
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
-from ctxsim.results.info import BOUND
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -64,8 +65,7 @@ class Picture(msgspec.Struct, frozen=True):
 def picture(run: Run, goal: str = "dollars", policies: Sequence[str] = ()) -> Picture:
     """Return a run to draw: all its policies, or only these and the bounds. Raises CtxsimError for one it hasn't."""
     advice = advise(run, goal)
-    for label in policies:
-        run.label(label)
+    policies = [label_in(run, label) for label in policies]
     bounds = run.info.bounds
     labels = tuple(label for label in run.labels if not policies or label in policies or label in bounds)
     first = [label for label in worth_colour(advice) if label in labels]

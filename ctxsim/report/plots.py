@@ -10,6 +10,7 @@ import numpy as np
 import pandas
 
 from ctxsim.answers.advice.settings import family
+from ctxsim.labels import BOUND
 from ctxsim.report.figure import entitle, load_matplotlib, new_figure, save
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import (
@@ -24,7 +25,6 @@ from ctxsim.report.style import (
     thinned,
 )
 from ctxsim.results import Run
-from ctxsim.results.info import BOUND
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
+from ctxsim.labels import BOUND
 from ctxsim.report.style import wrap_label
-from ctxsim.results.info import BOUND
 
 Form = Literal["table", "json", "csv", "md"]
 

@@ -24,9 +24,6 @@ import msgspec
 from ctxsim.results.columns import CallRow, Event, FrontierRow, ItemRow, LossRow, NeedleRow, NeedRow, Shown, SummaryRow
 from ctxsim.results.draws import DrawRow
 
-BOUND = " (bound)"
-"""What stands behind the name of a bound."""
-
 AS_SET = "as-set"
 """What the label of the recorded agent's own policy begins with."""
 

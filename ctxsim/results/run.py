@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ctxsim.errors import CtxsimError, InputError, unknown
+from ctxsim.labels import BOUND
 from ctxsim.results.checksums import verify
 from ctxsim.results.frames import frame
-from ctxsim.results.info import BOUND, OBSERVED, SCHEMA_VERSION, TABLES, WHERE_ASKED, RunInfo, is_as_set, shown_columns
+from ctxsim.results.info import OBSERVED, SCHEMA_VERSION, TABLES, WHERE_ASKED, RunInfo, is_as_set, shown_columns
 
 if TYPE_CHECKING:
     import pandas

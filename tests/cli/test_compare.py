@@ -55,3 +55,21 @@ def test_what_has_no_pair_is_told_and_nothing_to_judge_is_no_pass(logs: Path, tm
     assert ctxsim("compare", "a", "a", "--fail-if", "survival < -1%", cwd=tmp_path).stderr == ""
     # Only what the command has is offered.
     assert "--wide" not in plain.stdout and "--columns" not in plain.stdout
+
+
+def test_forms_for_papers(undisturbed: Path) -> None:
+    two = ("token-budget:budget=300,retain=20", "mask:keep=1,batch=1")
+    asked = ("compare", "out", "--policy", *two, "--format")
+    told = {form: ctxsim(*asked, form, cwd=undisturbed.parent) for form in ("latex", "md", "csv")}
+    assert all(done.returncode == 0 for done in told.values()), told
+    latex = told["latex"].stdout
+    assert latex.startswith(
+        "\\begin{tabular}{llrrrrrrrl}\n\\hline\npolicy & column & A & B & B - A & \\% & interval & n"
+    )
+    assert "tokens\\_sum & " in latex and "-\\textgreater{}" in latex and latex.count("\\end{tabular}") == 1
+    for form, text in (("md", told["md"].stdout), ("csv", told["csv"].stderr)):
+        assert f"Command: ctxsim compare out --policy {two[0]} {two[1]} --format {form}\n" in text
+        assert "Versions: runs by ctxsim " in text and "p: sign-flip permutation test by session" in text
+    assert "-{}-policy" in latex and "Versions: runs by ctxsim" in latex
+    header, *rows = told["csv"].stdout.splitlines()
+    assert "chance" in header.split(",") and rows and all(row.count(",") >= 9 for row in rows)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ctxsim.answers.advice.intervals import bootstrap_mean, refused
+from ctxsim.answers.advice.sign_flip import sign_flip
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.results import Run
 
@@ -19,7 +20,8 @@ _RULE = re.compile(r"\s*(?P<column>\w+)\s*(?P<sign>[<>])\s*(?P<value>[+-]?\d+(?:
 class Change(msgspec.Struct, frozen=True):
     """One column of one policy: means over the transcripts that both runs have, and the difference B - A.
 
-    `interval` is the 95 % bootstrap interval of the paired difference, None for one session. `transcripts` is n.
+    `interval` is the 95 % bootstrap interval of the paired difference, None for one session. `transcripts` is n, and
+    `chance` the p-value of a sign-flip permutation test by session, None for one session.
     """
 
     policy: str
@@ -28,6 +30,7 @@ class Change(msgspec.Struct, frozen=True):
     after: float
     interval: tuple[float, float] | None
     transcripts: int
+    chance: float | None = None
 
     @property
     def difference(self) -> float:
@@ -129,9 +132,11 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
             both = first.loc[names, column].to_frame("a").assign(b=second.loc[names, column]).dropna()
             if not len(both):
                 continue
-            interval = bootstrap_mean((both.b - both.a).to_numpy(), first.root[both.index].to_numpy())
+            differences, roots = (both.b - both.a).to_numpy(), first.root[both.index].to_numpy()
+            interval = bootstrap_mean(differences, roots)
             means, name = (float(both.a.mean()), float(both.b.mean())), one if one == other else f"{one} -> {other}"
-            changes.append(Change(name, column, *means, interval[1:] if interval else None, len(both)))
+            changes.append(Change(name, column, *means, interval[1:] if interval else None, len(both),
+                                  sign_flip(differences, roots)))  # fmt: skip
     if not changes:
         raise CtxsimError(f"{before.folder} and {after.folder} have no transcript in common")
     return changes
