@@ -191,7 +191,7 @@ def estimates(one: Picture, path: Path) -> Path:
     run = one.run
     figure, axes = new_figure(9, 5.5)
     calls = _sample(run, DOTS)
-    ratio = calls.tokens_estimated / calls.tokens_sent
+    ratio = (calls.tokens_estimated / calls.tokens_sent).astype(float)
     clipped = ratio.clip(1 / MOST_OFF, MOST_OFF)
     families = calls.policy.astype(str).map(family)
     off = np.log(clipped).abs().groupby(families).mean().sort_values(ascending=False, kind="stable")
@@ -208,7 +208,7 @@ def estimates(one: Picture, path: Path) -> Path:
         if rank <= len(COLORS):
             rest = f"{len(off) - rank} others" if rank == len(COLORS) and len(off) > rank + 1 else name
             axes.plot([], [], "o", color=color, label=rest)
-    reach = max(1.5, *np.exp(np.log(clipped).abs())) * 1.3
+    reach = 1.3 * max([1.5, *clipped, *(1 / clipped)])
     axes.set_yscale("log")
     axes.set_ylim(1 / reach, reach)
     axes.set_yticks([tick for tick in RATIOS if 1 / reach <= tick <= reach])

@@ -297,3 +297,14 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens_refetch: Annotated[int | None, ModelledTokens, "the input that fetching all of it again adds"] = None
     cost_refetch_usd: Annotated[float | None, Dollars, "the dollars that fetching all of it again adds"] = None
     survival_user: Annotated[float | None, SurvivalShare, "survival of what only users and answers said"] = None
+
+
+class DrawRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """One transcript under one policy in one draw: each thing that it lost is fetched again by chance."""
+
+    transcript: Annotated[str, Fact, "the transcript's name"]
+    policy: Annotated[str, Fact, "the policy's full label"]
+    draw: Annotated[int, Number, "the draw's number, from 1"]
+    inserted: Annotated[int, Modelled, "calls inserted"]
+    cost_usd: Annotated[float | None, Dollars, "the dollars of all calls, the inserted ones too"]
+    tokens_sent: Annotated[int, ModelledTokens, "their input"]

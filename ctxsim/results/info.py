@@ -21,8 +21,18 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.results.columns import CallRow, Event, FrontierRow, ItemRow, LossRow, NeedleRow, NeedRow, Shown, SummaryRow
-from ctxsim.results.draws import DrawRow
+from ctxsim.results.columns import (
+    CallRow,
+    DrawRow,
+    Event,
+    FrontierRow,
+    ItemRow,
+    LossRow,
+    NeedleRow,
+    NeedRow,
+    Shown,
+    SummaryRow,
+)
 
 AS_SET = "as-set"
 """What the label of the recorded agent's own policy begins with."""

@@ -17,7 +17,6 @@ from ctxsim.runs.rows import Rows
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.simulator.measure.measured import AsSent
-from ctxsim.simulator.measure.refetch import draw_rows
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
 from ctxsim.simulator.replay import Sent, replay
 
@@ -132,6 +131,8 @@ class _Rows:
         for table, rows in rows_under(spec.label, measured, self._needs).items():
             self._gathered[table] += rows
         if self._what_if.draws:
+            from ctxsim.simulator.measure.refetch import draw_rows
+
             self._gathered["draws"] += draw_rows(self._basis, spec, self._what_if.rate, self._what_if.draws)
         self._calls.append(measured.calls)
         self._summaries.append(summary)

@@ -185,7 +185,7 @@ SLIPS = {
     "trust nowhere": "nowhere: can't be read: No such file or directory",
     "serve --scenario documented-53k --port 99999": "99999 is not in the range 0<=x<=65535",
     "serve --scenario documented-53k --fault nope": "fault 'nope' is none of: 429@STEP",
-    "drive codex --scenario nope": "unknown scenario 'nope'; known: documented-53k",
+    "drive codex --scenario nope": "unknown scenario 'nope'; known: canaries",
     "list model": "did you mean models?",
     "list models gpt4": "no model fits 'gpt4'; did you mean gpt-4 or gpt-4o",
     "list policies mask keep": "Got unexpected extra argument (keep)",

@@ -11,7 +11,7 @@ from random import Random
 import msgspec
 
 from ctxsim.policies import Spec
-from ctxsim.results.draws import DrawRow
+from ctxsim.results.columns import DrawRow
 from ctxsim.simulator.measure.columns import total
 from ctxsim.simulator.measure.measured import Basis
 from ctxsim.simulator.replay.closed import ClosedLoop
