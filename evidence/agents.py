@@ -124,9 +124,9 @@ def page() -> str:
     known, said = registered_policies(), equality()
     agents = [_row(name, known[name], said.get(name, {}), AGENTS) for name in _of("agents", known)]
     frameworks = [_row(name, known[name], said.get(name, {}), FRAMEWORKS) for name in _of("frameworks", known)]
-    parts = [HEAD, _table(AGENTS, agents), *(f"- `{name}`: {text}" for name, text in _differs("agents", known, said))]
+    parts = [HEAD, _table(agents), *(f"- `{name}`: {text}" for name, text in _differs("agents", known, said))]
     if frameworks:
-        parts += ["", FRAMEWORKS_HEAD, _table(FRAMEWORKS, frameworks)]
+        parts += ["", FRAMEWORKS_HEAD, _table(frameworks)]
         parts += [f"- `{name}`: {text}" for name, text in _differs("frameworks", known, said)]
     return "\n".join([*parts, "", FOOT]) + "\n"
 
@@ -140,13 +140,12 @@ def _of(family: str, known: dict[str, type[Policy]]) -> list[str]:
 
 
 def _row(name: str, cls: type[Policy], said: dict[str, Any], columns: tuple[str, ...]) -> list[str]:
-    pairs = [f"{said[key][0]} of {said[key][1]}" if key in said else "-" for key in columns]
-    return [f"`{name}`", cls.source, cls.version, cls.read_on, *pairs]
+    pairs = [f"{key} {said[key][0]} of {said[key][1]}" for key in columns if key in said]
+    return [f"`{name}`", cls.source, f"{cls.version}, {cls.read_on}", ", ".join(pairs) or "-"]
 
 
-def _table(columns: tuple[str, ...], rows: list[list[str]]) -> str:
-    head = ["policy", "source", "version", "read", *columns]
-    lines = [head, ["---"] * len(head), *rows]
+def _table(rows: list[list[str]]) -> str:
+    lines = [["policy", "source", "version, read on", "equal"], ["---"] * 4, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
@@ -168,42 +167,31 @@ def _wrapped(name: str, text: str) -> str:
 HEAD = """\
 # Policies that people run
 
-These policies have the names of agents, of vendors' servers and of frameworks. Their defaults are those shipped.
-Parameters have upstream's names where it has one. Defects are kept.
-`ctxsim bench --policy agents` runs them all beside the bounds.
-`ctxsim list policies --format csv` prints where their rules are from.
-
-`summary_tokens` is ours: how long a summary is. Upstream lets the model decide, or caps it far above what it writes.
+Policies with the names of agents, of vendors' servers and of frameworks, with the defaults that are shipped, upstream's
+names for parameters, and upstream's defects. `ctxsim bench --policy agents` runs them beside the bounds.
+`ctxsim list policies NAME` explains one. `summary_tokens` is ours: how long a summary is.
 
 ## Agents and vendors
 
-- `decisions`: a real agent was run against an endpoint that plays a model. At each request that it sent, did the policy
-  compact where the agent did? It was told the usage that the agent was told.
-- `held`: after a compaction that both made, did the same tool results stand in the next request?
+`equal` says what was compared with the original:
+
+- `decisions`: a real agent ran against an endpoint that plays a model. At so many of its requests the policy, told the
+  same usage, compacts where the agent did, and not where it didn't.
+- `held`: after a compaction that both made, the same tool results stood in the next request.
 - `recorded`: automatic compactions in recorded sessions that the policy makes at the same call or one call before.
 - `messages`: calls at which every message is the one that the upstream code returned.
 """
 
 FRAMEWORKS_HEAD = """\
 ## Frameworks
-
-`messages` counts calls at which every message is the one that the framework's own code returned.
 """
 
 FOOT = """\
-## Not there
-
-`continue` and `zed` have no policy: no rule of theirs was found that says when and what they shorten.
 What an agent does beside its conversation is left out: titles, loop checks, background summaries of single calls.
 
-## Measuring it
-
-`python -m evidence.agents > docs/agents.md` writes this page from the policies themselves,
-`docs/equality.toml` and `docs/equality-frameworks.toml`.
-`python -m evidence.agents --measure` prints decisions over the runs in `tests/answers/validation/observed.json`.
-These are real runs reduced to sizes. With a folder of recorded sessions it prints their compactions, one by one.
-`python -m evidence.observed FOLDER` makes such a file from recordings of an endpoint.
-A test compares the page with the file, and the file with what is measured."""
+`python -m evidence.agents > docs/agents.md` writes this page from the policies, `docs/equality.toml` and
+`docs/equality-frameworks.toml`. With `--measure` it prints decisions over real runs, and the compactions of a folder of
+recorded sessions. `python -m evidence.observed FOLDER` adds runs from recordings of an endpoint."""
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ import csv
 import json
 import sys
 import tomllib
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
@@ -113,33 +114,37 @@ BEGIN, END = "<!-- seen: begin -->", "<!-- seen: end -->"
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """The counts, and then a table for each agent."""
+    """Return the counts, a row for each setting, and the runs that the formula doesn't tell."""
     inside = sum(row["inside"] == "1" for row in rows)
-    agents = list(dict.fromkeys(row["agent"] for row in rows))
+    agents = {row["agent"] for row in rows}
     days = sorted({row["day"] for row in rows})
     said = [
         f"{len(rows)} runs of {len(agents)} agents, {' to '.join(dict.fromkeys((days[0], days[-1])))}.",
         f"The formula of the policy was inside the bracket in {inside} of {len(rows)}"
         f" ({100 * inside / len(rows):.1f} %).", "",
     ]  # fmt: skip
-    for agent in agents:
-        mine = [row for row in rows if row["agent"] == agent]
-        said += [
-            f"### {agent}",
-            "",
-            "| version, model | setting | seen | expected | verdict |",
-            "|---|---|---|---|---|",
-        ]
-        said += [_line(row) for row in mine]
-        said.append("")
-    return "\n".join(said).rstrip()
+    said += ["| agent | setting | runs | verdicts |", "|---|---|--:|---|"]
+    tried: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        tried[row["agent"], row["key"]][row["verdict"]] += 1
+    for (agent, key), verdicts in tried.items():
+        counts = ", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common())
+        said.append(f"| {agent} | `{key}` | {verdicts.total()} | {counts} |")
+    said += ["", "What the formula didn't give:", ""]
+    said += ["| version, model | setting | seen | expected | verdict |", "|---|---|---|---|---|"]
+    return "\n".join([*said, *(_line(row) for row in rows if row["inside"] != "1")])
 
 
 def _line(row: dict[str, str]) -> str:
     with_it = "".join(f", `{key}` {json.dumps(value)}" for key, value in json.loads(row["beside"]).items())
     model = "" if row["model"] == "mock" else f" {row['model']}"
-    cells = (f"{row['version']}{model}", f"`{row['key']}` {row['value']}{with_it}", _seen(row), _expected(row))
-    return f"| {' | '.join(cells)} | {row['verdict']}{'' if row['inside'] == '1' else ' (!)'} |"
+    cells = (
+        f"{row['agent']} {row['version']}{model}",
+        f"`{row['key']}` {row['value']}{with_it}",
+        _seen(row),
+        _expected(row),
+    )
+    return f"| {' | '.join(cells)} | {row['verdict']} |"
 
 
 def _seen(row: dict[str, str]) -> str:

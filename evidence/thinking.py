@@ -8,6 +8,7 @@ before Opus 5.5 and Fable 5.1 with a window of 200,000 tokens. With --write the 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -81,16 +82,18 @@ def _provider(model: str, thinking: str | None = None) -> Provider:
 
 
 def table(names: Collection[str] = ()) -> str:
-    """Return the table as Markdown."""
-    lines = [
-        "| policy | append-only | refused from call (Opus 5.5, Fable 5.1) | thinking dropped instead, tokens | in calls |",
-        "|---|---|---|---|---|",
-    ]
+    """Return the table of the policies that lose something as Markdown, and a line for each kind of those that don't."""
+    lines = ["| policy | refused from call | thinking dropped instead, tokens | in calls |", "|---|--:|--:|--:|"]
+    safe: dict[str, list[str]] = {"The server edits": [], "Refused in no call": [], "Did not act": []}
     for row in rows(names):
-        only = "the server edits" if row.by_server else "no" if row.edits else "did not act"
-        refused = ", ".join("-" if call is None else str(call) for call in row.refused_from)
-        lines.append(f"| `{row.policy}` | {only} | {refused} | {row.tokens_dropped:,} | {row.broken} |")
-    return "\n".join(lines)
+        if any(row.refused_from) or row.tokens_dropped:
+            refused = ", ".join(dict.fromkeys("-" if call is None else str(call) for call in row.refused_from))
+            lines.append(f"| `{row.policy}` | {refused} | {row.tokens_dropped:,} | {row.broken} |")
+        else:
+            kind = "The server edits" if row.by_server else "Refused in no call" if row.edits else "Did not act"
+            safe[kind].append(f"`{row.policy}`")
+    told = (textwrap.fill(f"{kind}: {', '.join(found)}.", 120) for kind, found in safe.items() if found)
+    return "\n\n".join(["\n".join(lines), *told])
 
 
 @click.command()

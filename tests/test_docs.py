@@ -14,6 +14,7 @@ from typing import Any, get_type_hints
 
 import pandas
 import pytest
+import yaml
 
 import ctxsim
 from ctxsim.policies import open_policies, registered_policies
@@ -126,10 +127,14 @@ def test_the_worked_example_of_the_bounds(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert [sizes[place] for place in (2, 4, 6, 8)] == [150, 250, 2, 1]
 
 
-GENERATED = {"claims.md", "columns.md", "formats.md"}
+GENERATED = {"columns.md", "formats.md"}
 """Printed by commands: their sentences are made elsewhere."""
 
-PAGES = [ROOT / "README.md", *sorted(page for page in DOCS.glob("*.md") if page.name not in GENERATED)]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(page for page in DOCS.glob("*.md") if page.name not in GENERATED),
+]
 
 MOST_CHARS, MOST_WORDS = 120, 20
 
@@ -160,6 +165,20 @@ def test_lines_and_sentences_are_short(page: Path) -> None:
     assert not long
     words = [len(one.split()) for one in sentences(text)]
     assert sum(words) / len(words) <= MOST_WORDS
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 120
+
+
+def test_every_page_is_in_the_sites_navigation() -> None:
+    """Under one of four purposes, or the first page."""
+    text = (DOCS / "site" / "mkdocs.yml").read_text(encoding="utf-8")
+    nav = yaml.safe_load(text.partition("\nnav:\n")[2])
+    purposes = {name: {page for one in pages for page in (one.values() if isinstance(one, dict) else [one])}
+                for part in nav for name, pages in part.items()}  # fmt: skip
+    assert list(purposes) == ["Start", "Tutorial", "How to", "Reference", "Explanation"]
+    assert {page.name for page in DOCS.glob("*.md")} <= set().union(*purposes.values())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -201,12 +220,6 @@ def test_numbers_agree_between_pages() -> None:
     said = number(readme, r"chars/4 is off by (\d+ % per request and calls \d+ %) of requests safe")
     # 10.5 is 10 here: half to even.
     assert said == f"{round(float(mape))} % per request and calls {round(float(unsafe))} %"
-
-
-def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (example,) = (block for block in blocks(ROOT / "README.md") if "ctxsim.replay(" in block)
-    assert len(example.splitlines()) <= 6
-    run_all([example], monkeypatch, tmp_path)
 
 
 def test_every_library_says_what_it_serves() -> None:

@@ -1,4 +1,4 @@
-"""What the README shows and states is so."""
+"""What the README and the tutorial show and state is so."""
 
 from __future__ import annotations
 
@@ -10,20 +10,17 @@ from command_line import ctxsim
 from project import ROOT
 
 from ctxsim.answers.advice.advice import advise
-from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.verdict import verdict
-from ctxsim.report.cells import policy_sheet
-from ctxsim.report.sheet import as_markdown
 from ctxsim.results import read_run
 
 
-def readme_policy() -> str:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+def tutorial_policy() -> str:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(), re.DOTALL)
     return next(block for block in blocks if "(Policy)" in block)
 
 
-def test_the_policy_in_the_readme_runs(tmp_path: Path) -> None:
-    text = readme_policy()
+def test_the_policy_in_the_tutorial_runs(tmp_path: Path) -> None:
+    text = tutorial_policy()
     assert len(text.splitlines()) < 25
     class_name = re.findall(r"class (\w+)\(Policy\)", text)[0]
     (tmp_path / "mine.py").write_text(text)
@@ -33,12 +30,6 @@ def test_the_policy_in_the_readme_runs(tmp_path: Path) -> None:
     rows = pandas.read_csv(next((tmp_path / "results").glob("*")) / "summary.csv").set_index("policy")
     mine = rows[rows.index.str.startswith(label)].iloc[0]
     assert mine.compactions > 0 and mine.tokens_sum < rows.loc["keep-all"].tokens_sum
-
-
-def test_the_table_in_the_readme_is_the_committed_runs() -> None:
-    found = figures_of(read_run(ROOT / "results" / "documented-53k"))
-    table = as_markdown(policy_sheet(found.run, found, found.labels))
-    assert table in (ROOT / "README.md").read_text()
 
 
 def test_the_answer_in_the_readme_is_the_committed_runs() -> None:

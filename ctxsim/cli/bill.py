@@ -21,8 +21,10 @@ from ctxsim.results import InputInfo
 @options.paths
 @click.option("--by", type=click.Choice(BYS), default="project", help="Rows of the table.")
 @click.option("--days", type=click.IntRange(min=0), default=DAYS, metavar="N", help="The last N days; 0 for all. "
-              f"Usually {DAYS}.")  # fmt: skip
-@click.option("--smaller/--no-smaller", "asked", default=True, help="What would have made it smaller; usually asked.")
+              f"Default: {DAYS}.")  # fmt: skip
+@click.option(
+    "--smaller/--no-smaller", "asked", default=True, help="Print what would have saved money (default) or not."
+)
 @click.option("--project", type=options.PATH, metavar="DIR", help="Count the memory files of this project's folder.")
 @click.option("--index/--no-index", default=True, help="Remember facts of files, never texts, in your cache folder.")
 @click.option("--forget", "forgetting", is_flag=True, help="Remove what is remembered, and do nothing else.")

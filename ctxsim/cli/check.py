@@ -48,7 +48,7 @@ def command(
     policy LABEL: the contract that makes numbers comparable, on every scenario. estimator LABEL: what policies rely on.
     reader FILE.py RECORDING...: pairs, order, ids, usage, no text lost. agent NAME, vendor NAME|FILE.toml: what is
     known of it. run DIR: checksums, tables; with --again it is made once more. A family is a label too. With --doctor
-    several policies make a matrix.
+    several policies make one table.
     setting AGENT KEY=VALUE...: the installed agent is run with it, offline; what it does is held against its policy.
     """
     if kind != "setting" and (version or model or window or install or between):
@@ -126,17 +126,12 @@ def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
 
 
 def _matrix(found: Mapping[str, Sequence[Diagnosis]]) -> Sheet:
-    """Policies x defects: the defects are numbered, and a number stands where a policy has one."""
+    """Policies and the defects that each has, by number; for programs by name."""
     diagnosed = next(iter(found.values()))
-    numbers = range(1, len(diagnosed) + 1)
-    columns: list[str | Column] = ["policy", "has"]
-    columns += (Column(one.defect.name, str(n)) for n, one in zip(numbers, diagnosed, strict=True))
-    lines = [
-        (policy, sum(one.has_it for one in several),
-         *(Cell(one.has_it, str(n) if one.has_it else "·") for n, one in zip(numbers, several, strict=True)))
-        for policy, several in found.items()
-    ]  # fmt: skip
-    notes = [
-        f"{n}. {one.defect.name}: {one.defect.expectation.that}" for n, one in zip(numbers, diagnosed, strict=True)
-    ]
-    return sheet("matrix", "", columns, lines, notes=notes)
+    lines = []
+    for policy, several in found.items():
+        has = [(str(n), one.defect.name) for n, one in enumerate(several, 1) if one.has_it]
+        numbers, names = zip(*has, strict=True) if has else ((), ())
+        lines.append((policy, len(has), Cell(" ".join(names), " ".join(numbers))))
+    notes = [f"{n}. {one.defect.name}: {one.defect.expectation.that}" for n, one in enumerate(diagnosed, 1)]
+    return sheet("matrix", "", ("policy", "has", Column("defects", "which", left=True)), lines, notes=notes)

@@ -25,29 +25,33 @@ run_folder = click.argument("run", type=PATH, metavar="RUN")
 """A folder that bench wrote."""
 
 scenario = click.option("--scenario", metavar="NAME", help="A scenario. See: ctxsim list scenarios")
-number = click.option("--number", type=click.IntRange(min=1), metavar="N", help="Which transcript; usually the first.")
-estimator = click.option("--estimator", metavar="LABEL", help="What policies decide by, unless their label says.")
-tokenizer = click.option("--tokenizer", metavar="NAME", help="What tokens are counted by. See: ctxsim list tokenizers")
-model = click.option("--model", metavar="ID", help="Window, prices, cache rules and tokenizer of this model.")
+number = click.option(
+    "--number", type=click.IntRange(min=1), metavar="N", help="Number of the transcript. Default: the first."
+)
+estimator = click.option(
+    "--estimator", metavar="LABEL", help="The estimator that policies decide by, unless a label names one."
+)
+tokenizer = click.option("--tokenizer", metavar="NAME", help="The tokenizer that counts. See: ctxsim list tokenizers")
+model = click.option("--model", metavar="ID", help="Use this model's window, prices, cache rules and tokenizer.")
 window = click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
 cache = click.option(
     "--cache", metavar="VENDOR", help="Vendor whose cache rules apply, or a file; `none` bills without a cache."
 )
 thinking = click.option(
     "--thinking", type=click.Choice(get_args(Binding)),
-    help="What the provider does with thinking whose prefix was edited; usually by the model's rule.",
+    help="What the provider does with thinking behind an edit. Default: the model's rule.",
 )  # fmt: skip
 TTL = {"5m": False, "1h": True, "recorded": None}
 cache_ttl = click.option(
     "--cache-ttl", "long_cache", type=click.Choice(tuple(TTL)), default="recorded",
     callback=lambda context, option, said: TTL[said],
-    help="For how long written tokens stay in the cache; usually as the log says.",
+    help="How long written tokens stay in the cache. Default: as the log says.",
 )  # fmt: skip
 models_file = click.option("--models", "models", type=PATH, metavar="FILE", help="Your own models and prices.")
-out = click.option("--out", type=PATH, metavar="PATH", help="Where to write, instead of the usual place.")
-form = click.option("--format", "form", type=click.Choice(FORMS), default="table", help="Of the rows.")
+out = click.option("--out", type=PATH, metavar="PATH", help="Write to this path.")
+form = click.option("--format", "form", type=click.Choice(FORMS), default="table", help="Form of the rows.")
 goal = click.option(
-    "--goal", type=click.Choice(GOALS), default="dollars", help="What to take the least of; else keep the most."
+    "--goal", type=click.Choice(GOALS), default="dollars", help="What the advice minimises; `kept` keeps the most."
 )
 
 
@@ -105,7 +109,7 @@ class _HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 head = click.option(
     "--head", type=_HeadSize(), default="fitted", metavar="fitted|none|TOKENS",
-    help="What stands for a head that a log doesn't hold: fitted to recorded usage or by priors, nothing, or so much.",
+    help="The size of a head that the log doesn't hold: fitted to recorded usage, none, or N tokens.",
 )  # fmt: skip
 across = click.option("--across-compactions", "across", is_flag=True, help="Replay recordings as if their agent had "
                       "never compacted, beside what it did.")  # fmt: skip
@@ -123,18 +127,18 @@ RUN_OPTIONS = (
     click.option("--resume", is_flag=True, help="Go on with a run that was stopped or killed."),
     click.option(
         "--text", type=click.Choice(["redacted", "kept", "none"]), default="redacted",
-        help="What of the transcripts' words gets into the results: without likely keys, all, none.",
+        help="Words of transcripts in the results: without likely keys (default), all, or none.",
     ),
     click.option(
         "--sample", type=click.IntRange(min=1), metavar="N",
-        help="Of a large folder N transcripts, drawn by keep-all's cost; figures are estimates of the folder.",
+        help="Draw N transcripts of a large folder by keep-all's cost; figures estimate the folder.",
     ),
     click.option(
         "--refetch", type=click.FloatRange(0, 1), metavar="RATE",
         help="Share of what is lost that is fetched again, 0 to 1, in all amounts; by default both ends are told.",
     ),
-    click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Which sample is drawn."),
-    click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. Rows are the same."),
+    click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of the sample."),
+    click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes; same results."),
     click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler."),
 )  # fmt: skip
 
@@ -142,8 +146,13 @@ PLAYED = (scenario, click.option("--transcript", metavar="PATH", help="Play this
           cache, provider)  # fmt: skip
 
 as_set = (
-    click.option("--settings", type=PATH, metavar="FILE", help="An agent's own file: what the row as-set follows."),
-    click.option("--project", type=PATH, metavar="DIR", help="The same from a project's files and your own."),
+    click.option("--settings", type=PATH, metavar="FILE", help="An agent's own settings file, for the row as-set."),
+    click.option(
+        "--project",
+        type=PATH,
+        metavar="DIR",
+        help="A project's folder: its settings files and your own, for the row as-set.",
+    ),
 )
 """What the recorded agent's user has set."""
 

@@ -20,9 +20,11 @@ WORST = 5
 @click.command("validate")
 @options.some_paths
 @click.option("--estimates", "judged", is_flag=True, help="Judge estimators instead, and what their errors do.")
-@click.option("--estimator", "labels", multiple=True, metavar="LABEL", help="With --estimates: these; usually all.")
+@click.option(
+    "--estimator", "labels", multiple=True, metavar="LABEL", help="With --estimates: only this; may be repeated."
+)
 @click.option("--threshold", type=click.IntRange(min=1), metavar="N", help="With --estimates: tokens over which a "
-              "policy acts; usually 70 % of each segment's largest request.")  # fmt: skip
+              "policy acts; default: 70 % of each segment's largest request.")  # fmt: skip
 @click.option("--by-kind", is_flag=True, help="With --estimates: texts by kind of content, not only requests.")
 @options.tokenizer
 @options.out

@@ -9,14 +9,12 @@ from ctxsim.readers.reader import registered_formats
 
 INTRODUCTION = """# Transcript formats
 
-Formats are found by their content, never by the file's name: point `ctxsim` at the folder where your agent keeps its
-sessions. `ctxsim transcripts check PATH` says what was found, what was left out, and why. Files may be compressed
-(`.gz`, `.zst`) or stand in a `.zip`; `-` reads standard input. `ctxsim list formats --format md`
-writes this page.
+Formats are found by content, never by a file's name: point `ctxsim` at the folder where your agent keeps its sessions.
+`ctxsim transcripts check PATH` says what was found, what was left out, and why. Files may be compressed (`.gz`, `.zst`)
+or stand in a `.zip`. `ctxsim list formats --format md` writes this page; `list formats NAME` also says what is read.
 
-A database holds many sessions; each is a transcript, `FILE#ID`. Its program may run: it is never stopped, what it
-has just written is read too, and nothing is written into its folder. Where a log lies beside a database without its
-index, both are copied to the temporary folder for the time of reading.
+A database holds many sessions; each is a transcript, `FILE#ID`. Its program may run: it isn't stopped, and nothing is
+written into its folder. A database with a log but without its index is copied to the temporary folder to be read.
 
 | path | means |
 |---|---|
@@ -27,21 +25,21 @@ index, both are copied to the temporary folder for the time of reading.
 | `reader:NAME:PATH`, `reader:FILE.py:PATH` | a path read as that format, or by a reader of your own |
 | `@FILE`, `-`, `*?[` | a list of paths, one a line; standard input; a pattern |
 
-Tables are Parquet, or CSV where that is said: in a folder CSV files are passed over, name them.
+Tables are Parquet. CSV files are read if they are named, not if they lie in a folder.
 
 Left out of every format: what was never sent to the model (display texts, file snapshots, telemetry). Mended and noted
-everywhere: tool calls without a result (a synthetic result stands for it), results without a call (left out), torn last
-lines, glued records. A history that the agent itself compacted is kept whole, with the compaction: its summary and what
-stayed, so that what was sent can be told ([as-sent.md](as-sent.md)).
+everywhere: tool calls without a result get a synthetic one, results without a call are left out, torn last lines and
+glued records are parted. A history that the agent compacted is kept whole, with the compaction
+([as-sent.md](as-sent.md)).
 
 """
 
 
 def markdown() -> str:
     """Return the page: one row per format, examples' place, and our own format."""
-    lines = ["| format | name | versions | read | not read |", "|---|---|---|---|---|"]
+    lines = ["| format | name | versions | not read |", "|---|---|---|---|"]
     for name, reader in registered_formats().items():
-        cells = (f"[{reader.TITLE}]({reader.DOCS})", f"`{name}`", reader.VERSIONS, reader.READS, reader.NOT_READ)
+        cells = (f"[{reader.TITLE}]({reader.DOCS})", f"`{name}`", reader.VERSIONS, reader.NOT_READ)
         lines.append("| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |")
     lines += ["", "Each format's file in `ctxsim/readers/formats/` begins with a short example in invented data.", ""]
     _, about, example = (inspect.getdoc(ctxsim_jsonl) or "").split("\n\n", 2)

@@ -9,11 +9,14 @@ import msgspec
 from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.info import TABLES
 
-HEADING = "| column | type | kind | unit | meaning |\n|---|---|---|---|---|\n"
+HEADING = "| column | number | meaning |\n|---|---|---|\n"
+
+IN_EVERY_TABLE = ("transcript", "policy")
+"""Columns that the introduction tells once."""
 
 
 def markdown() -> str:
-    """Return the page: one table per table."""
+    """Return the page: a Markdown table for each table of a run."""
     csv = [f"`{name}`" for name, (_, csv_too) in TABLES.items() if csv_too]
     introduction, of_compactions = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").split("---\n")
     runs = (_table(name, row) for name, (row, _) in TABLES.items())
@@ -31,7 +34,11 @@ def column_rows() -> list[tuple[str, str, str, str, str, str]]:
 def _table(name: str, row: type[msgspec.Struct]) -> str:
     # The first sentence of a row's docstring.
     about = (row.__doc__ or "").partition("\n")[0].partition(". ")[0].rstrip(".")
-    lines = [f"| `{column}` | {' | '.join(told)} |\n" for column, *told in _cells(row)]
+    lines = [
+        f"| `{column}` | {', '.join(filter(None, (kind, '' if unit == 'count' else unit, of_type)))} | {meaning} |\n"
+        for column, of_type, kind, unit, meaning in _cells(row)
+        if column not in IN_EVERY_TABLE
+    ]
     return f"\n## {name}\n\n{about}.\n\n{HEADING}{''.join(lines)}"
 
 

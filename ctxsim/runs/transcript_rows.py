@@ -14,7 +14,6 @@ from ctxsim.results.frames import tables_of
 from ctxsim.results.info import is_as_set
 from ctxsim.runs.recorder import recorder_of
 from ctxsim.runs.rows import Rows
-from ctxsim.runs.shares import tables_together
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.simulator.measure.measured import AsSent
@@ -47,6 +46,7 @@ def rows_of(
     if not all(map(_ours, specs)):
         # What starts processes is loaded where there is something to run in them.
         from ctxsim.runs.apart import others, rows_apart
+        from ctxsim.runs.shares import tables_together
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
     here = _Rows(one, basis, needs, what_if)

@@ -3,7 +3,7 @@
     python -m evidence.claims [PATH...] [--document N] [--criteria] [--page]
 
 Verdicts: reproduced, refuted, depends (on what), not measurable offline (why). `--criteria`: document 003's nine success
-criteria instead. `--page`: the table of docs/claims.md.
+criteria instead. `--page`: evidence/claims/measured.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import corpus
 import pytest
@@ -10,7 +11,8 @@ from command_line import evidence as evidence_of
 from invented import write_logs
 from project import ROOT
 
-from evidence.claims import CLAIMS, Evidence, check, markdown
+from evidence.claims import CLAIMS, TITLES, Evidence, check, markdown
+from evidence.claims.claim import Verdict
 from evidence.claims.criteria import criteria
 
 
@@ -54,11 +56,22 @@ def test_the_commands_of_a_checkout_answer(tmp_path: Path) -> None:
     assert table.startswith("| kind | texts | characters | o200k_base | ")
 
 
-PAGE = ROOT / "docs" / "claims.md"
+PAGE = ROOT / "evidence" / "claims" / "measured.md"
 
 
 def stated() -> list[str]:
     return [line for line in PAGE.read_text().splitlines() if line.startswith("| 00")]
+
+
+def test_the_page_tells_the_tables_verdicts() -> None:
+    page = (ROOT / "docs" / "claims.md").read_text()
+    for document in TITLES:
+        rows = [line for line in stated() if line.startswith(f"| {document} |")]
+        counts = [sum(f"**{verdict}**" in row for row in rows) for verdict in get_args(Verdict)]
+        reproduced, refuted, depends, unmeasured = counts
+        told = f" | {reproduced} | {depends} | {refuted} | {unmeasured} |"
+        assert any(line.startswith(f"| {document} |") and line.endswith(told) for line in page.splitlines()), document
+    assert f"their {len(CLAIMS)} numbers and rules" in " ".join(page.split())
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def test_labels_say_all_and_can_be_pasted_back() -> None:
         ("fifo:budget=1,estimator=chars:ratio=0", "must be positive"),
         ("nowhere.py:X", "no policy file nowhere.py"),
         ("fifo:budget=1,estimator=chars:ratio=3+mask:keep=1,estimator=chars:ratio=2", "one estimator"),
-        ("", "unknown policy ''"),
+        ("", "'' has no policy's name"),
     ],
 )
 def test_bad_labels_say_what_is_wrong(label: str, message: str) -> None:

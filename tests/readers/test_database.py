@@ -205,7 +205,7 @@ def test_what_is_no_database_or_none_by_itself(tmp_path: Path) -> None:
         made.execute("CREATE TABLE notes (a, b)")
         made.execute("CREATE VIEW session AS SELECT a AS id FROM notes")
     with pytest.raises(
-        InputError, match=r"no transcript format that ctxsim knows: an SQLite database with tables notes$"
+        InputError, match=r"no transcript format that ctxsim knows: an SQLite database with tables notes; see: "
     ):
         list(read(str(other)))
     with opened(other) as one:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import repeat
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -34,9 +34,11 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.rate_limit import smallest_quota
 from ctxsim.simulator.provider.rules import SummaryMode
 from ctxsim.simulator.references import Counts, References, Survival, all_kept, prepare
-from ctxsim.simulator.references.fetching import Fetching
 from ctxsim.simulator.replay import Replay
 from ctxsim.transcript import UNLOGGED, Transcript
+
+if TYPE_CHECKING:
+    from ctxsim.simulator.references.fetching import Fetching
 
 KEEP_ALL = open_policy("keep-all")
 
@@ -113,6 +115,8 @@ class Basis:
     @cached_property
     def fetching(self) -> Fetching:
         """What of its results could be fetched again."""
+        from ctxsim.simulator.references.fetching import Fetching
+
         return Fetching(self.transcript)
 
     @cached_property

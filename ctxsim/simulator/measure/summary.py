@@ -13,7 +13,6 @@ from ctxsim.simulator.measure.columns import Columns, displacement, first_over, 
 from ctxsim.simulator.measure.economics import cost_interval, payback_calls
 from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.measure.measured import Basis, Measured, counts_if
-from ctxsim.simulator.measure.refetch import refetched
 from ctxsim.simulator.provider.rate_limit import smallest_quota
 from ctxsim.simulator.references import Counts
 
@@ -159,11 +158,12 @@ def _if_fetched_again(of: Columns, basis: Basis, measured: Measured) -> dict[str
     """What is inserted and what that adds if all is fetched again that is lost and can be; not known of what goes by
     the recording's own places, as bounds do.
     """
-    lost = any(basis.fetching.source(need.sources) is not None for need in measured.losses.lost_strict)
-    if not lost:
+    if not any(basis.fetching.source(need.sources) is not None for need in measured.losses.lost_strict):
         return dict.fromkeys(NOT_FETCHED, 0)
     if any(cls.bound for cls, _, _ in measured.spec.links):
         return NOT_FETCHED
+    from ctxsim.simulator.measure.refetch import refetched
+
     again, cost = refetched(basis, measured.spec), total(of["cost_usd"])
     known = again.cost_usd is not None and cost is not None
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 from samples import TASK, basis_of, chat, spec_of, summarized
 
 from ctxsim.counting.tokenizers import open_tokenizer
@@ -165,3 +166,39 @@ def test_drawn_at_a_rate_lies_between_the_ends() -> None:
 def test_where_nothing_is_lost_nothing_is_added(label: str) -> None:
     row = summarized(ONE, label, Provider(prices=PRICES))
     assert (row.calls_refetched, row.tokens_refetch, row.cost_refetch_usd) == (0, 0, 0)
+
+
+def test_what_was_fetched_and_is_still_there_is_not_fetched_again() -> None:
+    transcript = chat(
+        TASK, ASK, ("tool_result", NAMES), LATER, ("tool_result", "ok"), LATER, ("tool_result", "fine"),
+        ("assistant", "zebra_one"), ("user", "And?"), ("assistant", "zebra_two"),
+    )  # fmt: skip
+    loop, sent = closed(transcript)
+    assert [call for call, _, _ in sent] == [1, 2, 3, 4, 4, 5] and loop.inserted == 1
+
+
+def test_a_refused_request_is_not_answered_by_fetching() -> None:
+    basis = basis_of(ONE, Provider(prices=PRICES, window=2))
+    loop = loop_of(basis, MASK)
+    assert {sent.status for sent in loop} == {"overflow"} and loop.inserted == 0
+
+
+def test_messages_stay_apart() -> None:
+    basis = basis_of(ONE, Provider(prices=PRICES))
+    for sent in loop_of(basis, MASK):
+        # Items of one message stand together, and come from one side.
+        sides = [(item.message, item.kind in ("assistant", "tool_call")) for item in sent.view]
+        assert len(dict.fromkeys(sides)) == len({message for message, _ in sides})
+        assert [message for message, _ in sides] == sorted(message for message, _ in sides)
+
+
+def test_a_miss_is_of_the_first_request_after_the_pause() -> None:
+    # Nothing can be read at call 4, says the recording: the inserted request writes, call 4 itself reads what it wrote.
+    calls = tuple(replace(call, held=0) if number == 3 else call for number, call in enumerate(ONE.calls))
+    long = tuple(replace(item, text=item.text + " a" * 2_000) if item.place == 0 else item for item in ONE.items)
+    provider = Provider(prices=PRICES, cache="openai")
+    basis = basis_of(replace(ONE, items=long, calls=calls), provider)
+    reads = {
+        (sent.call, NAMES in [item.text for item in sent.view]): sent.bill.split.read for sent in loop_of(basis, MASK)
+    }
+    assert reads[4, False] == 0 < reads[4, True]
