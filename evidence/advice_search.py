@@ -52,7 +52,8 @@ def compared(folder: Path) -> list[tuple[str, str, str, float, float, float, int
         if agent not in found or len(tried) < 2:
             continue
         began = time.process_time()
-        run = bench([str(folder)], ["keep-all", *dict.fromkeys(map(label_of, [[]] * len(tried), tried))], text="none")
+        labels = ["keep-all", *dict.fromkeys(map(label_of, [[]] * len(tried), tried))]
+        run = bench([str(folder)], labels, text="none", brackets=False)
         best = by_rule(run, "dollars", agent)
         taken = time.process_time() - began
         assert isinstance(best, AsSetAdvice)

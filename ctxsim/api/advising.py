@@ -11,7 +11,7 @@ import msgspec
 from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import GOALS, Advice
 from ctxsim.answers.advice.baseline import AsSetRun
-from ctxsim.answers.advice.found import AgentAdvice, Framed, best_so_far, next_to_try, of_agent
+from ctxsim.answers.advice.found import AgentAdvice, Framed, finalists, of_agent
 from ctxsim.answers.advice.pooled import NOTHING, is_nothing
 from ctxsim.answers.advice.predicted import Came, kept, scored
 from ctxsim.answers.forecast.sessions import sessions_of
@@ -22,11 +22,12 @@ from ctxsim.policies import open_policy
 from ctxsim.policies.agents.config import of_places
 from ctxsim.policies.agents.given import Given, agent_of
 from ctxsim.policies.agents.lines import constructors
-from ctxsim.policies.agents.search import around, begin, label_of, policy_label
+from ctxsim.policies.agents.search import alone, around, begin, label_of, policy_label
 from ctxsim.policies.agents.settings import settings_names
 from ctxsim.readers import sources
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.recorders import formats_of
+from ctxsim.readers.source import Source
 from ctxsim.runs.presets import DEFAULT_POLICIES
 from ctxsim.simulator.measure.measured import HeadMode
 from ctxsim.simulator.provider.rules import ProviderFields
@@ -36,8 +37,11 @@ if TYPE_CHECKING:
 
 KEEP_ALL = "keep-all"
 
-PASSES = 3
-"""How often sessions are replayed at most."""
+FEW = 6
+"""Sources that are all replayed for every setting; of more a part is enough to find the few settings worth it."""
+
+LOOKED_AT, LEAST_STEP = 16, 3
+"""So many sources are about looked at first: every third one by size, or fewer."""
 
 POLICIES = "policies"
 """Stands for a framework: the general policies."""
@@ -85,8 +89,9 @@ def advise(
     """Return what the users of the agents that recorded some sessions should set.
 
     `what`: paths; without any the agents' own folders, and what their own files set. First the values that each
-    agent's `settings.toml` begins with are replayed, each setting alone. Then comes what lies around the best, and the
-    other settings beside it, and once more around what is best then. The rule of advice decides. `settings` and
+    agent's `settings.toml` begins with, and those halfway between, are replayed alone, in large folders over a part of
+    the sessions. Then the best, alone and beside the best of the other settings, are replayed over all. The rule of
+    advice decides. `settings` and
     `project` say what is set now, as in `bench`, whose other arguments these are. Raises CtxsimError where no session
     is of an agent that we know, and UnknownName for no goal.
     """
@@ -95,30 +100,39 @@ def advise(
     paths = paths_of(what)
     given = given_of(settings, project) if paths or settings or project else of_places()
     paths = paths or [FOUND]
-    agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(sources(*paths))))))
+    found = list(sources(*paths))
+    agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(found)))))
     if not agents:
         raise CtxsimError(f"{', '.join(paths)}: no session of an agent that we know; for others: ctxsim bench")
+    look = some_of(found) or paths
+    total = len(found) + (len(look) if look is not paths else len(found))
 
-    def replayed(tried: Sequence[Sequence[Given]]) -> Run:
+    def replayed(over: Sequence[str], tried: Sequence[Sequence[Given]]) -> Run:
         labels = dict.fromkeys([KEEP_ALL, label_of(given), *(label_of(given, one) for one in tried)])
         return bench(
-            paths, list(labels), jobs=jobs, models=models, head=head, sample=sample, seed=seed,
-            watch=_of_passes(watch), text="none", brackets=False, **provider,
+            over, list(labels), jobs=jobs, models=models, head=head, sample=sample, seed=seed,
+            watch=_of_passes(watch, total), text="none", brackets=False, **provider,
         )  # fmt: skip
 
-    first = [one for agent in agents for one in begin(agent)]
-    runs = [replayed([(one,) for one in first])]
-    found = [agent for agent in agents if any(one.agent == agent for one in runs[0].info.recorders or ())]
-    tried = {frozenset((one,)) for one in first}
-    for _ in range(PASSES - 1):
-        best = [best_so_far(runs[-1], agent, goal) for agent in found]
-        nearer = [one for ones in best for one in next_to_try(ones, first, tried)]
-        if not nearer:
-            break
-        tried.update(map(frozenset, nearer))
-        runs.append(replayed([*filter(None, best), *nearer]))
-    advised = tuple(of_agent(runs[-1], agent, goal, runs[:-1]) for agent in found)
-    return Advised(advised, len(tried) + 1, sum(bool(one.error) for one in runs[0].info.inputs))
+    singly = [one for agent in agents for one in alone(agent)]
+    looked = replayed(look, [(one,) for one in singly])
+    last = [one for agent in agents for one in finalists(looked, agent, goal, singly)]
+    whole = replayed(paths, last)
+    there = {one.agent for one in whole.info.recorders or ()}
+    advised = tuple(of_agent(whole, agent, goal, [looked]) for agent in agents if agent in there)
+    tried = {*((one,) for one in singly), *last}
+    return Advised(advised, len(tried) + 1, sum(bool(one.error) for one in whole.info.inputs))
+
+
+def some_of(found: Sequence[Source]) -> list[str]:
+    """Return the paths of some sources, evenly of all sizes, the largest among them; none where they are few, or where
+    a source is not a file of its own.
+    """
+    plain = all(one.path and one.path.is_file() and not (one.member or one.column or one.reader) for one in found)
+    if not plain or len(found) < FEW:
+        return []
+    sizes = sorted(((one.path.stat().st_size, str(one.path)) for one in found if one.path), reverse=True)
+    return [path for _, path in sizes[:: max(LEAST_STEP, len(sizes) // LOOKED_AT)]]
 
 
 def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> list[Came]:
@@ -156,12 +170,13 @@ def construct(
         raise unknown("goal", goal, GOALS)
     if framework not in (*settings_names(), POLICIES):
         raise unknown("framework", framework, [*settings_names(), POLICIES])
-    paths = paths_of(what)
+    paths = paths_of(what) or [FOUND]
+    total = (1 if framework == POLICIES else 2) * len(list(sources(*paths)))
 
     def taken(labels: Sequence[str]) -> Advice:
         run = bench(
-            paths or [FOUND], list(dict.fromkeys([KEEP_ALL, *labels])), jobs=jobs, models=models, head=head,
-            sample=sample, seed=seed, watch=_of_passes(watch), text="none", brackets=False, **provider,
+            paths, list(dict.fromkeys([KEEP_ALL, *labels])), jobs=jobs, models=models, head=head,
+            sample=sample, seed=seed, watch=_of_passes(watch, total), text="none", brackets=False, **provider,
         )  # fmt: skip
         found = rule.advise(run, goal)
         assert found is not None  # more than bounds ran
@@ -197,6 +212,6 @@ def _framed(framework: str, best: Advice, code: tuple[str, ...], tried: int) -> 
     return Framed(framework, best.amount, best.take.policy, code, nothing, best.take, share, tried)
 
 
-def _of_passes(watch: Watch) -> Watch:
-    """Each source is replayed that often, at most."""
-    return watch._replace(finished=lambda info, total: watch.finished(info, PASSES * total))
+def _of_passes(watch: Watch, total: int) -> Watch:
+    """Sources are replayed more than once: so often in all."""
+    return watch._replace(finished=lambda info, _: watch.finished(info, total))

@@ -55,8 +55,14 @@ def command(
         say(f"restored: {undo().path}")
         return
     if scoring:
-        lines_of = came_lines(score(paths))
-        say("\n".join(lines_of) or f"fewer than {HORIZONS[0]} sessions began since the first advice")
+        if form not in ("table", "json"):
+            raise click.UsageError("--score prints lines, or --format json")
+        came = score(paths)
+        if form == "json":
+            click.echo(as_json("advise", (), came=msgspec.to_builtins(came)), nl=False)
+        else:
+            few = f"fewer than {HORIZONS[0]} sessions began since the first advice"
+            say("\n".join(came_lines(came)) or few)
         return
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from made_runs import made_run
 
-from ctxsim.answers.advice.found import AgentAdvice, best_so_far, next_to_try, of_agent
+from ctxsim.answers.advice.found import AgentAdvice, finalists, of_agent
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import label_of
 from ctxsim.report.advised import screen, tried_sheet
@@ -65,19 +64,16 @@ def test_every_row_of_the_table_is_a_setting_that_was_tried(tmp_path: Path) -> N
     assert [row[2].text for row in table.rows] == ["70.0%", "99.0%"]
 
 
-def test_the_search_goes_around_the_best_and_tries_what_is_new() -> None:
-    first = [WINDOW._replace(value=value) for value in (150_000, 200_000, 300_000)] + [CUT]
-    other = Given("codex", "tool_output_token_limit", 1000)
-    tried = {frozenset([one]) for one in first}
-    near = next_to_try((WINDOW,), [*first, other], tried)
-    assert near == [(WINDOW._replace(value=175_000),), (WINDOW._replace(value=250_000),), (WINDOW, CUT)]
-    assert next_to_try((), first, tried) == []
-    assert next_to_try((WINDOW,), first, {*tried, *map(frozenset, near)}) == []
+def test_finalists_are_the_best_alone_and_beside_the_best_of_the_others(tmp_path: Path) -> None:
+    def run_of(cost: dict[Given, float], folder: str, agent: str = "claude-code") -> list[tuple[Given, ...]]:
+        rows = {"keep-all": 20.0, "as-set": 10.0, **{label_of([], [one]): usd for one, usd in cost.items()}}
+        kept = {5.0: 0.99, 6.0: 0.86, 4.0: 0.5}
+        cells = {label: [{"cost_usd": usd, "survival": kept.get(usd, 0.99)}] for label, usd in rows.items()}
+        run = made_run(tmp_path / folder, cells, recorders=[Recorder("t0", agent)])
+        return finalists(run, "claude-code", "dollars", list(cost))
 
-
-@pytest.mark.parametrize("kept", [0.99, 0.5])
-def test_the_best_so_far_is_the_rules(tmp_path: Path, kept: float) -> None:
-    rows = {"keep-all": 20.0, "as-set": 10.0, label_of([], [WINDOW]): 5.0}
-    cells = {label: [{"cost_usd": cost, "survival": kept if cost == 5 else 0.99}] for label, cost in rows.items()}
-    run = made_run(tmp_path / "r", cells, recorders=[Recorder("t0", "claude-code")])
-    assert best_so_far(run, "claude-code", "dollars") == ((WINDOW,) if kept > 0.9 else ())
+    low, lower = (WINDOW._replace(value=value) for value in (150_000, 100_000))
+    found = run_of({WINDOW: 5.0, low: 6.0, lower: 4.0, CUT: 9.9}, "a")
+    assert found == [(WINDOW,), (low,), (CUT,), (WINDOW, CUT), (low, CUT)], "half of what is used is too much to lose"
+    assert run_of({WINDOW: 10.0, CUT: 11.0}, "b") == [], "nothing saves anything"
+    assert run_of({WINDOW: 5.0, CUT: 9.0}, "c", "codex") == [(WINDOW,), (CUT,)], "none of its sessions was looked at"

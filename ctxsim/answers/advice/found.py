@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
+from ctxsim.answers.advice.advice import AMOUNT, MAY_LOSE
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.honoured import contradictions
 from ctxsim.answers.advice.in_words import given_in, title_of, who
-from ctxsim.answers.advice.pooled import NOTHING, figures_of
+from ctxsim.answers.advice.pooled import NOTHING, Pooled, figures_of
 from ctxsim.answers.advice.predicted import Prediction, predict
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.policies.agents.given import Given, setting_of
 from ctxsim.policies.agents.lines import lines
-from ctxsim.policies.agents.search import around
 from ctxsim.policies.agents.versions import is_version, numbers_of
 from ctxsim.results import Run
 from ctxsim.results.info import Recorder
 
 Settings = tuple[Given, ...]
 """Settings that are tried together."""
+
+ALONE, BASES = 4, 3
+"""Over all sessions so many of an agent's settings are replayed alone, and so many values beside other settings."""
+
+DOUBT = 0.05
+"""Over some sessions a setting may keep so much less than over all."""
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -86,26 +92,43 @@ class AgentAdvice(msgspec.Struct, frozen=True):
     prediction: Prediction | None = None
 
 
-def best_so_far(run: Run, agent: str, goal: str) -> tuple[Given, ...]:
-    """Return the settings to change that the rule takes; none where nothing is worth it."""
-    found = advise(run, goal, agent)
-    assert isinstance(found, AsSetAdvice)
-    own = _own(run, agent)
-    return _added(_with_fewer(own, found).policy, own.baseline)
-
-
-def next_to_try(best: Sequence[Given], first: Sequence[Given], tried: Collection[frozenset[Given]]) -> list[Settings]:
-    """Return what lies around the best settings so far, and hasn't been tried: one of them at a value halfway to its
-    neighbours among the first ones, or another setting beside them at each of its first values.
+def finalists(run: Run, agent: str, goal: str, alone: Sequence[Given]) -> list[Settings]:
+    """Return what to replay over all sessions, by a run of settings `alone` over some of them: the ALONE that save
+    most without losing much, and the best of them beside the best of each other setting. Where the run has no session
+    of the agent, all that it had alone.
     """
-    mine = [one for one in first if best and one.agent == best[0].agent]
-    found: list[Settings] = []
-    for one in best:
-        rest = tuple(other for other in best if other != one)
-        found += [(*rest, near) for near in around(one, [other.value for other in mine if other.key == one.key])]
-    keys = {one.key for one in best}
-    found += [(*best, one) for one in mine if one.key not in keys]
-    return [one for one in found if frozenset(one) not in tried]
+    mine = [one for one in alone if one.agent == agent]
+    if agent not in {one.agent for one in run.info.recorders or ()}:
+        return [(one,) for one in mine]
+    own = _own(run, agent)
+    figures, amount = figures_of(own), AMOUNT[goal]
+    if amount == "usd" and not figures.by_dollars:
+        amount = "tokens"
+    labels = {added[0]: label for label in own.labels if (added := _added(label, own.baseline))}
+    saved = {one: 1 - _value(figures, label, amount) for one, label in labels.items() if one in mine}
+    best = {one.key: one for one in sorted(saved, key=lambda one: saved[one]) if saved[one] > 0}
+    if not best:
+        return []
+    bearable = max(_kept(figures, label) for label in own.labels) - MAY_LOSE[goal] - DOUBT
+    fewest = min(map(figures.refusals, own.labels))
+    ranked = [
+        one
+        for one in sorted(saved, key=lambda one: -saved[one])
+        if saved[one] > 0 and _kept(figures, labels[one]) >= bearable and figures.refusals(labels[one]) <= fewest
+    ]
+    main = max(best.values(), key=lambda one: saved[one]).key
+    others = [one for key, one in best.items() if key != main]
+    bases = [one for one in ranked if one.key == main][:BASES]
+    return [*((one,) for one in ranked[:ALONE]), *((base, other) for base in bases for other in others)]
+
+
+def _kept(figures: Pooled, label: str) -> float:
+    return _value(figures, label, "kept")
+
+
+def _value(figures: Pooled, label: str, share: str) -> float:
+    found = figures.value(label, share)
+    return 1.0 if found is None else found
 
 
 def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> AgentAdvice:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import floor, log10
 
 from ctxsim.policies.agents.given import Given, setting_of, written
@@ -19,6 +19,13 @@ def searched(agent: str) -> list[Setting]:
 def begin(agent: str) -> list[Given]:
     """Return the first values of each setting."""
     return [Given(agent, one.key, value) for one in searched(agent) for value in one.search]
+
+
+def alone(agent: str) -> list[Given]:
+    """Return the first values of each setting, and those halfway between them."""
+    first = begin(agent)
+    near = (around(one, [other.value for other in first if other.key == one.key]) for one in first)
+    return list(dict.fromkeys([*first, *chain.from_iterable(near)]))
 
 
 def usual(agent: str) -> list[Given]:
