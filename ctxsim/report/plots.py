@@ -225,9 +225,10 @@ def estimates(one: Picture, path: Path) -> Path:
     mean = pandas.concat([run.of(label).estimate_mape for label in run.labels]).mean()
     entitle(
         figure,
-        f"What policies believe a request holds is off by {mean:.0%} on average",
+        f"What policies believe a request holds is off by {mean:.0%} on average" if len(calls) else "No request",
         f"{one.title}, {one.many}; dot: a request; band: ±20 %; triangle: off over {MOST_OFF} times",
     )
     plain_axes(axes)
-    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    if len(off):
+        figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     return save(figure, path)
