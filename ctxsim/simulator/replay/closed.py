@@ -102,24 +102,30 @@ class ClosedLoop(Replay):
         if not found:
             return []
         newest = self._brought_by(max(found))
-        together = [place for place in found if self._brought_by(place) is newest]
+        together = [place for place in found if self._brought_by(place) == newest]
         self._asked.update(together)
         return sorted(together)
 
-    def _brought_by(self, place: int) -> Leg:
-        """The recorded call whose response asked for a result."""
-        asking = self._ledger.transcript.items[place].answers
+    def _brought_by(self, place: int) -> tuple[tuple[Item, ...], int]:
+        """The recorded response that asked for a result, and its tokens of output."""
+        items = self._ledger.transcript.items
+        asking = items[place].answers
         assert asking is not None  # what can be fetched answers a call
-        return self._ledger.legs[bisect_right(self._starts, asking) - 1]
+        leg = self._ledger.legs[bisect_right(self._starts, asking) - 1]
+        if leg.call.start <= asking < leg.call.end:
+            return leg.response, leg.tokens_output
+        # It came over from before a recorded compaction: no call here is answered by it.
+        response = tuple(item for item in items if item.message == items[asking].message)
+        return response, sum(map(self._ledger.counter.item, response))
 
     def _fetch(self, leg: Leg, wanted: Sequence[int]) -> Leg:
         """The call answered by fetching: by the response that asked for these results, but for its thinking and its
         other tool calls; the results join before what is due.
         """
-        items, source, at = self._ledger.transcript.items, self._brought_by(wanted[0]), self._begun_at
+        items, at = self._ledger.transcript.items, self._begun_at
+        response, output = self._brought_by(wanted[0])
         asking = {items[place].answers for place in wanted}
-        said = [one for one in source.response if one.kind == "assistant" or one.place in asking]
-        whole = len(said) == sum(one.kind != "reasoning" for one in source.response)
+        said = [one for one in response if one.kind == "assistant" or one.place in asking]
         message = items[leg.call.start - 1].message + 1 + self._messages
         asks = tuple(self._copied(one, at + n, message) for n, one in enumerate(said))
         asked_at = {one.place: ask.place for one, ask in zip(said, asks, strict=True)}
@@ -131,7 +137,8 @@ class ClosedLoop(Replay):
         self._messages += 2
         self.inserted += 1
         self.changed += any(self._fetching.changed(place, leg.call.start) for place in wanted)
-        output = source.tokens_output if whole else sum(map(self._ledger.counter.item, asks))
+        if len(said) < sum(one.kind != "reasoning" for one in response):
+            output = sum(map(self._ledger.counter.item, asks))
         return replace(leg, response=asks, answered=asks, tokens_output=output)
 
     def _copied(self, item: Item, place: int, message: int, answers: int | None = None) -> Item:

@@ -202,3 +202,11 @@ def test_a_miss_is_of_the_first_request_after_the_pause() -> None:
         (sent.call, NAMES in [item.text for item in sent.view]): sent.bill.split.read for sent in loop_of(basis, MASK)
     }
     assert reads[4, False] == 0 < reads[4, True]
+
+
+def test_what_came_over_from_before_a_compaction_can_be_fetched_too() -> None:
+    # The first call sends an exchange that no call of this segment is answered by.
+    transcript = replace(ONE, calls=ONE.calls[1:], carried=3)
+    loop, sent = closed(transcript)
+    assert [call for call, _, _ in sent] == [1, 2, 3, 3, 4] and loop.inserted == 1
+    assert sent[2][2] == TOKENS("read") + TOKENS(ASK[1])
