@@ -42,7 +42,7 @@ def test_the_newest_exchange_stays_and_the_summariser_is_not_shown_it() -> None:
 
 
 def test_after_an_idle_hour_all_but_the_newest_results_are_cleared() -> None:
-    driven = Driven("claude-code:keep_recent=1", 200_000)
+    driven = Driven("claude-code:micro=time,keep_recent=1", 200_000)
     driven.user("The task.")
     driven.calls("one", used=100)
     assert CLEARED not in driven.sent()
