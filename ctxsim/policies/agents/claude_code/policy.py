@@ -40,7 +40,8 @@ class ClaudeCode(Policy):
     The number compared is the last usage and an estimate of what joined since. Files come again with `file_tokens`
     each and `file_budget` together. `micro`: "time" clears results but the newest `keep_recent` after an idle hour,
     "size", of versions to 2.1.2x, the oldest ones over 40,000 tokens of results, but for the newest three, if that
-    frees 20,000; "off" neither, as all but a few recorded sessions. Results of mcp tools, plans and sub-agents are never cleared. Output of a shell
+    frees 20,000; "off" neither, as all but a few recorded sessions.
+    Results of mcp tools, plans and sub-agents are never cleared. Output of a shell
     over `bash_output_max_chars` characters becomes a preview of `bash_preview_chars` on arrival; with 0, as before
     2.1.2, it keeps its ends. A refused request is compacted and sent again, unless `auto_compact_enabled` is off. The
     newest `keep_exchanges` responses with their results stay as they are and aren't shown to the summariser: one in
