@@ -107,15 +107,15 @@ def advise(
     look = some_of(found) or paths
     total = len(found) + (len(look) if look is not paths else len(found))
 
-    def replayed(over: Sequence[str], tried: Sequence[Sequence[Given]]) -> Run:
+    def replayed(over: Sequence[str], tried: Sequence[Sequence[Given]], refetch: float | None = None) -> Run:
         labels = dict.fromkeys([KEEP_ALL, label_of(given), *(label_of(given, one) for one in tried)])
         return bench(
             over, list(labels), jobs=jobs, models=models, head=head, sample=sample, seed=seed,
-            watch=_of_passes(watch, total), text="none", brackets=False, **provider,
+            watch=_of_passes(watch, total), text="none", brackets=False, refetch=refetch, **provider,
         )  # fmt: skip
 
     singly = [one for agent in agents for one in alone(agent)]
-    looked = replayed(look, [(one,) for one in singly])
+    looked = replayed(look, [(one,) for one in singly], refetch=0)
     last = [one for agent in agents for one in finalists(looked, agent, goal, singly)]
     whole = replayed(paths, last)
     there = {one.agent for one in whole.info.recorders or ()}

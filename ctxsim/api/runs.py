@@ -115,7 +115,7 @@ def bench(
     transcripts, drawn by keep-all's cost with this `seed`; figures are then estimates of the folder, and
     `estimates.csv` in the run's folder has them with their sampling errors. `settings` is a file of an agent's own, or
     `project` a folder whose files and the user's own are read: what they set holds in the row `as-set`. Without
-    `brackets` nothing says what worse and better summaries would keep, or what is fetched again, and runs are faster.
+    `brackets` nothing says what worse and better summaries would keep, and runs are faster.
     `refetch`, from 0 to 1, is the rate of what is lost that is fetched again: amounts are given at it; without it they
     are at 0, with what rate 1 adds beside them. So many `draws` at that rate, by seeded chance, are in the table
     `draws`. Sources that can't be read are in `run.info.inputs` with their error. Raises CtxsimError, also where there

@@ -104,8 +104,14 @@ def _dedented(lines: Sequence[str]) -> list[str]:
 def _saves(one: AgentAdvice) -> str:
     return (
         f"These sessions: {_size(one.take, one.amount)} instead of {_size(one.now, one.amount)}, as you are set now"
-        f"{_change(one.share)}."
+        f"{_change(one.share)}.{_again(one)}"
     )
+
+
+def _again(one: AgentAdvice) -> str:
+    """What fetching again all that is lost would add; '' where nothing is lost or it isn't known."""
+    added = one.take.usd_again if one.amount == "usd" else None
+    return f" Fetching again all that is lost would add {usd(added)} USD." if added else ""
 
 
 def _month(one: AgentAdvice) -> str:

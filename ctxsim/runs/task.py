@@ -92,9 +92,8 @@ def specs_of(setting: Setting) -> Sequence[Spec]:
 
 def what_if_of(setting: Setting) -> WhatIf:
     """Return which replays are made beside those of the policies."""
-    brackets = setting.brackets is not False
-    fetched = brackets if setting.refetch is msgspec.UNSET else setting.refetch > 0
-    return WhatIf(brackets, fetched, setting.refetch or 0.0, setting.draws or 0)
+    fetched = setting.refetch is msgspec.UNSET or setting.refetch > 0
+    return WhatIf(setting.brackets is not False, fetched, setting.refetch or 0.0, setting.draws or 0)
 
 
 Tell = Callable[[str, int, int], object]
