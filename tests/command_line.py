@@ -58,22 +58,17 @@ def process(*arguments: str, cwd: Path, module: str = "ctxsim", **environment: s
 
 def on_terminal(*arguments: str, cwd: Path, columns: int, errors: bool = True) -> str:
     """Return what a command writes to a pseudo terminal that is its standard output, and its standard error if said."""
-    child, terminal = pty.fork()
-    if child == 0:  # pragma: no cover
-        status = 70
-        try:
-            os.chdir(cwd)
-            os.environ.update(COLUMNS=str(columns), TERM="xterm-256color")
-            sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode, encoding="utf-8") for n, mode in enumerate("rww"))
-            if not errors:
-                sys.stderr = io.StringIO()
-            status = run(arguments)
-            sys.stdout.flush()
-        finally:
-            os._exit(status)
+    terminal, other_end = pty.openpty()
+    # A process of its own: a fork of this one would have its locks and none of the threads that let go of them.
+    done = subprocess.Popen(
+        [sys.executable, "-m", "ctxsim", *arguments], cwd=cwd, stdin=other_end, stdout=other_end,
+        stderr=other_end if errors else subprocess.DEVNULL, start_new_session=True,
+        env={**os.environ, "COLUMNS": str(columns), "TERM": "xterm-256color"},
+    )  # fmt: skip
+    os.close(other_end)
     data = b"".join(_read(terminal))
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 1, 2), data[-2000:]
+    assert done.wait(timeout=300) in (0, 1, 2), data[-2000:]
     return data.decode("utf-8")
 
 
