@@ -114,7 +114,9 @@ def _recording(path: Path) -> Iterator[str]:
 
 def others(work: Path) -> dict[str, Kind]:
     """Everything but recordings. What they need lies in a folder: a run, and a home of its own."""
-    run = bench([FOUND / "chat.jsonl"], policies=["keep-all", "mask:keep=1"], out=work / "run").folder
+    run = bench(
+        [FOUND / "chat.jsonl"], policies=["keep-all", "mask:keep=1"], refetch=0.5, draws=1, out=work / "run"
+    ).folder
     whole = (run / "run.json").read_bytes()
     unsealed = whole[: whole.index(b',\n  "files"')] + b"\n}\n"
     tables = tuple(_one(f"{name}.parquet", (run / f"{name}.parquet").read_bytes()) for name in TABLES)
