@@ -69,7 +69,11 @@ def tried_sheet(agents: Iterable[AgentAdvice]) -> Sheet:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    # No line ends between a number and its unit, or a key and its value.
+    for held in (" %", " = ", " USD"):
+        text = text.replace(held, held.replace(" ", "\u00a0"))
+    lines = textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in lines]
 
 
 def _spaced(paragraphs: Sequence[Sequence[str]]) -> list[str]:
@@ -94,10 +98,10 @@ def answer(agents: Iterable[AgentAdvice]) -> Iterator[str]:
 
 
 STEPS = (
-    "The same command, and", "",
-    "    --apply      it is written; a backup is kept, and --undo restores it",
-    "    --verify     the installed agent is run with it, offline: is it honoured?",
-    "    --out FILE   the same as a page, with pictures",
+    "Add to the same command:", "",
+    "    --apply      to write it; a backup is kept, and --undo restores it",
+    "    --verify     to run the installed agent with it, offline: is it honoured?",
+    "    --out FILE   for the same as a page, with pictures",
 )  # fmt: skip
 
 
@@ -186,7 +190,8 @@ def _nothing(one: AgentAdvice) -> str:
     least = f"{_percent(HARDLY)} % without losing more than {_percent(MAY_LOSE[one.goal])} % of what later calls used."
     return (
         f"Change nothing. Of {len(one.tried)} settings tried over {one.sessions:,} "
-        f"session{'s' if one.sessions > 1 else ''} none saves more than {least}"
+        f"session{'s' if one.sessions > 1 else ''} none saves more than {least} "
+        "What you pay for: ctxsim bill --by part"
     )
 
 
@@ -197,8 +202,8 @@ def _doubts(one: AgentAdvice) -> list[str]:
     if one.sessions == 1:
         found.append("From one session; it may not hold for others.")
     elif one.wins is not None and one.ahead is not None:
-        rivals = " and ".join(f"{told(each.settings, False) or 'changing nothing'}" for each in one.open)
-        still = f"Open between this and {rivals or 'others'}: this is" if one.wins < SETTLED else "It is"
+        rivals = "; or ".join(told(each.settings, False) or "changing nothing" for each in one.open)
+        still = f"Not settled: {rivals or 'something else'} may be as good. This is" if one.wins < SETTLED else "It is"
         often = f"the answer in {_percent(one.wins)} % of the ways in which these sessions could have come."
         few = f"Ranges are priors over projects: {one.ahead} sessions are too few for intervals."
         found.append(
