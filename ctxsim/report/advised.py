@@ -201,7 +201,7 @@ def _doubts(one: AgentAdvice) -> list[str]:
         found.append(f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts: tokens count.")
     if one.sessions == 1:
         found.append("From one session; it may not hold for others.")
-    elif one.wins is not None and one.ahead is not None:
+    elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
         rivals = "; or ".join(told(each.settings, False) or "changing nothing" for each in one.open)
         still = f"Not settled: {rivals or 'something else'} may be as good. This is" if one.wins < SETTLED else "It is"
         often = f"the answer in {_percent(one.wins)} % of the ways in which these sessions could have come."

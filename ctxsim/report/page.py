@@ -83,6 +83,8 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
     labels = run.labels
     number = {label: n for n, label in enumerate(labels)}
     count = run.transcripts
+    # Where each of several agents is advised something, that isn't what would be best for all of them together.
+    several = bool(said) and len({each.agent for each in run.info.recorders or ()}) > 1
     columns, rows = _overview(one)
     groups, kept = survival_by_age(run)
     first = next((n for n, label in enumerate(labels) if label not in run.info.bounds), 0)
@@ -93,9 +95,9 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
         "about": f"{count:,} transcript{'s' if count > 1 else ''}, {calls:,} calls, {len(labels)} policies. "
         f"ctxsim {run.info.ctxsim}; tokens by {', '.join(run.info.tokenizers)}.",
         "verdict": list(said) or verdict(one.advice, run.info.shown),
-        "card": _card(one.advice),
+        "card": [] if several else _card(one.advice),
         "beside": "as set" if isinstance(one.advice, AsSetAdvice) else "keep-all",
-        "chosen": number.get(one.chosen) if one.chosen else None,
+        "chosen": number.get(one.chosen) if one.chosen and not several else None,
         "basis": f"{basis(run)}. Figures are of all transcripts together"
         f"{f', ranges of {one.pooled.ranges}' if one.pooled.ranges else ''}. "
         "Click a heading to sort, a policy to look at it.",

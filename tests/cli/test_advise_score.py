@@ -72,6 +72,8 @@ def test_a_score_is_drawn_where_out_says(tmp_path: Path, monkeypatch: pytest.Mon
     out = tmp_path / "score.svg"
     done = CliRunner().invoke(advise.command, ["--score", "--out", str(out)], catch_exceptions=False)
     assert f"written: {out}" in done.output and "1 of 1 prediction held" in out.read_text()
+    rows = CliRunner().invoke(advise.command, ["--score", "--out", str(out), "--format", "json"])
+    assert json.loads(rows.stdout)["came"][0]["usd"] == 7.5, "nothing but rows"
     found.clear()
     out.unlink()
     done = CliRunner().invoke(advise.command, ["--score", "--out", str(out)], catch_exceptions=False)
