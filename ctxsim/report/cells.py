@@ -221,11 +221,8 @@ def every_column() -> tuple[Shown, ...]:
 
 
 def glossary() -> str:
-    """Return all columns as a Markdown table: the end of docs/output.md."""
-    lines = ["| column | heading | kind of number | what it means |", "|---|---|---|---|"]
-    lines += [
-        f"| `{one.column.name}` | {one.column.heading} | {one.kind} | {one.column.about} |" for one in every_column()
-    ]
+    """Return all columns as a Markdown list: the end of docs/output.md."""
+    lines = [f"- `{one.column.name}` ({one.column.heading}; {one.kind}): {one.column.about}" for one in every_column()]
     return "\n".join(lines) + "\n"
 
 
