@@ -34,13 +34,12 @@ BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One policy: the first refused call, None if none is; and with `drop` the thinking lost and the calls changed."""
+    """One policy: the first refused call, None if none is; and with `drop` the thinking lost."""
 
     policy: str
     edits: bool
     refused_from: tuple[int | None, ...]
     tokens_dropped: int
-    broken: int
     by_server: bool
 
 
@@ -74,7 +73,7 @@ def rows(names: Collection[str] = ()) -> Iterator[Row]:
             refused.append(next((one.call for one in found if one.status == "invalid_thinking"), None))
         dropped = list(replay(conversation(MODELS[0]), spec, _provider(MODELS[0], "drop")))
         lost = [one.tokens_thinking_dropped for one in dropped]
-        yield Row(SET.get(name, name), edits, tuple(refused), sum(lost), sum(map(bool, lost)), spec.server_side)
+        yield Row(SET.get(name, name), edits, tuple(refused), sum(lost), spec.server_side)
 
 
 def _provider(model: str, thinking: str | None = None) -> Provider:
@@ -83,12 +82,12 @@ def _provider(model: str, thinking: str | None = None) -> Provider:
 
 def table(names: Collection[str] = ()) -> str:
     """Return the table of the policies that lose something as Markdown, and a line for each kind of those that don't."""
-    lines = ["| policy | refused from call | thinking dropped instead, tokens | in calls |", "|---|--:|--:|--:|"]
+    lines = ["| policy | refused from call | tokens of thinking dropped instead |", "|---|--:|--:|"]
     safe: dict[str, list[str]] = {"The server edits": [], "Refused in no call": [], "Did not act": []}
     for row in rows(names):
         if any(row.refused_from) or row.tokens_dropped:
             refused = ", ".join(dict.fromkeys("-" if call is None else str(call) for call in row.refused_from))
-            lines.append(f"| `{row.policy}` | {refused} | {row.tokens_dropped:,} | {row.broken} |")
+            lines.append(f"| `{row.policy}` | {refused} | {row.tokens_dropped:,} |")
         else:
             kind = "The server edits" if row.by_server else "Refused in no call" if row.edits else "Did not act"
             safe[kind].append(f"`{row.policy}`")
