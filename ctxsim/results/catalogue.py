@@ -20,12 +20,10 @@ NAMED_UNITS = {"tokens": "tokens_", "USD": "_usd_", "references": "refs_", "seco
 def markdown() -> str:
     """Return the page: a list of columns for each table of a run."""
     csv = [f"`{name}`" for name, (_, csv_too) in TABLES.items() if csv_too]
-    introduction, of_compactions = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").split("---\n")
+    introduction = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
     known: set[tuple[str, ...]] = set()
-    runs = [_table(name, row, known) for name, (row, _) in TABLES.items()]
-    compactions = [_table(name, row, known) for name, row in COMPACTION_TABLES.items()]
-    introduction = introduction.format(csv=f"{', '.join(csv[:-1])} and {csv[-1]}")
-    return "".join([introduction, *runs, of_compactions, *compactions])
+    tables = [_table(name, row, known) for name, (row, _) in TABLES.items()]
+    return introduction.format(csv=f"{', '.join(csv[:-1])} and {csv[-1]}") + "".join(tables)
 
 
 def column_rows() -> list[tuple[str, str, str, str, str, str]]:

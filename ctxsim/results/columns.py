@@ -167,7 +167,7 @@ class LossRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     policy: Annotated[str, Fact, "the policy's full label"]
     call: Annotated[int, Number, "the call's number, from 1"]
     need: Annotated[int, Number, "its row in needs, from 0 in each transcript"]
-    form: Annotated[str, Fact, "how it went: truncated, dropped or summarised"]
+    form: Annotated[str, Fact, "how it was lost: truncated, dropped or summarised"]
     detector: Annotated[str, Fact, "strict or loose"]
     kind: Annotated[str, Fact, "value, name or quotation"]
     age: Annotated[int, Calls, "since its newest source was first sent"]
@@ -187,7 +187,7 @@ class FrontierRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     survival: Annotated[float, SurvivalShare, "the level that is to be reached"]
     tokens: Annotated[float, Counted, "the least input over all calls"]
     cost_usd: Annotated[float | None, Dollars, "the least dollars, if edits were free"]
-    scheduled_usd: Annotated[float | None, Dollars, "what a schedule costs, its edits at the best times"]
+    scheduled_usd: Annotated[float | None, Dollars, "the cost with edits paid for, at their best times"]
 
 
 class NeedleRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -200,7 +200,7 @@ class NeedleRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     depth: Annotated[str, Fact, "where: head, middle or tail of its result; or in which part of the telling"]
     call: Annotated[int, Number, "the call that uses it"]
     age: Annotated[int, Calls, "since it was first sent"]
-    compactions: Annotated[int, Number, "compactions between those two"]
+    compactions: Annotated[int, Number, "compactions between its first sending and that call"]
     kept: Annotated[bool, Fact, "whether the view still held it"]
     stale: Annotated[bool, Fact, "whether only an older value was left, which it had replaced"] = False
 
@@ -217,7 +217,7 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens_sum: Annotated[int, Counted, "input of all calls"]
     tokens_full_sum: Annotated[int, Counted, "the same if nothing had ever been edited"]
     tokens_output_sum: Annotated[int, Counted, "output of all calls"]
-    tokens_growth_per_call: Annotated[float | None, Growth, "last request less first, per call between"]
+    tokens_growth_per_call: Annotated[float | None, Growth, "growth from the first to the last request, per call"]
     cost_usd: Annotated[float | None, Dollars, "what all calls cost, summaries included"]
     cost_read_usd: Annotated[float | None, Dollars, "of that, reading the cache"]
     cost_write_usd: Annotated[float | None, Dollars, "of that, writing it"]
@@ -249,10 +249,12 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens_summary: Annotated[int, ModelledTokens, "input and output of those"]
     calls_with_aged_needs: Annotated[int, Number, "calls that used an aged identifier"]
     survival: Annotated[float | None, SurvivalShare, "aged identifiers still in view, mean over those calls"]
-    survival_values: Annotated[float | None, SurvivalShare, "the same, of those that are no names"]
+    survival_values: Annotated[float | None, SurvivalShare, "the same, of identifiers except names"]
     survival_loose: Annotated[float | None, SurvivalShare, "the same, of aged quotations"]
     survival_fresh: Annotated[float | None, SurvivalShare, "the same, of identifiers of the newest results"]
-    survival_carried: Annotated[float | None, SurvivalShare, "the same, of what the agent may have repeated"]
+    survival_carried: Annotated[
+        float | None, SurvivalShare, "the same, of identifiers that the agent may have repeated"
+    ]
     survival_low: Annotated[float | None, SurvivalShare, "survival if summaries kept nothing"]
     survival_high: Annotated[float | None, SurvivalShare, "survival if summaries kept what later calls use"]
     chance_rate: Annotated[float | None, SurvivalShare, "share of needs that another session's results hold too"]
@@ -276,7 +278,7 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     trigger_displacement_calls: Annotated[
         int | None, ModelledCalls, "calls by which the estimate triggers later than the count"
     ]
-    trigger_displacement_tokens: Annotated[int | None, ModelledTokens, "the same as input; negative: earlier"]
+    trigger_displacement_tokens: Annotated[int | None, ModelledTokens, "the same in input tokens; negative: earlier"]
     estimate_bias: Annotated[float | None, Error, "mean error of the estimate; negative: too small"]
     estimate_mape: Annotated[float | None, Error, "mean absolute error of the estimate"]
     estimate_p95: Annotated[float | None, Error, "the error's 95th percentile"]
@@ -288,11 +290,11 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens_full_recorded: Annotated[int, Counted, "what keep-all sends at those calls"]
     cost_recorded_usd: Annotated[float | None, RecordedDollars, "what the log says its calls cost, where it does"]
     cost_full_recorded_usd: Annotated[float | None, Dollars, "what those calls cost under keep-all"]
-    cost_low_usd: Annotated[float | None, Dollars, "the cost if caches miss as seldom as they may, by recordings"]
-    cost_high_usd: Annotated[float | None, Dollars, "the cost if they miss as often as they may"]
+    cost_low_usd: Annotated[float | None, Dollars, "the cost if caches miss as rarely as recordings allow"]
+    cost_high_usd: Annotated[float | None, Dollars, "the cost if caches miss as often as recordings allow"]
     calls_unseen: Annotated[int | None, Number, "calls predicted from earlier ones of their segment, as a check"] = None
-    unseen_median: Annotated[float | None, UnseenError, "how far those are off, median"] = None
-    unseen_p95: Annotated[float | None, UnseenError, "the same, 95th percentile"] = None
+    unseen_median: Annotated[float | None, UnseenError, "median error of those predictions"] = None
+    unseen_p95: Annotated[float | None, UnseenError, "their 95th percentile of error"] = None
     invalid_thinking: Annotated[int | None, Modelled, "calls refused for thinking behind a changed prefix"] = None
     tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read and didn't"] = None
     tokens_thinking_dropped: Annotated[int | None, Counted, "thinking that the provider dropped from requests"] = None
