@@ -182,7 +182,7 @@ EVERY: tuple[Shown, ...] = (
          lambda row: _frontier(row, "tokens_frontier")),
     _one("hit", "hit", "modelled", "share of the input that was read from the cache", _hits),
     _one("usd_read", "read", "modelled", "dollars for reading the cache", lambda row: _bill(row, "cost_read_usd")),
-    _one("usd_write", "write", "modelled", "dollars for writing it", lambda row: _bill(row, "cost_write_usd")),
+    _one("usd_write", "write", "modelled", "dollars for writing the cache", lambda row: _bill(row, "cost_write_usd")),
     _one("usd_uncached", "uncached", "modelled", "dollars for input without the cache",
          lambda row: _bill(row, "cost_uncached_usd")),
     _one("usd_output", "output", "modelled", "dollars for output", lambda row: _bill(row, "cost_output_usd")),
