@@ -302,7 +302,9 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     project: Annotated[str | None, RecordedFact, "the folder that its agent worked in"] = None
     model: Annotated[str | None, RecordedFact, "the model of its first call"] = None
     version: Annotated[str | None, RecordedFact, "its agent's version"] = None
-    compactions_recorded: Annotated[int | None, RecordedNumber, "1 if the transcript begins after a recorded compaction"] = None
+    compactions_recorded: Annotated[
+        int | None, RecordedNumber, "1 if the transcript begins after a recorded compaction"
+    ] = None
     refs_lost_for_good: Annotated[int | None, Found, "lost aged identifiers that no call could fetch again"] = None
     calls_refetched: Annotated[int | None, Modelled, "calls inserted if all else that is lost is fetched again"] = None
     calls_refetched_changed: Annotated[int | None, Modelled, "of those, the ones whose source has changed since"] = None
