@@ -4,6 +4,7 @@ import io
 import sys
 import textwrap
 import warnings
+from collections.abc import Sequence
 from contextlib import chdir
 from importlib.util import find_spec
 from pathlib import Path
@@ -67,6 +68,22 @@ def panels(count: int, edge: float, height: float) -> tuple[Any, list[Any]]:
     return figure, list(axes.flat[:count])
 
 
+def heat_map(
+    axes: Any, table: Sequence[Sequence[float]], cmap: str, ends: tuple[float, float], written: bool = True
+) -> list[list[str]]:
+    """Draw a table as cells coloured between two values, with their numbers, and return the ink to read on each."""
+    image = axes.imshow(table, cmap=cmap, aspect="auto", vmin=ends[0], vmax=ends[1])
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    inks = []
+    for y, row in enumerate(table):
+        shades = [image.cmap(image.norm(value)) for value in row]
+        inks.append(["white" if 0.299 * r + 0.587 * g + 0.114 * b < 0.45 else "black" for r, g, b, _ in shades])
+        for x, value in enumerate(row if written else ()):
+            axes.text(x, y, f"{value:.0f}", ha="center", va="center", color=inks[y][x], fontsize=10)
+    return inks
+
+
 def legend_below(figure: Any, axes: Any) -> None:
     """Give a figure one legend, that of one of its panels."""
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
@@ -84,7 +101,7 @@ def entitle(figure: Any, finding: str, about: str) -> None:
     width, height = figure.get_size_inches()
     top = height - 0.08
     for text, size, weight, letters in ((finding, 12, "bold", 10), (about, 9.5, "normal", 14)):
-        lines = textwrap.wrap(text, round(width * letters))
+        lines = textwrap.wrap(text, round(width * letters), break_on_hyphens=False)
         figure.text(0.08 / width, top / height, "\n".join(lines), va="top", fontsize=size, fontweight=weight)
         top -= len(lines) * size * 1.3 / 72 + 0.04
     figure.get_layout_engine().set(rect=(0, 0, 1, (top - 0.04) / height))
