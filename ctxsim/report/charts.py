@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 
 from ctxsim.answers.advice.verdict import usd
-from ctxsim.report.figure import entitle, heat_map, legend_below, new_figure, panels, save
+from ctxsim.report.figure import entitle, for_paper, heat_map, legend_below, new_figure, panels, save
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.picture import Picture
 from ctxsim.report.plots import estimates, growth, shown_transcript, which
@@ -25,6 +25,10 @@ SWEEP = ("sweep-curves", "sweep-heatmap", "survival-tokens", "survival-dollars")
 """What the two commands draw, in this order."""
 
 
+BY_COLOR = ("estimates", "cache")
+"""Charts that tell policies or classes apart by colour alone."""
+
+
 def plot(one: Picture, names: Sequence[str]) -> list[Path]:
     """Write those of the named charts that this run has data for into its folder, and return their paths."""
     charts = charts_of(one)
@@ -35,6 +39,13 @@ def plot_all(one: Picture, folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write all charts that this run has data for, in each format, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     return [draw(one, folder / f"{name}.{form}") for name, draw in charts_of(one).items() for form in formats]
+
+
+def plot_paper(one: Picture, folder: Path) -> list[Path]:
+    """Write as PDF, for a paper's column, the charts that can be read in grey, and return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with for_paper():
+        return [draw(one, folder / f"{name}.pdf") for name, draw in charts_of(one).items() if name not in BY_COLOR]
 
 
 def charts_of(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:

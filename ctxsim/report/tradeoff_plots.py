@@ -67,7 +67,7 @@ def _row(one: Picture, left: Any, right: Any, place: int, point: Point, worse: b
                    alpha=0.25, linewidth=0)  # fmt: skip
     for axes, share in ((left, point.amount), (right, point.kept)):
         if share is not None:
-            _mark(axes, place, share, color, "s" if point.bound else "o", worse)
+            _mark(axes, place, share, color, "X" if point.rejected else "s" if point.bound else "o", worse)
     if 100 * point.amount.value > MOST_AMOUNT:
         left.text(MOST_AMOUNT * 0.98, place, f"{point.amount.value:.0%} ▶", color=color, fontsize=9, ha="right",
                   va="center")  # fmt: skip
@@ -90,7 +90,7 @@ def _legend(one: Picture, rows: Sequence[Point], least: bool, left: int) -> str:
     brackets = any(one.pooled.all[point.policy].kept_low is not None for point in rows)
     notes = {
         "▶: advised": one.chosen is not None,
-        "red: some calls refused": any(point.rejected for point in rows),
+        "red ×: some calls refused": any(point.rejected for point in rows),
         "hollow: another is as good in everything": True,
         "dotted: keep-all": True,
         "square: bound": any(point.bound for point in rows),
