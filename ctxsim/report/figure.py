@@ -90,8 +90,9 @@ def panels(count: int, edge: float, height: float) -> tuple[Any, list[Any]]:
 
 
 def heat_map(
-    axes: Any, table: Sequence[Sequence[float]], cmap: str, ends: tuple[float, float], written: bool = True
-) -> list[list[str]]:
+    axes: Any, table: Sequence[Sequence[float]], cmap: str, ends: tuple[float, float], written: bool = True,
+    form: str = ".0f",
+) -> list[list[str]]:  # fmt: skip
     """Draw a table as cells coloured between two values, with their numbers, and return the ink to read on each."""
     image = axes.imshow(table, cmap=cmap, aspect="auto", vmin=ends[0], vmax=ends[1])
     axes.spines[:].set_visible(False)
@@ -101,7 +102,7 @@ def heat_map(
         shades = [image.cmap(image.norm(value)) for value in row]
         inks.append(["white" if 0.299 * r + 0.587 * g + 0.114 * b < 0.45 else "black" for r, g, b, _ in shades])
         for x, value in enumerate(row if written else ()):
-            axes.text(x, y, f"{value:.0f}", ha="center", va="center", color=inks[y][x], fontsize=10)
+            axes.text(x, y, f"{value:{form}}", ha="center", va="center", color=inks[y][x], fontsize=10)
     return inks
 
 
