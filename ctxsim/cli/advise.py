@@ -16,10 +16,11 @@ from ctxsim.api.runs import Watch
 from ctxsim.cli import options
 from ctxsim.cli.check_setting import lines
 from ctxsim.cli.loudness import note
+from ctxsim.cli.output import tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.terminal import safe, say
 from ctxsim.configs.apply import Change
-from ctxsim.report.advised import came_lines, constructor_screen, screen, tried_sheet
+from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
 from ctxsim.report.sheet import as_csv, as_json, as_markdown
 
 
@@ -35,6 +36,7 @@ from ctxsim.report.sheet import as_csv, as_json, as_markdown
 @click.option("--apply", "write", is_flag=True, help="Write it into the agent's own file, after a look at the change.")
 @click.option("--undo", "back", is_flag=True, help="Restore the file that --apply wrote last.")
 @click.option("--score", "scoring", is_flag=True, help="What came after earlier advice, beside what was predicted.")
+@options.out
 @options.form
 def command(
     paths: tuple[str, ...],
@@ -43,6 +45,7 @@ def command(
     write: bool,
     back: bool,
     scoring: bool,
+    out: Path | None,
     form: str,
     **said: Any,
 ) -> None:
@@ -63,6 +66,10 @@ def command(
         else:
             few = f"fewer than {HORIZONS[0]} sessions began since the first advice"
             say("\n".join(came_lines(came)) or few)
+        if out is not None and came:
+            from ctxsim.report.advised_plots import plot_came
+
+            tell_written([plot_came(came, out)])
         return
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
@@ -74,14 +81,18 @@ def command(
         if framework is not None:
             framed = construct(framework, paths, watch=watch, **said, **rules)
         else:
-            found = advise(paths, watch=watch, **said, **rules)
+            found = advise(paths, watch=watch, text="none" if out is None else "redacted", **said, **rules)
     if framework is not None:
         if form == "json":
             click.echo(as_json("advise", (), advice=msgspec.to_builtins(framed)), nl=False)
         else:
             say("\n".join(constructor_screen(framed)))
         return
-    _print(found, form)
+    _print(found, form, more=not (verify or write or out))
+    if out is not None:
+        from ctxsim.report.page import write_page
+
+        tell_written([write_page(found.run, out, said["goal"], said=tuple(answer(found)))])
     for agent in found:
         if agent.prediction is not None:
             keep(agent.prediction, time.time())
@@ -117,7 +128,7 @@ def _apply(one: AgentAdvice, project: Path | None) -> None:
         say(f"\n{one.title}: nothing to write.")
 
 
-def _print(found: Advised, form: str) -> None:
+def _print(found: Advised, form: str, more: bool) -> None:
     one = tried_sheet(found)
     if form == "json":
         click.echo(as_json("advise", [one], agents=msgspec.to_builtins(found.agents), replays=found.replays), nl=False)
@@ -128,3 +139,5 @@ def _print(found: Advised, form: str) -> None:
         click.echo("\n".join([*said, "", as_markdown(one)]), nl=False)
     else:
         say("\n\n".join("\n".join(screen(agent)) for agent in found))
+        if more and any(agent.settings for agent in found):
+            say("\n".join(("", *STEPS)))

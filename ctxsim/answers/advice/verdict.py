@@ -153,7 +153,7 @@ def how_sure(advice: Advice, ahead: int) -> list[str]:
 def usd(value: float) -> str:
     """Return dollars in as few digits as say something: 0.0041, 0.478, 54.89, 412."""
     digits = 4 if value < 0.01 else 3 if value < 10 else 2 if value < 100 else 0
-    return f"{value:,.{digits}f}"
+    return f"{value:,.{digits}f}" if value else "0"
 
 
 def _size(advice: Advice, figures: Figures) -> str:
