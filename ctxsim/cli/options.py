@@ -155,7 +155,7 @@ RUN_OPTIONS = (
         help="Replay N more times, drawing by chance what is fetched again; written to the table draws.",
     ),
     click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of the sample."),
-    click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes; same results."),
+    click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes to use; same results."),
     click.option("--cluster", metavar="ADDRESS", help="Run on this dask.distributed scheduler."),
 )  # fmt: skip
 
