@@ -199,7 +199,7 @@ def _doubts(one: AgentAdvice) -> list[str]:
     elif one.wins is not None and one.ahead is not None:
         rivals = " and ".join(f"{told(each.settings, False) or 'changing nothing'}" for each in one.open)
         still = f"Open between this and {rivals or 'others'}: this is" if one.wins < SETTLED else "It is"
-        often = f"the answer in {_percent(one.wins)} % of the ways in which these sessions could have come."
+        often = f"the answer in {_percent(one.wins)} % of resamples of these sessions."
         few = f"Ranges are priors over projects: {one.ahead} sessions are too few for intervals."
         found.append(
             f"{still} {often} {few if one.ahead < LEAST else f'Ranges: the next {one.ahead:,} sessions, 90 %.'}"
