@@ -19,7 +19,9 @@ from ctxsim.runs.presets import of_agents
 
 pytestmark = [corpus.here, pytest.mark.corpus]
 
-# What `grep` finds in each file: the version that most of its lines state, and the first model that is named.
+# What `grep` finds in each file: the version that most of its lines state, '' where none does, and the first model that
+# a response is of.
+MADE = "schema-fixtures-agent-sessions/stage0/agents"
 RECORDED = {
     "claude-code-agentcmd/full-session-two.jsonl": ("claude-code", "2.0.26", "claude-sonnet-4-5-20250929"),
     "claude-code-agentv/7ad2528cc37f-0/full.jsonl.gz": ("claude-code", "2.1.62", "claude-opus-4-6"),
@@ -43,11 +45,31 @@ RECORDED = {
     "copilot-cli-agentv/269e1b9e5502-0/full.jsonl.gz": ("copilot-cli", "1.0.64", "claude-sonnet-4.6"),
     "copilot-cli-agentv/4f8edb57e3d1-0/full.jsonl": ("copilot-cli", "1.0.64-1", "gpt-5.3-codex-spark"),
     "copilot-cli-agentv/4f8edb57e3d1-2/full.jsonl": ("copilot-cli", "1.0.64-1", "gpt-5.3-codex-spark"),
+    "claude-code-by-date/00-c9e2351016-0.jsonl.gz": ("claude-code", "2.1.29", "claude-opus-4-5-20251101"),
+    "claude-code-by-date/12-a0a03fd4aa-0.jsonl.gz": ("claude-code", "2.0.76", "claude-opus-4-5-20251101"),
+    "claude-code-by-date/29-47d03374d0-0.jsonl.gz": ("claude-code", "2.1.7", "claude-opus-4-5-20251101"),
+    "gemini-cli-agentcmd/session-2025-10-27T19-55-981c87cb.json": ("gemini-cli", "", "gemini-2.5-pro"),
+    "gemini-cli-agentcmd/session-2025-10-29T10-36-f96c76b0.json": ("gemini-cli", "", "gemini-2.5-pro"),
+    "gemini-cli-entire/a03d69f30a1f-0/full.jsonl": ("gemini-cli", "", "gemini-2.5-flash"),
+    "gemini-cli-entire/d444444d1480-0/full.jsonl": ("gemini-cli", "", "gemini-2.5-pro"),
+    "pi-mono/large-session.jsonl.gz": ("pi", "", "claude-sonnet-4-5"),
+    "pi-mono/session.jsonl.gz": ("pi", "", "claude-opus-4-5"),
+    "cline-sdk/session.messages.json": ("cline", "", "anthropic/claude-opus-4.8-fast"),
+    "cline-sdk/basic.compaction.json": ("cline", "", "anthropic/claude-opus-4.8-fast"),
+    "openhands-events/basic.json": ("openhands", "", "claude-3-5-sonnet-20241022"),
+    "openhands-events/wrong_initial_state.json": ("openhands", "", "claude-3-5-sonnet-20241022"),
+    f"{MADE}/codex/large.jsonl": ("codex", "0.106.0", "gpt-5.2"),
+    f"{MADE}/codex/small.jsonl": ("codex", "0.146.0", "gpt-5.6-luna"),
+    f"{MADE}/copilot/large.jsonl": ("copilot-cli", "0.0.420", "gpt-5"),
+    f"{MADE}/copilot/small.jsonl": ("copilot-cli", "1.0.77", "gpt-5-mini"),
+    f"{MADE}/qwen/019f0000-0000-7000-8000-000000000001.jsonl": ("qwen-code", "0.21.13", "synthetic-model"),
+    f"{MADE}/kimi/assistant_tools.jsonl": ("kimi-cli", "", "kimi-k2.7-code"),
+    f"{MADE}/opencode/storage_v2": ("opencode", "1.3.17", "gpt-4o-mini"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_agent_version_and_model_of_twenty_recordings(name: str) -> None:
+def test_agent_version_and_model_of_forty_recordings(name: str) -> None:
     one = next(read_source(next(iter(sources(str(corpus.FOLDER / name))))))
     assert (agent_of(one.format), one.version, one.model) == RECORDED[name]
 

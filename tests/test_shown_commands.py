@@ -35,7 +35,16 @@ NOT_HERE = {
 ELSEWHERE = {
     "bench": "tests/cli/test_bench.py runs it without arguments and looks at all that it writes",
     **dict.fromkeys(
-        ("advise", "advise --verify", "advise --apply", "advise --score", "advise --undo", "bill", "bill --by part"),
+        (
+            "advise",
+            "advise --verify",
+            "advise --apply",
+            "advise --score",
+            "advise --score --out score.png",
+            "advise --undo",
+            "bill",
+            "bill --by part",
+        ),
         "agents' own folders are the user's: tests/answers, tests/configs and tests/live have its parts",
     ),
     "advise logs --settings FILE": "tests/policies/agents/test_given.py reads such files",

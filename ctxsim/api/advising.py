@@ -16,7 +16,7 @@ from ctxsim.answers.advice.pooled import NOTHING, is_nothing
 from ctxsim.answers.advice.predicted import Came, kept, scored
 from ctxsim.answers.forecast.sessions import sessions_of
 from ctxsim.api.inputs import given_of, paths_of
-from ctxsim.api.runs import Run, Watch, bench
+from ctxsim.api.runs import Run, Text, Watch, bench
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.policies import open_policy
 from ctxsim.policies.agents.config import of_places
@@ -49,11 +49,12 @@ POLICIES = "policies"
 
 class Advised(msgspec.Struct, frozen=True):
     """What to set, by agent. `replays` are the settings that were replayed, as set among them; `unreadable` counts
-    sources that could not be.
+    sources that could not be. `run` is that of all sessions under the best of them.
     """
 
     agents: tuple[AgentAdvice, ...]
     replays: int
+    run: Run
     unreadable: int = 0
 
     def frame(self) -> pandas.DataFrame:
@@ -83,6 +84,7 @@ def advise(
     head: HeadMode = "fitted",
     sample: int | None = None,
     seed: int = 0,
+    text: Text = "none",
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Advised:
@@ -107,21 +109,23 @@ def advise(
     look = some_of(found) or paths
     total = len(found) + (len(look) if look is not paths else len(found))
 
-    def replayed(over: Sequence[str], tried: Sequence[Sequence[Given]], refetch: float | None = None) -> Run:
+    def replayed(
+        over: Sequence[str], tried: Sequence[Sequence[Given]], text: Text, refetch: float | None = None
+    ) -> Run:
         labels = dict.fromkeys([KEEP_ALL, label_of(given), *(label_of(given, one) for one in tried)])
         return bench(
             over, list(labels), jobs=jobs, models=models, head=head, sample=sample, seed=seed,
-            watch=_of_passes(watch, total), text="none", brackets=False, refetch=refetch, **provider,
+            watch=_of_passes(watch, total), text=text, brackets=False, refetch=refetch, **provider,
         )  # fmt: skip
 
     singly = [one for agent in agents for one in alone(agent)]
-    looked = replayed(look, [(one,) for one in singly], refetch=0)
+    looked = replayed(look, [(one,) for one in singly], "none", refetch=0)
     last = [one for agent in agents for one in finalists(looked, agent, goal, singly)]
-    whole = replayed(paths, last)
+    whole = replayed(paths, last, text)
     there = {one.agent for one in whole.info.recorders or ()}
     advised = tuple(of_agent(whole, agent, goal, [looked]) for agent in agents if agent in there)
     tried = {*((one,) for one in singly), *last}
-    return Advised(advised, len(tried) + 1, sum(bool(one.error) for one in whole.info.inputs))
+    return Advised(advised, len(tried) + 1, whole, sum(bool(one.error) for one in whole.info.inputs))
 
 
 def some_of(found: Sequence[Source]) -> list[str]:

@@ -16,10 +16,11 @@ from ctxsim.api.runs import Watch
 from ctxsim.cli import options
 from ctxsim.cli.check_setting import lines
 from ctxsim.cli.loudness import note
+from ctxsim.cli.output import tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.terminal import safe, say
 from ctxsim.configs.apply import Change
-from ctxsim.report.advised import came_lines, constructor_screen, screen, tried_sheet
+from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
 from ctxsim.report.sheet import as_csv, as_json, as_markdown
 
 
@@ -29,12 +30,15 @@ from ctxsim.report.sheet import as_csv, as_json, as_markdown
               "`policies`.")  # fmt: skip
 @options.goal
 @options.given(*options.as_set, *options.RULES, options.head)
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Of a large folder N transcripts.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. The answer is the same.")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Search on N transcripts of a large folder.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes; the answer is the same."
+)
 @click.option("--verify", is_flag=True, help="Run the installed agent with what is advised: is it honoured?")
 @click.option("--apply", "write", is_flag=True, help="Write it into the agent's own file, after a look at the change.")
 @click.option("--undo", "back", is_flag=True, help="Restore the file that --apply wrote last.")
-@click.option("--score", "scoring", is_flag=True, help="What came after earlier advice, beside what was predicted.")
+@click.option("--score", "scoring", is_flag=True, help="Compare earlier predictions with the sessions that came after.")
+@options.out
 @options.form
 def command(
     paths: tuple[str, ...],
@@ -43,6 +47,7 @@ def command(
     write: bool,
     back: bool,
     scoring: bool,
+    out: Path | None,
     form: str,
     **said: Any,
 ) -> None:
@@ -63,6 +68,10 @@ def command(
         else:
             few = f"fewer than {HORIZONS[0]} sessions began since the first advice"
             say("\n".join(came_lines(came)) or few)
+        if out is not None and came:
+            from ctxsim.report.advised_plots import plot_came
+
+            tell_written([plot_came(came, out)])
         return
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
@@ -74,14 +83,18 @@ def command(
         if framework is not None:
             framed = construct(framework, paths, watch=watch, **said, **rules)
         else:
-            found = advise(paths, watch=watch, **said, **rules)
+            found = advise(paths, watch=watch, text="none" if out is None else "redacted", **said, **rules)
     if framework is not None:
         if form == "json":
             click.echo(as_json("advise", (), advice=msgspec.to_builtins(framed)), nl=False)
         else:
             say("\n".join(constructor_screen(framed)))
         return
-    _print(found, form)
+    _print(found, form, more=not (verify or write or out))
+    if out is not None:
+        from ctxsim.report.page import write_page
+
+        tell_written([write_page(found.run, out, said["goal"], said=tuple(answer(found)))])
     for agent in found:
         if agent.prediction is not None:
             keep(agent.prediction, time.time())
@@ -117,7 +130,7 @@ def _apply(one: AgentAdvice, project: Path | None) -> None:
         say(f"\n{one.title}: nothing to write.")
 
 
-def _print(found: Advised, form: str) -> None:
+def _print(found: Advised, form: str, more: bool) -> None:
     one = tried_sheet(found)
     if form == "json":
         click.echo(as_json("advise", [one], agents=msgspec.to_builtins(found.agents), replays=found.replays), nl=False)
@@ -128,3 +141,5 @@ def _print(found: Advised, form: str) -> None:
         click.echo("\n".join([*said, "", as_markdown(one)]), nl=False)
     else:
         say("\n\n".join("\n".join(screen(agent)) for agent in found))
+        if more and any(agent.settings for agent in found):
+            say("\n".join(("", *STEPS)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 
 from ctxsim.answers.advice.advice import FAR, MAY_LOSE, SETTLED
 from ctxsim.answers.advice.figures import Figures, Share
@@ -29,15 +30,15 @@ COLUMNS = (
 
 def screen(one: AgentAdvice) -> list[str]:
     """Return the lines of one agent's advice, none longer than 80 characters but for what is to be pasted."""
-    paragraphs: list[list[str]] = [_wrapped(_head(one))]
-    if one.settings:
-        paragraphs += [_to_set(one), [*_wrapped(_month(one)), *_wrapped(_saves(one)), *_wrapped(_loses(one))]]
-        paragraphs[-1] += [line for seen in one.seen for line in _wrapped(_honoured(seen, one))]
-    else:
-        paragraphs.append(_wrapped(_nothing(one)))
-    paragraphs[-1] += [line for said in one.contradicted for line in _wrapped(said)]
-    doubts = [line for said in _doubts(one) for line in _wrapped(said)]
-    return _spaced([*paragraphs, doubts, _wrapped(_also(one))])
+    what = _to_set(one) if one.settings else _wrapped(_nothing(one))
+    figures, doubts = ([line for said in lines for line in _wrapped(said)] for lines in (_figures(one), _doubts(one)))
+    return _spaced([_wrapped(_head(one)), what, figures, doubts, _wrapped(_also(one))])
+
+
+def _figures(one: AgentAdvice) -> list[str]:
+    """What it saves and loses, whether it was seen honoured, and what comes otherwise than set; '' where not known."""
+    advised = [_month(one), _saves(one), _loses(one), *(_honoured(seen) for seen in one.seen)] if one.settings else []
+    return [*advised, *one.contradicted]
 
 
 def constructor_screen(one: Framed) -> list[str]:
@@ -85,6 +86,21 @@ def _head(one: AgentAdvice) -> str:
     return f"{one.title}{models}: {many}, {_size(one.now, one.amount)} as you are set now."
 
 
+def answer(agents: Iterable[AgentAdvice]) -> Iterator[str]:
+    """Yield a page's lines: of each agent what to set, lines to paste indented, then the rest of its screen."""
+    for one in agents:
+        yield from [line for line in _to_set(one) if line] if one.settings else [_nothing(one)]
+        yield from (_head(one), *(line for line in _figures(one) if line), *_doubts(one), _also(one))
+
+
+STEPS = (
+    "The same command, and", "",
+    "    --apply      it is written; a backup is kept, and --undo restores it",
+    "    --verify     the installed agent is run with it, offline: is it honoured?",
+    "    --out FILE   the same as a page, with pictures",
+)  # fmt: skip
+
+
 def _to_set(one: AgentAdvice) -> list[str]:
     found: list[str] = []
     for file, lines in one.lines.items():
@@ -118,12 +134,20 @@ def _month(one: AgentAdvice) -> str:
     if one.prediction is None or one.prediction.days is None:
         return ""
     (now_low, now_high), (low, high) = one.prediction.days
-    return f"Next 30 days: {usd(low)} to {usd(high)} USD instead of {usd(now_low)} to {usd(now_high)} (90 %)."
+    day = one.prediction.since and datetime.fromtimestamp(one.prediction.since, UTC).strftime("%-d %B %Y")
+    of = f", told from the {one.prediction.seen:,} sessions since {day}" if day else ""
+    return f"Next 30 days{of}: {usd(low)} to {usd(high)} USD instead of {usd(now_low)} to {usd(now_high)} (90 %)."
+
+
+def came_answer(found: Sequence[Came]) -> str:
+    """Return in a sentence how often what came lay within what was predicted as advised."""
+    held = sum(one.advised for one in found)
+    return f"{held} of {len(found)} prediction{'s' if len(found) > 1 else ''} held; nine in ten should."
 
 
 def came_lines(found: Sequence[Came]) -> list[str]:
-    """Return what came after each prediction, a line each."""
-    return [
+    """Return how often predictions held, and what came after each, a line each."""
+    return [came_answer(found), ""] * bool(found) + [
         f"{one.prediction.agent}: {usd(one.usd)} USD in the first {one.sessions} sessions after the advice; predicted "
         f"{_held(one.prediction.advised[one.sessions], one.advised)} as advised, "
         f"{_held(one.prediction.as_set[one.sessions], one.as_set)} as it was set."
@@ -149,10 +173,10 @@ def _keeps(figures: Figures) -> str:
     return f"It keeps {_percent(figures.kept.value)} %{span} of what later calls used.{refused}"
 
 
-def _honoured(seen: Seen, one: AgentAdvice) -> str:
+def _honoured(seen: Seen) -> str:
     version = f" by {seen.version}" if seen.version else ""
     if seen.verdict == "not yet seen":
-        return f"{seen.key}: not yet seen honoured{version}: ctxsim check setting tries it."
+        return f"{seen.key}: not yet seen honoured{version}; --verify looks."
     return f"{seen.key}: seen {seen.verdict} on {seen.seen_on}{f' ({seen.note})' if seen.note else ''}."
 
 
@@ -168,11 +192,14 @@ def _nothing(one: AgentAdvice) -> str:
 
 def _doubts(one: AgentAdvice) -> list[str]:
     found = []
-    if one.ahead is None:
+    if one.amount == "tokens" and one.goal == "dollars":
+        found.append(f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts: tokens count.")
+    if one.sessions == 1:
         found.append("From one session; it may not hold for others.")
-    elif one.wins is not None:
-        still = "It is open: this is" if one.wins < SETTLED else "It is"
-        often = f"the answer in {_percent(one.wins)} % of the ways in which these sessions could have come."
+    elif one.wins is not None and one.ahead is not None:
+        rivals = " and ".join(f"{told(each.settings, False) or 'changing nothing'}" for each in one.open)
+        still = f"Open between this and {rivals or 'others'}: this is" if one.wins < SETTLED else "It is"
+        often = f"the answer in {_percent(one.wins)} % of resamples of these sessions."
         few = f"Ranges are priors over projects: {one.ahead} sessions are too few for intervals."
         found.append(
             f"{still} {often} {few if one.ahead < LEAST else f'Ranges: the next {one.ahead:,} sessions, 90 %.'}"

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.answers.advice.advice import Advice
+from ctxsim.answers.advice.baseline import AsSetAdvice
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.in_words import verdict
 from ctxsim.answers.advice.verdict import usd
@@ -43,14 +44,17 @@ SCRIPTS = ("data", "charts", "tables", "timeline", "sides", "page")
 """What the page does, one file per idea; later ones use earlier ones."""
 
 
-def page(run: Run, goal: str = "dollars", word: str = "") -> str:
-    """Return the HTML page of a run. Raises InputError if no transcript's name holds the word."""
+def page(run: Run, goal: str = "dollars", word: str = "", said: Sequence[str] = ()) -> str:
+    """Return the HTML page of a run; `said` is its answer instead of the verdict.
+
+    Raises InputError if no transcript's name holds the word.
+    """
     folder = files("ctxsim.report").joinpath("html")
     style, frame, library = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.html", LIBRARY))
     script = "\n".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
     # As JSON inside a script element: no character of a text can end it or start another.
     chosen = chosen_transcripts(run, word)
-    text = msgspec.json.encode(page_data(run, goal, chosen), enc_hook=lambda number: number.item()).decode()
+    text = msgspec.json.encode(page_data(run, goal, chosen, said), enc_hook=lambda number: number.item()).decode()
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     parts = "\n".join(
@@ -65,15 +69,15 @@ def page(run: Run, goal: str = "dollars", word: str = "") -> str:
     return re.sub("@@([A-Z]+)@@", lambda mark: filled[mark[1]], frame)
 
 
-def write_page(run: Run, path: Path, goal: str = "dollars", word: str = "") -> Path:
+def write_page(run: Run, path: Path, goal: str = "dollars", word: str = "", said: Sequence[str] = ()) -> Path:
     """Write the page under a temporary name, rename it, and return its path. Raises what `page` raises."""
-    text = page(run, goal, word)
+    text = page(run, goal, word, said)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path
 
 
-def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = ()) -> dict[str, Any]:
+def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said: Sequence[str] = ()) -> dict[str, Any]:
     """Return what the page shows of all transcripts together, and which of them it holds call by call."""
     one = picture(run, goal)
     labels = run.labels
@@ -88,8 +92,9 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = ()) -> di
         "title": run.info.title,
         "about": f"{count:,} transcript{'s' if count > 1 else ''}, {calls:,} calls, {len(labels)} policies. "
         f"ctxsim {run.info.ctxsim}; tokens by {', '.join(run.info.tokenizers)}.",
-        "verdict": verdict(one.advice, run.info.shown),
+        "verdict": list(said) or verdict(one.advice, run.info.shown),
         "card": _card(one.advice),
+        "beside": "as set" if isinstance(one.advice, AsSetAdvice) else "keep-all",
         "chosen": number.get(one.chosen) if one.chosen else None,
         "basis": f"{basis(run)}. Figures are of all transcripts together"
         f"{f', ranges of {one.pooled.ranges}' if one.pooled.ranges else ''}. "
@@ -128,7 +133,7 @@ def _listed(run: Run, chosen: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _card(advice: Advice | None) -> list[list[str]]:
-    """The chosen policy's numbers beside keep-all's: what, now, instead of."""
+    """The chosen policy's numbers beside those of doing nothing: what, now, instead of."""
     if advice is None or advice.nothing is None:
         return []
     take, nothing = advice.take, advice.nothing

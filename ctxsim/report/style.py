@@ -44,8 +44,22 @@ def short(label: str) -> str:
     for part in chain(label):
         name, parameters = named(part)
         values = [pair.partition("=")[2] for pair in parameters.split(",") if "=" in pair]
+        given = [one for value in values if "=" in value for one in value.split(";")]
+        if given:
+            # Settings of agents, AGENT/KEY=VALUE: what differs is the end of a key, and its value.
+            parts += [_short_setting(one, SETTING_NAME if len(given) > 1 else LONGEST_NAME) for one in given]
+            continue
         parts.append(f"{name} {'/'.join(short_number(value) for value in values)}".strip())
     return middle_cut(" + ".join(parts), LONGEST_NAME)
+
+
+SETTING_NAME = 12
+"""Characters of a key, where a name has several settings."""
+
+
+def _short_setting(text: str, most: int) -> str:
+    key, _, value = text.rpartition("/")[2].partition("=")
+    return f"{middle_cut(key.rpartition('.')[2], most)}={short_number(value)}"
 
 
 def middle_cut(text: str, most: int) -> str:

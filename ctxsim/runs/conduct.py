@@ -106,7 +106,7 @@ def conduct(
                 if isinstance(rows, Done):
                     one = _with_failures(rows.info, known[at].info) if sample else rows.info
                     inputs.append(one if setting.text else numbers.info(one))
-                    progress(one, len(work.names))
+                    progress(msgspec.structs.replace(one, name=work.names[at]), len(work.names))
                 else:
                     rows = rows if setting.text else numbers.rows(rows)
                     replayed += len(rows.summaries)

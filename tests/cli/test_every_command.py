@@ -61,7 +61,7 @@ ANSWERS = {
     r"Fires between \d\d\.\dK and 60\.\dK tokens; expected 60,000\.",
     "check run a": r"^a: keeps the contract$",
     "serve --help": r"Play a conversation's responses to any client",
-    "drive --help": r"Let real agents live through a conversation, offline",
+    "drive --help": r"Run real agents through a conversation, offline",
     "list policies": r"keep-all   \(bound\)\n[\s\S]*token-budget:budget=40000,retain=500\n",
     "list estimators": r"calibrated:file=<str>[\s\S]*chars:ratio=4,rounding=ceil,unit=points\n",
     "trust note.md": r"note\.md: trusted as it is now \([0-9a-f]{12}\), kept in\s",

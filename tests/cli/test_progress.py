@@ -35,6 +35,17 @@ def test_a_source_under_way_tells_how_far_it_is(
         assert len(set(done)) >= len(POLICIES) - 1, "each policy is a step"
 
 
+def test_sources_finish_under_the_name_they_ran_under_though_results_keep_none(logs: Path, tmp_path: Path) -> None:
+    heard: set[str] = set()
+    finished: list[str] = []
+    info = conduct(
+        Setting("b", "b", POLICIES, text=False), tmp_path / "out", paths=[str(logs)],
+        progress=lambda info, _: finished.append(info.name), tell=lambda name, done, known: heard.add(name),
+    )  # fmt: skip
+    assert len(finished) == len(list(logs.iterdir())) and set(finished) == heard
+    assert not {one.name for one in info.inputs} & heard
+
+
 def test_lines_say_sources_calls_and_the_share_of_the_one_under_way(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,6 +178,7 @@ REFUSAL = Awaited("only after a refusal")
     [
         (Seen("proactive", (59_000, 60_000)), Asked(AT_60, AT_90, True), "honoured"),
         (Seen("proactive", (60_000, 61_000)), Asked(AT_60, AT_90, True), "unclear"),
+        (Seen("proactive", (0, 2_200)), Asked(Awaited("proactive", -20_000), AT_60, True), "honoured"),
         (Seen("proactive", (89_500, 90_500)), Asked(AT_60, AT_90, True), "ignored"),
         (Seen("proactive", (89_500, 90_500)), Asked(AT_90, AT_90, False, capped=True), "capped"),
         (Seen("proactive", (89_500, 90_500)), Asked(AT_90, REFUSAL, False), "capped"),

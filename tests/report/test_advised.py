@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 from made_runs import made_run
 
-from ctxsim.answers.advice.found import AgentAdvice, finalists, of_agent
+from ctxsim.answers.advice.found import AgentAdvice, Tried, finalists, of_agent
+from ctxsim.answers.advice.predicted import Prediction
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import label_of
-from ctxsim.report.advised import screen, tried_sheet
+from ctxsim.report.advised import answer, screen, tried_sheet
 from ctxsim.results.info import Recorder
 
 WINDOW = Given("claude-code", "autoCompactWindow", 200_000)
@@ -27,6 +29,17 @@ def found(
     labels = {label_of([], given): row(*figures) for given, figures in rows.items()}
     run = made_run(folder, {"keep-all": row(20), "as-set": row(10, 0.99), **labels}, recorders=recorders)
     return of_agent(run, "claude-code", "dollars")
+
+
+def noisy(folder: Path) -> AgentAdvice:
+    """Advice of seven sessions, in which two windows are cheaper by turns."""
+    recorders = [Recorder(f"t{n}", "claude-code", "2.1.330", "claude-opus-5-5", 167_000) for n in range(7)]
+    rows = {
+        "keep-all": (10, 11, 12, 13, 14, 15, 16), "as-set": (10, 11, 12, 13, 14, 15, 16),
+        label_of([], [WINDOW]): (1, 9, 2, 10, 3, 11, 8), label_of([], [CUT]): (9, 1, 10, 2, 11, 3, 7),
+    }  # fmt: skip
+    cells = {label: [{"cost_usd": usd} for usd in each] for label, each in rows.items()}
+    return of_agent(made_run(folder, cells, recorders=recorders), "claude-code", "dollars")
 
 
 def test_what_to_set_comes_with_its_lines_and_what_else_was_tried(tmp_path: Path) -> None:
@@ -56,6 +69,43 @@ def test_what_nobody_has_seen_is_said(tmp_path: Path) -> None:
     text = " ".join(screen(one))
     assert "autoCompactWindow: not yet seen honoured by 2.1.30" in text
     assert "From one session; it may not hold for others." in text
+
+
+def test_several_sessions_without_an_interval_are_not_one(tmp_path: Path) -> None:
+    assert "From one session" not in " ".join(screen(found(tmp_path / "r", {})))
+
+
+def test_what_is_open_is_said_with_what_may_be_as_good(tmp_path: Path) -> None:
+    one = msgspec.structs.replace(
+        found(tmp_path / "r", {(WINDOW,): (5, 0.99)}), wins=0.4, open=(Tried((), 1.0, 1.0), Tried((CUT,), 0.6, 0.9))
+    )
+    text = " ".join(screen(one))
+    assert "Open between this and changing nothing and bashOutputMaxChars = 10000: this is the answer in 40 %" in text
+    made = noisy(tmp_path / "n")
+    assert {made.settings, *(rival.settings for rival in made.open)} == {(WINDOW,), (CUT,)} and len(made.open) == 1
+    settled = " ".join(screen(msgspec.structs.replace(one, wins=0.9)))
+    assert "It is the answer in 90 %" in settled and "Open" not in settled
+
+
+def test_a_month_says_since_when_sessions_are_alike_and_where_prices_are_missing(tmp_path: Path) -> None:
+    one = found(tmp_path / "r", {(WINDOW,): (5, 0.99)})
+    days = (10.0, 20.0), (5.0, 10.0)
+    said = Prediction("claude-code", {}, {}, {}, days, seen=41, since=1_770_339_152.0)
+    text = " ".join(screen(msgspec.structs.replace(one, prediction=said)))
+    assert "Next 30 days, told from the 41 sessions since 6 February 2026: 5.000 to 10.00 USD instead of" in text
+    all_alike = msgspec.structs.replace(one, prediction=msgspec.structs.replace(said, since=None))
+    assert "Next 30 days: 5.000 to 10.00 USD" in " ".join(screen(all_alike))
+    assert "tokens count" not in text
+    unpriced = msgspec.structs.replace(one, amount="tokens", take=msgspec.structs.replace(one.take, priced=1))
+    assert "Prices are known for 1 of 3 transcripts: tokens count." in " ".join(screen(unpriced))
+
+
+def test_a_page_begins_with_what_to_set_and_leaves_out_nothing_of_the_screen(tmp_path: Path) -> None:
+    one = found(tmp_path / "r", {(WINDOW,): (5, 0.99)})
+    assert list(answer([one]))[:2] == ["Set in ~/.claude/settings.json:", '    "autoCompactWindow": 200000']
+    words = {word for line in answer([one]) for word in line.split()}
+    assert words == {word for line in screen(one) for word in line.split()}
+    assert next(answer([found(tmp_path / "n", {(WINDOW,): (10, 1.0)})])).startswith("Change nothing. Of 1 setting")
 
 
 def test_every_row_of_the_table_is_a_setting_that_was_tried(tmp_path: Path) -> None:

@@ -66,6 +66,13 @@ def test_long_names_lose_their_middle() -> None:
     assert middle_cut("abcdefgh", 5) == "ab…gh"
 
 
+def test_settings_are_told_apart_by_the_ends_of_their_keys_and_their_values() -> None:
+    one, two = "pi/compaction.reserveTokens=100000", "pi/compaction.keepRecentTokens=4000"
+    assert short("as-set") == "as-set" and short(f"as-set:given={one}") == "reserveTokens=100K"
+    both = short(f"as-set:given={one};{two}")
+    assert both == "reser…Tokens=100K + keepR…Tokens=4K" and len(both) <= 40
+
+
 def test_names_beside_lines_are_apart_and_joined_to_their_points() -> None:
     figure, axes = new_figure()
     axes.set_xscale("log")

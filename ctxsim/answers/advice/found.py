@@ -66,8 +66,8 @@ class AgentAdvice(msgspec.Struct, frozen=True):
 
     `amount` says what was compared: usd, tokens or peak. `share` is its share of `now`, with interval. `lines` are what
     to paste, by file. `wins` is the share of the ways in which the sessions could have come that give this answer,
-    `ahead` the next sessions that intervals are of; None of one session. `contradicted`: where recorded compactions
-    don't come as set, a line each.
+    `ahead` the next sessions that intervals are of; None of one session. `open` are other answers that may be as good,
+    where nothing is settled. `contradicted`: where recorded compactions don't come as set, a line each.
     """
 
     agent: str
@@ -82,6 +82,7 @@ class AgentAdvice(msgspec.Struct, frozen=True):
     share: Share | None
     wins: float | None
     ahead: int | None
+    open: tuple[Tried, ...]
     settings: tuple[Given, ...]
     lines: dict[str, list[str]]
     seen: tuple[Seen, ...]
@@ -139,6 +140,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
     take = _with_fewer(own, found)
     settings = _added(take.policy, own.baseline)
     share = take.share(found.amount)
+    rivals = (_as_tried(own, figures.policy, found.amount) for figures in found.open)
     each = (one for run in (*before, last) for one in _tried(run, agent, found.amount))
     tried = {frozenset(one.settings): one for one in each if set(one.settings) != set(settings)}
     return AgentAdvice(
@@ -154,6 +156,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
         share=share if settings else None,
         wins=found.wins.get(found.take.policy) if found.wins else None,
         ahead=found.ahead,
+        open=tuple(one for one in rivals if one.settings != settings),
         settings=settings,
         lines=lines(settings),
         seen=tuple(_seen(one, own.recorders) for one in settings),
@@ -192,13 +195,13 @@ def _added(label: str, baseline: str) -> tuple[Given, ...]:
 
 def _tried(run: Run, agent: str, amount: str) -> list[Tried]:
     own = _own(run, agent)
-    found = figures_of(own)
-    rows = [(_added(label, own.baseline), label) for label in own.labels[1:]]
-    return [
-        Tried(given, found.value(label, amount), found.value(label, "kept"))
-        for given, label in rows
-        if given and all(one.agent == agent for one in given)
-    ]
+    rows = (_as_tried(own, label, amount) for label in own.labels[1:])
+    return [one for one in rows if one.settings and all(given.agent == agent for given in one.settings)]
+
+
+def _as_tried(own: AsSetRun, label: str, amount: str) -> Tried:
+    found, label = figures_of(own), NOTHING if label == own.baseline else label
+    return Tried(_added(label, own.baseline), found.value(label, amount), found.value(label, "kept"))
 
 
 def _seen(one: Given, recorders: Sequence[Recorder]) -> Seen:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ctxsim.answers.advice.pooled import NOTHING
+from ctxsim.answers.advice.pooled import NOTHING, figures_of
 from ctxsim.answers.forecast.forecast import forecast
 from ctxsim.answers.forecast.horizon import Next
 from ctxsim.answers.forecast.sessions import Sessions, sessions_of
@@ -23,7 +23,7 @@ Range = tuple[float, float]
 class Prediction(msgspec.Struct, frozen=True):
     """Dollars of the next sessions of an agent, ranges of 90 %: as it is set, and with the settings advised, by how
     many sessions. `days` are those of the next 30 days, None where sessions have no times; `made` is when, in seconds,
-    UTC.
+    UTC, and `seen` the sessions it is told from: those since `since`, in seconds too, where something changed then.
     """
 
     agent: str
@@ -32,6 +32,8 @@ class Prediction(msgspec.Struct, frozen=True):
     advised: dict[int, Range]
     days: tuple[Range, Range] | None = None
     made: float = 0.0
+    seen: int = 0
+    since: float | None = None
 
 
 class Came(msgspec.Struct, frozen=True):
@@ -45,16 +47,19 @@ class Came(msgspec.Struct, frozen=True):
 
 
 def predict(run: Run, take: str, agent: str, settings: dict[str, bool | int | float | str]) -> Prediction | None:
-    """Return what the next sessions will cost as set, and under the policy to take; None without prices."""
+    """Return what the next sessions will cost as set, and under the policy to take; None with too few prices."""
     now, then = (sessions_of(run, label) for label in (NOTHING, take))
-    if "usd" not in now.amounts:
+    if "usd" not in now.amounts or not figures_of(run).by_dollars:
         return None
+    # The same sessions count for both: those since the last change as set.
+    then = msgspec.structs.replace(then, amounts={**now.amounts, "usd": then.amounts["usd"]})
+    known = forecast(now, "", Next(HORIZONS[0]))
     days = None
     if None not in now.started:
         month = Next(30, days=True)
         days = _range(now, month), _range(then, month)
     as_set, advised = ({many: _range(one, Next(many)) for many in HORIZONS} for one in (now, then))
-    return Prediction(agent, settings, as_set, advised, days)
+    return Prediction(agent, settings, as_set, advised, days, seen=known.seen, since=known.since)
 
 
 def _range(sessions: Sessions, ahead: Next) -> Range:

@@ -57,7 +57,8 @@ def holds(seen: Seen, awaited: Awaited) -> bool:
         return awaited.chars is not None and abs(seen.chars - awaited.chars) <= max(600, TOLERANCE * awaited.chars)
     if seen.bracket is None or awaited.threshold is None:
         return seen.firing == awaited.firing
-    return seen.bracket[0] < awaited.threshold <= seen.bracket[1]
+    # A threshold below nothing is reached by the first request.
+    return seen.bracket[0] < max(1, awaited.threshold) <= seen.bracket[1]
 
 
 def verdict(seen: Seen, asked: Asked) -> Found:

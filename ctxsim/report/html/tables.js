@@ -19,9 +19,9 @@ function headed(table, names, rows) {
 }
 
 function drawAnswer() {
-  $("verdict").replaceChildren(...data.verdict.map((line) => el("p", line, /^Weak|Unsure|may be chance/.test(line) ? "weak" : "")));
+  $("verdict").replaceChildren(...data.verdict.map((line) => el("p", line, /^Weak|Unsure|may be chance/.test(line) ? "weak" : /^ /.test(line) ? "paste" : "")));
   $("card").parentNode.hidden = !data.card.length;
-  if (data.card.length) headed($("card"), ["in numbers", "advised", "keep-all"], data.card);
+  if (data.card.length) headed($("card"), ["in numbers", "advised", data.beside], data.card);
 }
 
 function sortedRows() {

@@ -53,3 +53,23 @@ def test_twice_the_bill_is_predicted_twice_as_high(tmp_path: Path) -> None:
         assert [2 * end for end in found.advised[many]] == pytest.approx(found.as_set[many])
     assert [2 * end for end in found.days[1]] == pytest.approx(found.days[0])
     assert predict(made_run(tmp_path / "b", {"keep-all": [{}], "a": [{}]}), "a", "codex", {}) is None
+
+
+def test_where_most_transcripts_have_no_price_no_dollars_are_predicted(tmp_path: Path) -> None:
+    rows = [{"cost_usd": 1.0}, {"cost_usd": 1.0}, *({"root": "t9"} for _ in range(3))]
+    assert predict(made_run(tmp_path, {"keep-all": rows, "a": rows}), "a", "codex", {}) is None, "two of three sessions"
+
+
+def test_what_changed_since_when_is_kept(tmp_path: Path) -> None:
+    rows = [
+        {"cost_usd": 1.0 + n / 10, "tokens_sum": (100 if n < 20 else 9000) + n % 3, "started": 86_400.0 * n}
+        for n in range(40)
+    ]
+    found = predict(made_run(tmp_path / "a", {"keep-all": rows, "a": rows}), "a", "codex", {})
+    assert found is not None and (found.seen, found.since) == (20, 20 * 86_400.0)
+    # What is advised sends as much all the time; still the same sessions count, whose dollars are the same here.
+    even = [{**row, "tokens_sum": 100} for row in rows]
+    held = predict(made_run(tmp_path / "c", {"keep-all": rows, "a": even}), "a", "codex", {})
+    assert held is not None and held.advised == held.as_set == found.as_set
+    alike = predict(made_run(tmp_path / "b", {"keep-all": rows[:20], "a": rows[:20]}), "a", "codex", {})
+    assert alike is not None and (alike.seen, alike.since) == (20, None)

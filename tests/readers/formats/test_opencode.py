@@ -89,7 +89,7 @@ def test_a_storage_folder_with_a_sub_session(layout: str, tmp_path: Path) -> Non
         assert problems(transcript) == []
         assert texts(transcript) == [("user", "Any mail?"), ("assistant", "Two.")]
         assert (transcript.calls[0].model, transcript.calls[0].time_s) == ("m", 2.0)
-        assert not transcript.head.recorded
+        assert not transcript.head.recorded and transcript.version == "1.0.1"
 
 
 def test_steps_of_one_message_are_responses_of_their_own(tmp_path: Path) -> None:
@@ -227,6 +227,11 @@ def test_a_session_without_responses_has_a_note(tmp_path: Path) -> None:
     assert exported(tmp_path, user(text("Hello?"))).notes == ("no response of the model in this session",)
 
 
+def test_what_is_no_version_is_none(tmp_path: Path) -> None:
+    assert exported(tmp_path, user(text("x")), version="1.2.3").version == "1.2.3"
+    assert exported(tmp_path, user(text("x")), version=4).version == ""
+
+
 def test_a_wrong_type_says_where(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"session.json message 1 part 0: .*text"):
         exported(tmp_path, user(text("Hi.")), answer({"type": "text", "text": []}))
@@ -280,7 +285,7 @@ def test_a_database_of_a_session_with_a_sub_agent_and_a_compaction(tmp_path: Pat
     (compaction,) = main.compactions
     assert (compaction.call, compaction.started_by, compaction.kept) == (7, "auto", ())
     assert compaction.summary[0].startswith("## Goal\nRead the mail.")
-    assert {made.model for made in main.calls} == {"mock"}
+    assert {made.model for made in main.calls} == {"mock"} and main.version == child.version == "1.18.33"
 
 
 def test_a_session_that_cannot_be_read_does_not_keep_the_others(tmp_path: Path) -> None:

@@ -95,8 +95,10 @@ def _of_database(found: sqlite3.Connection, session: str, name: str, parent: str
         Message(cell(data, Info, f"{name} message {message}", id=message), parts[message])
         for message, data in found.execute(asked, (session,))
     ]
-    (above,) = found.execute("SELECT parent_id FROM session WHERE id = ?", (session,)).fetchone()
-    return transcript(name, NAME, Session(session, above), messages, parent)
+    asked_of = found.execute("SELECT * FROM session WHERE id = ?", (session,))
+    of_session = dict(zip((column for column, *_ in asked_of.description), asked_of.fetchone(), strict=True))
+    about = Session(session, of_session["parent_id"], of_session.get("version"))
+    return transcript(name, NAME, about, messages, parent)
 
 
 def _stored(source: Source, folder: Path) -> Iterator[Transcript]:

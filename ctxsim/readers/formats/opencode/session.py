@@ -23,10 +23,11 @@ _EXPANDED = ("text/plain", "application/x-directory")
 
 
 class Session(msgspec.Struct):
-    """A session; `parentID` is the session whose task tool started it."""
+    """A session; `parentID` is the session whose task tool started it, `version` that of OpenCode."""
 
     id: str
     parent_id: str | None = msgspec.field(default=None, name="parentID")
+    version: Any = ""
 
 
 class _Cache(msgspec.Struct):
@@ -140,6 +141,7 @@ def _media(mime: str) -> Media:
 def transcript(name: str, format: str, session: Session, messages: list[Message], parent: str | None) -> Transcript:
     """Return a session as a transcript."""
     reading = _Reading(Assembly(name, format, parent))
+    reading.assembly.version = session.version if isinstance(session.version, str) else ""
     for message in messages:
         reading.message(message)
     if session.parent_id and not parent:

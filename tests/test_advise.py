@@ -1,0 +1,80 @@
+"""`advise` from recordings to what is to be set: which part it looks at first, and the page that it writes."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from invented import claude_code
+from pages import parts
+
+import ctxsim
+from ctxsim.answers.advice.predicted import kept
+from ctxsim.api.advising import FEW, LEAST_STEP, LOOKED_AT, some_of
+from ctxsim.cli import cli
+from ctxsim.readers import sources
+
+
+def sized(folder: Path, sizes: list[int]) -> list[str]:
+    """Sources of these sizes, in this order, and the paths of some of them."""
+    folder.mkdir()
+    for number, size in enumerate(sizes):
+        (folder / f"{number:03}.jsonl").write_text(" " * size)
+    return [Path(one).name for one in some_of(list(sources(str(folder))))]
+
+
+def test_a_large_folder_is_looked_at_in_part_by_size(tmp_path: Path) -> None:
+    sizes = [100 * (7 * n % 30 + 1) for n in range(30)]
+    found = sized(tmp_path / "thirty", sizes)
+    assert [sizes[int(name[:3])] for name in found] == [3000, 2700, 2400, 2100, 1800, 1500, 1200, 900, 600, 300]
+    assert len(sized(tmp_path / "least", [5] * FEW)) == -(-FEW // LEAST_STEP)
+    # About LOOKED_AT of many: the step is whole.
+    assert LOOKED_AT <= len(sized(tmp_path / "many", [5] * 160)) <= LOOKED_AT + 1
+    assert sized(tmp_path / "few", [5] * (FEW - 1)) == [], "all of few"
+
+
+def test_sources_that_are_no_files_of_their_own_are_all_looked_at(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
+        for number in range(3 * FEW):
+            archive.writestr(f"{number}.jsonl", "{}")
+    found = list(sources(str(tmp_path / "logs.zip")))
+    assert len(found) == 3 * FEW and some_of(found) == []
+
+
+@pytest.fixture
+def wasteful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Six sessions whose first command prints 25,000 characters that nothing uses later."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for seed in range(1, FEW + 1):
+        lines = claude_code(seed)
+        block: Any = lines[2]["message"]["content"][0]
+        block["content"] += "\n" + "\n".join(f"noise {seed} {n * 7919:09}" for n in range(1300))
+        (folder / f"{seed}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_what_every_session_wastes_is_what_is_advised(wasteful: Path) -> None:
+    found = ctxsim.advise(wasteful)
+    [one] = found
+    assert [given.key for given in one.settings] == ["bashOutputMaxChars"]
+    [(file, [line])] = one.lines.items()
+    assert (file, line.strip()) == ("~/.claude/settings.json", f'"bashOutputMaxChars": {one.settings[0].value}')
+    assert one.share is not None and one.share.value < 0.9 and found.run.transcripts == FEW
+
+
+def test_the_page_has_what_to_paste_first_and_every_session(wasteful: Path, tmp_path: Path) -> None:
+    page = tmp_path / "advice.html"
+    done = CliRunner().invoke(cli, ["advise", str(wasteful), "--out", str(page)], catch_exceptions=False)
+    assert f"written: {page}" in done.stdout and "--apply" not in done.stdout
+    data = json.loads(page.read_text().split('<script type="application/json" id="data">')[1].split("</script>")[0])
+    assert data["verdict"][0] == "Set in ~/.claude/settings.json:"
+    assert data["verdict"][1].startswith('    "bashOutputMaxChars": ') and data["beside"] == "as set"
+    assert len(data["transcripts"]) == FEW and any("noise 3 " in part for part in parts(page.read_text()))
+    [said] = kept()
+    assert "noise" not in repr(said) and said.settings == {"bashOutputMaxChars": said.settings["bashOutputMaxChars"]}
