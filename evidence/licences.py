@@ -7,22 +7,24 @@ Reads the metadata of the environment that runs it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.metadata import Distribution
+from textwrap import TextWrapper
 
 from evidence.environment import asked_for, installed, reached
 from evidence.lock import locked
 
 PAGE = """# Licences
 
-What an installation holds, by the metadata of each package, printed by `python -m evidence.licences`.
+The licence of every installed package, by its own metadata. `python -m evidence.licences` prints this page.
 
 ## What `pip install .` installs
 
 {installed}
 
-## What development and CI install beside it
+## What development and CI add
 
-Of `requirements/test.txt`, as far as this machine needs it.
+From `requirements/test.txt`, as far as this machine needs it.
 
 {beside}
 """
@@ -37,6 +39,9 @@ _KNOWN = {
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }  # fmt: skip
 """Names that metadata has for what SPDX calls otherwise."""
+
+
+_LINES = TextWrapper(120, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def licence(one: Distribution) -> str:
@@ -55,9 +60,17 @@ def licence(one: Distribution) -> str:
 
 
 def table(names: set[str]) -> str:
-    """Return a table in Markdown of these packages, by name."""
-    rows = [(name, licence(one)) for name in sorted(names) if (one := installed(name)) is not None]
-    return "\n".join(["| package | licence |", "|---|---|", *(f"| {name} | {said} |" for name, said in rows)])
+    """Return a Markdown list of these packages: a line for each licence."""
+    return by_licence([(name, licence(one)) for name in sorted(names) if (one := installed(name)) is not None])
+
+
+def by_licence(rows: Iterable[tuple[str, str]]) -> str:
+    """Return a Markdown list of packages and their licences: the licence of most packages first."""
+    found: dict[str, list[str]] = {}
+    for name, said in rows:
+        found.setdefault(said, []).append(name)
+    first = sorted(found, key=lambda said: (-len(found[said]), said))
+    return "\n".join(_LINES.fill(f"- {said}: {', '.join(found[said])}") for said in first)
 
 
 def main() -> None:

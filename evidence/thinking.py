@@ -3,13 +3,14 @@
     python -m evidence.thinking [--write]
 
 One conversation of 80 calls: each response thinks and reads a file of about 3,000 tokens, with a task of three turns,
-before Opus 5.5 and Fable 5.1 with a window of 200,000 tokens. With --write the table replaces that in docs/thinking.md.
+before Opus 5.5 and Fable 5.1 with a window of 200,000 tokens. With --write the list replaces that in docs/thinking.md.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -34,13 +35,12 @@ BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One policy: the first refused call, None if none is; and with `drop` the thinking lost and the calls changed."""
+    """One policy: the first refused call, None if none is; and with `drop` the thinking lost."""
 
     policy: str
     edits: bool
     refused_from: tuple[int | None, ...]
     tokens_dropped: int
-    broken: int
     by_server: bool
 
 
@@ -74,7 +74,7 @@ def rows(names: Collection[str] = ()) -> Iterator[Row]:
             refused.append(next((one.call for one in found if one.status == "invalid_thinking"), None))
         dropped = list(replay(conversation(MODELS[0]), spec, _provider(MODELS[0], "drop")))
         lost = [one.tokens_thinking_dropped for one in dropped]
-        yield Row(SET.get(name, name), edits, tuple(refused), sum(lost), sum(map(bool, lost)), spec.server_side)
+        yield Row(SET.get(name, name), edits, tuple(refused), sum(lost), spec.server_side)
 
 
 def _provider(model: str, thinking: str | None = None) -> Provider:
@@ -82,18 +82,20 @@ def _provider(model: str, thinking: str | None = None) -> Provider:
 
 
 def table(names: Collection[str] = ()) -> str:
-    """Return the table of the policies that lose something as Markdown, and a line for each kind of those that don't."""
-    lines = ["| policy | refused from call | thinking dropped instead, tokens | in calls |", "|---|--:|--:|--:|"]
+    """Return Markdown: policies by the first refused call, then a line for each kind of those that lose nothing."""
+    refused: dict[str, list[str]] = {}
     safe: dict[str, list[str]] = {"The server edits": [], "Refused in no call": [], "Did not act": []}
-    for row in rows(names):
+    for row in sorted(rows(names), key=lambda row: min((call for call in row.refused_from if call), default=CALLS)):
         if any(row.refused_from) or row.tokens_dropped:
-            refused = ", ".join(dict.fromkeys("-" if call is None else str(call) for call in row.refused_from))
-            lines.append(f"| `{row.policy}` | {refused} | {row.tokens_dropped:,} | {row.broken} |")
+            calls = dict.fromkeys("never" if call is None else str(call) for call in row.refused_from)
+            refused.setdefault(", ".join(calls), []).append(f"`{row.policy}` ({row.tokens_dropped:,})")
         else:
             kind = "The server edits" if row.by_server else "Refused in no call" if row.edits else "Did not act"
             safe[kind].append(f"`{row.policy}`")
-    told = (textwrap.fill(f"{kind}: {', '.join(found)}.", 120) for kind, found in safe.items() if found)
-    return "\n\n".join(["\n".join(lines), *told])
+    told = (f"- {call}: {', '.join(found)}" for call, found in refused.items())
+    rest = (f"{kind}: {', '.join(found)}." for kind, found in safe.items() if found)
+    wrap = partial(textwrap.fill, width=120, subsequent_indent="  ", break_on_hyphens=False)
+    return "\n\n".join(["\n".join(map(wrap, told)), *map(wrap, rest)])
 
 
 @click.command()

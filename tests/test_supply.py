@@ -27,11 +27,16 @@ def test_everything_asked_for_is_locked_with_hashes(name: str, needed: list[str]
     assert "://" not in (ROOT / "requirements" / f"{name}.txt").read_text()
 
 
-def test_the_table_of_licences_has_every_dependency() -> None:
+def test_the_page_of_licences_has_every_dependency() -> None:
     page = (ROOT / "docs" / "licences.md").read_text()
+    known = {
+        name.strip()
+        for said, names in re.findall(r"^- ([^:]+):((?:.|\n  )+)", page, re.MULTILINE)
+        for name in names.split(",")
+        if said != "not said"
+    }
     for one in PROJECT["dependencies"]:
-        name = re.split(r"[<>=]", one)[0]
-        assert re.search(rf"^\| {name} \| (?!not said)", page, re.MULTILINE), name
+        assert re.split(r"[<>=]", one)[0] in known, one
 
 
 @pytest.mark.parametrize(

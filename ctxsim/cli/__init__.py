@@ -71,9 +71,11 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="ctxsim")
-@click.option("-q", "--quiet", is_flag=True, expose_value=False, help="Any command: the result alone, and errors.")
-@click.option("-v", "--verbose", is_flag=True, expose_value=False, help="Any command: what each file gave, and times.")
-@click.option("--trust", "trusting", is_flag=True, help="Any command: trust the project's and scenarios' files.")
+@click.option("-q", "--quiet", is_flag=True, expose_value=False, help="Any command: print only the result and errors.")
+@click.option(
+    "-v", "--verbose", is_flag=True, expose_value=False, help="Any command: also print what each file gave, and times."
+)
+@click.option("--trust", "trusting", is_flag=True, help="Any command: let the project's and scenarios' files run code.")
 @click.pass_context
 def cli(context: click.Context, trusting: bool) -> None:
     """What would this context policy have done to my agent's conversations?

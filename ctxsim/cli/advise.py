@@ -30,12 +30,14 @@ from ctxsim.report.sheet import as_csv, as_json, as_markdown
               "`policies`.")  # fmt: skip
 @options.goal
 @options.given(*options.as_set, *options.RULES, options.head)
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Of a large folder N transcripts.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes. The answer is the same.")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Search on N transcripts of a large folder.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes; the answer is the same."
+)
 @click.option("--verify", is_flag=True, help="Run the installed agent with what is advised: is it honoured?")
 @click.option("--apply", "write", is_flag=True, help="Write it into the agent's own file, after a look at the change.")
 @click.option("--undo", "back", is_flag=True, help="Restore the file that --apply wrote last.")
-@click.option("--score", "scoring", is_flag=True, help="What came after earlier advice, beside what was predicted.")
+@click.option("--score", "scoring", is_flag=True, help="Compare earlier predictions with the sessions that came after.")
 @options.out
 @options.form
 def command(

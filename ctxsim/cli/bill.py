@@ -27,7 +27,7 @@ from ctxsim.results import InputInfo
 )
 @click.option("--project", type=options.PATH, metavar="DIR", help="Count the memory files of this project's folder.")
 @click.option("--index/--no-index", default=True, help="Remember facts of files, never texts, in your cache folder.")
-@click.option("--forget", "forgetting", is_flag=True, help="Remove what is remembered, and do nothing else.")
+@click.option("--forget", "forgetting", is_flag=True, help="Remove what is remembered, and stop.")
 @options.out
 @options.form
 def command(

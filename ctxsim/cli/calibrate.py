@@ -23,9 +23,11 @@ MOST_GROUPS = 24
 @options.some_paths
 @options.tokenizer
 @click.option("--against", type=click.Choice(["usage"]), help="Fit to the usage that providers recorded instead.")
-@click.option("--by", type=click.Choice(["kind", "tool", "model"]), default="tool", help="Groups with a ratio each.")
-@click.option("--risk", type=click.FloatRange(0, 0.5), metavar="Q", help="Divisor that under-estimates a request near "
-              "the window with at most this chance.")  # fmt: skip
+@click.option(
+    "--by", type=click.Choice(["kind", "tool", "model"]), default="tool", help="Fit one ratio per kind, tool or model."
+)
+@click.option("--risk", type=click.FloatRange(0, 0.5), metavar="Q", help="Choose the divisor so that a "
+              "request near the window is estimated too low with at most this chance.")  # fmt: skip
 @options.out
 @options.form
 def command(

@@ -33,19 +33,25 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 @click.command("check")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...", shell_complete=_targets)
-@click.option("--doctor", is_flag=True, help="Of policies: which known defects of compaction they have.")
+@click.option("--doctor", is_flag=True, help="Policies: list which known defects of compaction they have.")
 @click.option("--defect", "defects", multiple=True, metavar="NAME", help="With --doctor: only this; may be repeated.")
 @click.option(
     "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,
-    help="Of policies: only on this; repeatable.",
+    help="Policies: only on this scenario; may be repeated.",
 )  # fmt: skip
-@click.option("--again", is_flag=True, help="Of a run: replay it, and compare its tables byte for byte.")
-@click.option("--inputs", multiple=True, metavar="PATH", help="With --again: its recordings, where they have moved.")
-@click.option("--version", "version", default="", metavar="V", help="Of settings: this version of the agent.")
-@click.option("--model", default="", metavar="ID", shell_complete=completion.models, help="Of settings: this model.")
-@click.option("--window", type=click.IntRange(min=1), metavar="N", help="Of settings: the model's window in tokens.")
-@click.option("--install", is_flag=True, help="Of settings: install that version into a cache folder.")
-@click.option("--bisect", "between", default="", metavar="V..V", help="Of settings: where, between two, it changed.")
+@click.option("--again", is_flag=True, help="Runs: replay, and compare the tables byte for byte.")
+@click.option("--inputs", multiple=True, metavar="PATH", help="With --again: where the recordings are now.")
+@click.option("--version", "version", default="", metavar="V", help="Settings: this version of the agent.")
+@click.option("--model", default="", metavar="ID", shell_complete=completion.models, help="Settings: this model.")
+@click.option("--window", type=click.IntRange(min=1), metavar="N", help="Settings: the model's window in tokens.")
+@click.option("--install", is_flag=True, help="Settings: install that version into a cache folder.")
+@click.option(
+    "--bisect",
+    "between",
+    default="",
+    metavar="V..V",
+    help="Settings: find the version between these two where it changed.",
+)
 @options.form
 def command(
     kind: str, targets: tuple[str, ...], doctor: bool, defects: tuple[str, ...], scenarios: tuple[str, ...],
@@ -54,11 +60,19 @@ def command(
 ) -> None:  # fmt: skip
     """Check a part of your own against its contract, or a setting of an agent. Exit status 1 if it is broken.
 
-    policy LABEL: the contract that makes numbers comparable, on every scenario. estimator LABEL: what policies rely on.
-    reader FILE.py RECORDING...: pairs, order, ids, usage, no text lost. agent NAME, vendor NAME|FILE.toml: what is
-    known of it. run DIR: checksums, tables; with --again it is made once more. A family is a label too. With --doctor
-    several policies make one table.
-    setting AGENT KEY=VALUE...: the installed agent is run with it, offline; what it does is held against its policy.
+    \b
+    policy LABEL          keeps the contract of policies, on every scenario;
+                          --doctor: which known defects it has
+    estimator LABEL       keeps what policies rely on
+    reader FILE.py PATH   keeps pairs, order, ids, usage and all text
+    agent NAME            what is known of it
+    vendor NAME|FILE      its rules, with their sources
+    run DIR               checksums and tables; --again: replayed and compared
+    setting AGENT KEY=VALUE
+                          runs the installed agent with it, offline, and
+                          compares what it does with its policy
+
+    A family is a label too: agents, frameworks, seeds, papers.
     """
     if kind != "setting" and (version or model or window or install or between):
         raise click.UsageError("--version, --model, --window, --install and --bisect are for settings")

@@ -37,14 +37,14 @@ def command(
     before: Path, after: Path | None, two: tuple[str, str] | None, rules: tuple[str, ...], unpaired: bool, goal: str,
     form: str,
 ) -> None:  # fmt: skip
-    """Compare two runs policy by policy, over the transcripts that both have; tell noise from change.
+    """Compare two runs policy by policy, over the transcripts that both have; say which differences are noise.
 
-    Begins with what RUN_B advises. Policies pair by label, then by label without the estimator; where each run has one
-    policy, with each other. What has no pair is told. Noise: the interval of the paired difference has 0 in it.
-    Columns: tokens_sum, tokens_peak, cost_usd, cost_refetch_usd, survival, survival_loose, cache_hit_ratio,
-    compactions, refused.
+    Begins with what RUN_B advises. Policies are paired by label, then by label without the estimator; two runs of one
+    policy each are paired whatever its label. Policies without a partner are listed. A difference is noise if the
+    interval of the paired difference holds 0. Columns: tokens_sum, tokens_peak, cost_usd, cost_refetch_usd, survival,
+    survival_loose, cache_hit_ratio, compactions, refused.
 
-    With --unpaired: recordings of two sets of sessions, and for --fail-if one of their figures, as in 'cost > 10%':
+    With --unpaired RUN_A and RUN_B are folders of recordings. --fail-if then takes one of these, as in 'cost > 10%':
     cost, cost_per_call, tokens, tokens_per_call, head, calls, compactions.
     """
     if unpaired and form == "latex":

@@ -34,11 +34,11 @@ MOST_LINES = 12
     multiple=True,
     metavar="LABEL",
     shell_complete=completion.policies,
-    help="Beside these policies, not the usual.",
+    help="Compare with these policies instead of the usual ones.",
 )
 @click.option(
     "--compare", metavar="LABEL", shell_complete=completion.policies,
-    help="Where this policy first sends something else than the agent.",
+    help="Report the first call at which this policy and the agent send different requests.",
 )  # fmt: skip
 @click.option("--install", is_flag=True, help="Install the pinned version into a cache folder if it isn't there.")
 @click.option("--command", "own", metavar="COMMAND", help="Your own agent; its endpoint is in $CTXSIM_URL.")
@@ -49,7 +49,7 @@ def command(
     policies: tuple[str, ...], compare: str | None, install: bool, own: str | None, limit: float, out: Path | None,
     **said: Any,
 ) -> None:  # fmt: skip
-    """Let real agents live through a conversation, offline, and show what they really send. See: ctxsim list agents
+    """Run real agents through a conversation, offline, and record what they send. See: ctxsim list agents
 
     The conversation's responses are played, its results lie in files. Each agent works in a folder and a home of its
     own, with a clean environment and dummy keys, without any network but loopback where the system allows. Writes a

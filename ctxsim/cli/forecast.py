@@ -29,15 +29,17 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "com
 @click.option("--next", "next_", default="20", metavar="N|Nd", help="The next N sessions, or those of N days.")
 @click.option(
     "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
-    help="And under this policy.",
+    help="Forecast under this policy too.",
 )  # fmt: skip
 @options.model
 @options.window
 @options.cache_ttl
-@click.option("--backtest", "tried", is_flag=True, help="How forecasts like this one held so far.")
+@click.option("--backtest", "tried", is_flag=True, help="Test on these sessions how often such forecasts held.")
 @options.form
 @options.out
-@click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes; the results are the same."
+)
 def command(
     paths: tuple[str, ...], next_: str, policies: tuple[str, ...], tried: bool, form: str, out: Path | None, jobs: int,
     **changed: Any,

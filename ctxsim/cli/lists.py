@@ -212,7 +212,7 @@ def _scenarios(wanted: str) -> tuple[Sheet, Said]:
 def _columns(wanted: str) -> tuple[Sheet, Said]:
     from ctxsim.results.catalogue import column_rows
 
-    rows = [row for row in column_rows() if fnmatchcase(row[1], wanted)]
+    rows = [row for row in column_rows() if fnmatchcase(row[1], wanted) or fnmatchcase(f"{row[0]}.{row[1]}", wanted)]
 
     said = [(f"{table}.{column}   ({', '.join(filter(None, about))})", meaning)
             for table, column, *about, meaning in rows]  # fmt: skip

@@ -45,19 +45,22 @@ cache = click.option(
 )
 thinking = click.option(
     "--thinking", type=click.Choice(get_args(Binding)),
-    help="What the provider does with thinking behind an edit. Default: the model's rule.",
+    help="What the provider does with thinking that follows edited history. Default: the model's rule.",
 )  # fmt: skip
 TTL = {"5m": False, "1h": True, "recorded": None}
 cache_ttl = click.option(
     "--cache-ttl", "long_cache", type=click.Choice(tuple(TTL)), default="recorded",
     callback=lambda context, option, said: TTL[said],
-    help="How long written tokens stay in the cache. Default: as the log says.",
+    help="How long the cache keeps what was written. Default: as the log states.",
 )  # fmt: skip
 models_file = click.option("--models", "models", type=PATH, metavar="FILE", help="Your own models and prices.")
 out = click.option("--out", type=PATH, metavar="PATH", help="Write to this path.")
 form = click.option("--format", "form", type=click.Choice(FORMS), default="table", help="Form of the rows.")
 goal = click.option(
-    "--goal", type=click.Choice(GOALS), default="dollars", help="What the advice minimises; `kept` keeps the most."
+    "--goal",
+    type=click.Choice(GOALS),
+    default="dollars",
+    help="What the advice looks for: the least of these, or the most kept.",
 )
 
 
@@ -116,7 +119,7 @@ class _HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 head = click.option(
     "--head", type=_HeadSize(), default="fitted", metavar="fitted|none|TOKENS",
-    help="The size of a head that the log doesn't hold: fitted to recorded usage, none, or N tokens.",
+    help="Size of system prompt and tools where the log lacks them: fitted to recorded usage, none, or N tokens.",
 )  # fmt: skip
 across = click.option("--across-compactions", "across", is_flag=True, help="Replay recordings as if their agent had "
                       "never compacted, beside what it did.")  # fmt: skip
@@ -133,39 +136,39 @@ RUN_OPTIONS = (
         help="Run this scenario; may be repeated.",
     ),
     estimator, *RULES, head, across, out,
-    click.option("--force", is_flag=True, help="Replace another run in the result folder."),
-    click.option("--resume", is_flag=True, help="Go on with a run that was stopped or killed."),
+    click.option("--force", is_flag=True, help="Overwrite the run in the result folder."),
+    click.option("--resume", is_flag=True, help="Continue a run that was stopped or killed."),
     click.option(
         "--text", type=click.Choice(["redacted", "kept", "none"]), default="redacted",
-        help="Words of transcripts in the results: without likely keys (default), all, or none.",
+        help="Texts of transcripts in the results: without likely keys (default), all, or none.",
     ),
     click.option(
         "--sample", type=click.IntRange(min=1), metavar="N",
-        help="Draw N transcripts of a large folder by keep-all's cost; figures estimate the folder.",
+        help="Run N transcripts of a large folder, drawn by cost; figures are estimates for the folder.",
     ),
     click.option(
         "--refetch", type=click.FloatRange(0, 1), metavar="RATE",
-        help="Share of what is lost that is fetched again, 0 to 1, in all amounts; by default both ends are told.",
+        help="Share of lost results that the agent fetches again, 0 to 1. Default: answers name the range from 0 to 1.",
     ),
     click.option(
         "--draws", type=click.IntRange(min=1), metavar="N",
-        help="Replay N times more at that rate, by seeded chance: the table draws.",
+        help="Replay N more times, drawing by chance what is fetched again; written to the table draws.",
     ),
     click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of the sample."),
-    click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes; same results."),
-    click.option("--cluster", metavar="ADDRESS", help="A dask.distributed scheduler."),
+    click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes to use; same results."),
+    click.option("--cluster", metavar="ADDRESS", help="Run on this dask.distributed scheduler."),
 )  # fmt: skip
 
 PLAYED = (scenario, click.option("--transcript", metavar="PATH", help="Play this recording."), number, model, window,
           cache, provider)  # fmt: skip
 
 as_set = (
-    click.option("--settings", type=PATH, metavar="FILE", help="An agent's own settings file, for the row as-set."),
+    click.option("--settings", type=PATH, metavar="FILE", help="An agent's settings file, which the row as-set uses."),
     click.option(
         "--project",
         type=PATH,
         metavar="DIR",
-        help="A project's folder: its settings files and your own, for the row as-set.",
+        help="A project's folder; the row as-set uses its settings files and your own.",
     ),
 )
 """What the recorded agent's user has set."""

@@ -53,7 +53,7 @@ OTHERS_SHOWN = 3
 @click.option("--losses", is_flag=True, help="Say which references a call used that its view no longer held.")
 @click.option("--step", is_flag=True, help="At a terminal: wait for a key after each call.")
 @click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
-@click.option("--format", "wire", type=click.Choice(get_args(Format)), help="Of that request; default: anthropic.")
+@click.option("--format", "wire", type=click.Choice(get_args(Format)), help="Form of that request. Default: anthropic.")
 def command(
     what: str, label: str, estimator: str | None, models: Path | None, head: HeadMode, across: bool,
     number: int | None, instructions: Path | None, losses: bool, step: bool, request_call: int | None,

@@ -18,7 +18,9 @@ BY = ("age", "depth", "kind", "tool", "form")
 
 @click.command("report")
 @options.run_folder
-@click.option("--only", type=click.Choice(("page", "pictures", "losses")), default="page", help="What to make.")
+@click.option(
+    "--only", type=click.Choice(("page", "pictures", "paper", "losses")), default="page", help="What to make."
+)
 @options.out
 @click.option("--open", "opened", is_flag=True, help="Open the page in the browser.")
 @click.option("--transcript", "word", default="", metavar="WORD", help="Page: only those whose name contains this.")
@@ -35,6 +37,8 @@ def command(
 ) -> None:  # fmt: skip
     """Show RUN (a folder that bench wrote): one self-contained HTML page, every chart as PNG and SVG, or the losses.
 
+    Pictures for a paper are PDF files for a column of 8.5 cm, without headlines, and can be read in grey.
+
     Any transcript can be opened in the page; of more than about a thousand the largest are in it, or those of
     --transcript. The losses are what each policy's view no longer held: by age, depth, kind, tool and form of loss.
     """
@@ -46,11 +50,12 @@ def command(
         raise CtxsimError(f"{run} is a documented reference, which stays as it is; say where with --out")
     tell_keys(found.info)
     tell_answer(found, goal)
-    if only == "pictures":
-        from ctxsim.report.charts import plot_all
+    if only in ("pictures", "paper"):
+        from ctxsim.report.charts import plot_all, plot_paper
         from ctxsim.report.picture import picture
 
-        for path in plot_all(picture(found, goal, policies), out or run, ("png", "svg")):
+        one, folder = picture(found, goal, policies), out or run
+        for path in plot_all(one, folder, ("png", "svg")) if only == "pictures" else plot_paper(one, folder):
             say(str(path))
         return
     from ctxsim.report.page import write_page

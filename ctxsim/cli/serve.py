@@ -21,9 +21,14 @@ if TYPE_CHECKING:
 @options.given(*options.PLAYED)
 @options.faults
 @click.option("--port", type=click.IntRange(0, 65_535), default=8484, help="0 takes a free one.", show_default=True)
-@click.option("--host", default="127.0.0.1", help="The address to listen on; this machine's own alone unless told.")
+@click.option("--host", default="127.0.0.1", help="The address to listen on. Default: this machine only.")
 @click.option("--log", type=options.PATH, metavar="FILE", help="Record every request, as JSON lines.")
-@click.option("--files", type=options.PATH, metavar="DIR", help="Write results as files here, and ask to read those.")
+@click.option(
+    "--files",
+    type=options.PATH,
+    metavar="DIR",
+    help="Write tool results as files here; responses ask the agent to read them.",
+)
 def command(
     scenario: str | None, transcript: str | None, number: int | None, faults: tuple[str, ...], port: int, host: str,
     log: Path | None, files: Path | None, **said: Any,

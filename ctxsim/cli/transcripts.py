@@ -89,11 +89,11 @@ def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
 @options.out
 @click.option(
     "--redact", type=click.Choice(("usual", "all")), is_flag=False, flag_value="usual", metavar="[all]",
-    help="Put others as long in place of likely secrets, account names and e-mail addresses. all: IP addresses, phone "
-    "numbers and host names too.",
+    help="Replace likely secrets, account names and e-mail addresses by others of equal length. all: also IP "
+    "addresses, phone numbers and host names.",
 )  # fmt: skip
 def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact: str | None) -> None:
-    """Write transcripts of any format as ctxsim JSONL, or as ATIF: a document a line, sub-agents in their parent."""
+    """Write transcripts of any format as ctxsim JSONL, or as ATIF: one document per line, with its sub-agents."""
     reading = Reading(paths)
     redaction = Redaction(open_tokenizer(DEFAULT), redact == "all") if redact else None
     pieces = _written(form, map(redaction.transcript, reading) if redaction else reading, reading.left_out)

@@ -11,7 +11,7 @@ from ctxsim.safety.trust import store, trust
 @click.command("trust")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 def command(files: tuple[Path, ...]) -> None:
-    """Trust FILES as they are now: ctxsim.toml, pyproject.toml, scenarios. Once changed they are asked for again.
+    """Trust FILES as they are now: ctxsim.toml, pyproject.toml, scenarios. A file that changes must be trusted again.
 
     A trusted file may name policies, estimators and readers in Python files, other programs, repositories, addresses,
     and folders outside its project. Look at it first.

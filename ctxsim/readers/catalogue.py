@@ -9,38 +9,39 @@ from ctxsim.readers.reader import registered_formats
 
 INTRODUCTION = """# Transcript formats
 
-Formats are found by content, never by a file's name: point `ctxsim` at the folder where your agent keeps its sessions.
-`ctxsim transcripts check PATH` says what was found, what was left out, and why. Files may be compressed (`.gz`, `.zst`)
-or stand in a `.zip`. `ctxsim list formats --format md` writes this page; `list formats NAME` also says what is read.
+ctxsim finds a format by a file's content, not by its name. Give it the folder where your agent keeps its sessions.
+`ctxsim transcripts check PATH` says what was found, what was left out, and why. `ctxsim list formats NAME` says what is
+read of a format and what is not. `ctxsim list formats --format md` writes this page.
 
-A database holds many sessions; each is a transcript, `FILE#ID`. Its program may run: it isn't stopped, and nothing is
-written into its folder. A database with a log but without its index is copied to the temporary folder to be read.
+Files may be compressed (`.gz`, `.zst`) or in a `.zip`. A database holds many sessions; each is a transcript named
+`FILE#ID`. It can be read while its program runs: nothing is written into its folder. A database whose log has no index
+is copied to the temporary folder first.
 
-| path | means |
-|---|---|
-| `@found` | the sessions that agents keep on this machine; `ctxsim transcripts find` lists them unread |
-| `git:REPOSITORY[@REF][:FOLDER]` | files of a commit, read without a checkout: the longest version of each session |
-| `s3://BUCKET/FOLDER/`, `gs://`, `az://`, `https://` | objects, by the extra `remote`; copied to the temporary folder |
-| `column:NAME:PATH` | tables whose conversations stand in that column |
-| `reader:NAME:PATH`, `reader:FILE.py:PATH` | a path read as that format, or by a reader of your own |
-| `@FILE`, `-`, `*?[` | a list of paths, one a line; standard input; a pattern |
+A path can also be:
 
-Tables are Parquet. CSV files are read if they are named, not if they lie in a folder.
+- `@found`: the sessions that agents keep on this machine; `ctxsim transcripts find` lists them unread
+- `git:REPOSITORY[@REF][:FOLDER]`: files of a commit, read without a checkout: the longest version of each session
+- `s3://BUCKET/FOLDER/`, `gs://`, `az://`, `https://`: objects, with the extra `remote`; copied to the temporary folder
+- `column:NAME:PATH`: tables whose conversations are in that column
+- `reader:NAME:PATH`, `reader:FILE.py:PATH`: a path read as that format, or by your own reader
+- `@FILE`, `-`, `*?[`: a list of paths, one a line; standard input; a pattern
 
-Left out of every format: what was never sent to the model (display texts, file snapshots, telemetry). Mended and noted
-everywhere: tool calls without a result get a synthetic one, results without a call are left out, torn last lines and
-glued records are parted. A history that the agent compacted is kept whole, with the compaction
+Tables are Parquet. A CSV file is read only if it is named.
+
+No format's display texts, file snapshots or telemetry are read, because the model was never sent them. Four defects are
+mended and noted: a tool call without a result gets a synthetic one, a result without a call is left out, a torn last
+line is dropped, and glued records are parted. A history that the agent compacted is kept whole
 ([as-sent.md](as-sent.md)).
 
 """
 
 
 def markdown() -> str:
-    """Return the page: one row per format, examples' place, and our own format."""
-    lines = ["| format | name | versions | not read |", "|---|---|---|---|"]
+    """Return the page: one line per format, examples' place, and our own format."""
+    lines = []
     for name, reader in registered_formats().items():
-        cells = (f"[{reader.TITLE}]({reader.DOCS})", f"`{name}`", reader.VERSIONS, reader.NOT_READ)
-        lines.append("| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |")
+        line = f"- [{reader.TITLE}]({reader.DOCS}), `{name}`: {reader.VERSIONS}"
+        lines.append(" ".join(line.split()))
     lines += ["", "Each format's file in `ctxsim/readers/formats/` begins with a short example in invented data.", ""]
     _, about, example = (inspect.getdoc(ctxsim_jsonl) or "").split("\n\n", 2)
     about = about.partition(". ")[2]

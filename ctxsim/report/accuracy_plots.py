@@ -1,10 +1,16 @@
 """Pictures of estimates: per call, their errors' spread, error against size, and error by kind of content."""
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 
-from ctxsim.report.figure import new_figure, save
-from ctxsim.report.style import COLORS, compact, direct_labels, plain_axes
+import numpy as np
+
+from ctxsim.report.figure import entitle, heat_map, new_figure, save
+from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, compact, direct_labels, plain_axes
+
+FAR = 0.2
+"""Share of the count by which an estimate is far off."""
 
 Request = tuple[int, tuple[int, ...]]
 
@@ -27,22 +33,27 @@ def plot_accuracy(
 
 def _per_call(labels: Sequence[str], run: Sequence[Request], tokenizer: str, path: Path) -> Path:
     figure, axes = new_figure(10.5, 6)
-    calls = range(1, len(run) + 1)
-    axes.plot(calls, [tokens for tokens, _ in run], color="black", linewidth=2.4)
-    ends = [(f"counted ({tokenizer})", len(run), float(run[-1][0]), "black")]
+    calls, last = range(1, len(run) + 1), run[-1][0]
+    ends, off = [(f"counted ({tokenizer})", len(run), float(last), "black")], 0
     for number, label in enumerate(labels):
-        color = COLORS[number % len(COLORS)]
         values = [estimates[number] for _, estimates in run]
-        axes.plot(calls, values, color=color, linewidth=1.1, linestyle="-" if number < len(COLORS) else "--")
+        ratio = values[-1] / last if last else 1.0
+        color = LIMIT_COLOR if ratio < 1 - FAR else COLORS[0] if ratio > 1 + FAR else OTHER_COLOR
+        off += color != OTHER_COLOR
+        axes.plot(calls, values, color=color, linewidth=1.1)
         ends.append((label, len(run), float(values[-1]), color))
+    axes.plot(calls, [tokens for tokens, _ in run], color="black", linewidth=2.4)
     top = max(end[2] for end in ends) * 1.05 or 1.0
     axes.set_ylim(0, top)
     axes.set_xlim(1, max(2, len(run)))
-    direct_labels(axes, ends, top * 0.042)
+    direct_labels(axes, ends, top * 0.042, 0.02 * top, 0.985 * top)
     axes.yaxis.set_major_formatter(lambda value, _: compact(value))
     axes.set_xlabel("call of the largest transcript")
     axes.set_ylabel("tokens of the request")
-    axes.set_title("The same conversation by each estimator", fontsize=12)
+    entitle(
+        figure, f"{off} of {len(labels)} estimators are off by more than {FAR:.0%} at the last call",
+        f"black: counted; red: over {FAR:.0%} too low, requests get refused; blue: too high, context is cut too early",
+    )  # fmt: skip
     plain_axes(axes)
     return save(figure, path)
 
@@ -57,7 +68,6 @@ def _spread(labels: Sequence[str], requests: Sequence[Request], tokenizer: str, 
     left.axvspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
     left.axvline(0, color="#333333", linewidth=1)
     left.set_xlabel(f"error of whole requests against {tokenizer}, % (box: middle half, whiskers: 5 to 95 %)")
-    left.set_title("Left of 0: requests get refused; right: context is cut too early", fontsize=11)
     right.axhspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
     right.axhline(0, color="#333333", linewidth=1)
     right.plot(
@@ -71,14 +81,17 @@ def _spread(labels: Sequence[str], requests: Sequence[Request], tokenizer: str, 
     right.set_title(f"{labels[0]}: error against size", fontsize=11)
     for axes in (left, right):
         plain_axes(axes)
+    off = [float(np.mean(np.abs(one))) if one else inf for one in errors]
+    entitle(
+        figure, f"{labels[off.index(min(off))]} is nearest: off by {min(off):.1f} % on average",
+        f"left of 0: requests get refused; right: context is cut too early; band: ±{FAR:.0%}",
+    )  # fmt: skip
     return save(figure, path)
 
 
 def _heat_map(
     labels: Sequence[str], texts: Sequence[tuple[str, int, tuple[int, ...]]], tokenizer: str, path: Path
 ) -> Path:
-    import numpy as np
-
     kinds = sorted({kind for kind, _, _ in texts})
     table = np.full((len(labels), max(1, len(kinds))), np.nan)
     for column, kind in enumerate(kinds):
@@ -86,14 +99,10 @@ def _heat_map(
         total = sum(tokens for tokens, _ in chosen)
         for row in range(len(labels)):
             table[row, column] = 100 * (sum(estimates[row] for _, estimates in chosen) / total - 1)
-    figure, axes = new_figure(1.0 * max(4, len(kinds)) + 3, 0.36 * len(labels) + 2)
-    axes.imshow(table, cmap="RdBu", vmin=-60, vmax=60, aspect="auto")
+    figure, axes = new_figure(1.0 * max(4, len(kinds)) + 3, 0.36 * len(labels) + 2.3)
+    heat_map(axes, table.tolist(), "RdBu", (-60, 60), form="+.0f")
     axes.set_xticks(range(len(kinds)), kinds, rotation=30, ha="right")
     axes.set_yticks(range(len(labels)), labels)
-    for row in range(len(labels)):
-        for column in range(len(kinds)):
-            value = table[row, column]
-            color = "white" if abs(value) > 42 else "black"
-            axes.text(column, row, f"{value:+.0f}", ha="center", va="center", fontsize=8.5, color=color)
-    axes.set_title(f"Error in % of all tokens of a kind, against {tokenizer}; red: too low", fontsize=11)
+    about = f"error in % of all tokens of a kind, against {tokenizer}; red: too low; blue: too high"
+    entitle(figure, "An estimator's error depends on what it counts", about)
     return save(figure, path)

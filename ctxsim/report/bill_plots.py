@@ -10,6 +10,10 @@ from ctxsim.report.style import COLORS, OTHER_COLOR, plain_axes
 
 MOST_BARS = 20
 REST = "user, summaries, rest"
+PAID_FOR = {
+    HEAD: "the head (system prompt and tools)", RESULTS: "tools' results", ANSWERS: "the assistant's answers",
+    REST: "the user, summaries and the rest",
+}  # fmt: skip
 
 
 def plot_bill(found: Mapping[str, Sum], path: Path) -> Path:
@@ -17,10 +21,10 @@ def plot_bill(found: Mapping[str, Sum], path: Path) -> Path:
     rows = dict(list(found.items())[:MOST_BARS])
     names = names_of("project", list(rows))
     figure, axes = new_figure(10, 1.8 + 0.36 * max(4, len(rows)))
-    left = [0.0] * len(rows)
-    for kind, color in zip((HEAD, RESULTS, ANSWERS, REST), (*COLORS[:3], OTHER_COLOR), strict=True):
-        wanted = "" if kind == REST else kind
-        widths = [sum(held[3] for part, held in one.parts.items() if group(part) == wanted) for one in rows.values()]
+    left, sums = [0.0] * len(rows), dict.fromkeys(PAID_FOR, 0.0)
+    for kind, color in zip(PAID_FOR, (*COLORS[:3], OTHER_COLOR), strict=True):
+        of_each = [_paid_for(kind, one) for one in found.values()]
+        sums[kind], widths = sum(of_each), of_each[: len(rows)]
         axes.barh(range(len(rows)), widths, 0.7, left=left, color=color, label=kind)
         left = [a + b for a, b in zip(left, widths, strict=True)]
     axes.set_yticks(range(len(rows)), [names[name] for name in rows])
@@ -28,6 +32,12 @@ def plot_bill(found: Mapping[str, Sum], path: Path) -> Path:
     axes.set_xlabel("USD")
     plain_axes(axes)
     legend_below(figure, axes)
-    total = sum(one.usd for one in found.values())
-    entitle(figure, f"{usd(total)} USD", "by what was paid for; parts fitted to recorded usage")
+    total, most = sum(one.usd for one in found.values()), max(sums, key=lambda kind: sums[kind])
+    share = f", {sums[most] / sum(sums.values()):.0%} of it for {PAID_FOR[most]}" if sums[most] else ""
+    entitle(figure, f"{usd(total)} USD{share}", "by what was paid for; parts fitted to recorded usage")
     return save(figure, path)
+
+
+def _paid_for(kind: str, one: Sum) -> float:
+    wanted = "" if kind == REST else kind
+    return sum(held[3] for part, held in one.parts.items() if group(part) == wanted)

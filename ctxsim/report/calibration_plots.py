@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ctxsim.report.figure import new_figure, save
+from ctxsim.report.figure import entitle, new_figure, save
 from ctxsim.report.style import COLORS, compact, plain_axes
 
 
@@ -37,7 +37,6 @@ def plot_calibration(
     left.set_ylabel(tokens_are)
     for axis in (left.xaxis, left.yaxis):
         axis.set_major_formatter(lambda value, _: compact(value))
-    left.set_title("Above the line: the estimate is too low", fontsize=11)
     groups: dict[str, list[float]] = {}
     for c, t, group in points:
         if t >= 20:
@@ -50,7 +49,10 @@ def plot_calibration(
         )  # fmt: skip
     right.axvline(4, color="#555555", linewidth=1, linestyle=":")
     right.set_xlabel("characters per token (box: middle half, whiskers: 5 to 95 %)")
-    right.set_title("Ratios differ by content; the dotted line is chars/4", fontsize=11)
     for axes in (left, right):
         plain_axes(axes)
+    entitle(
+        figure, f"{ratio:.2f} characters a token fit these {len(chars):,} points",
+        "left: above a line its estimate is too low; right: the ratio depends on the content; dotted: characters / 4",
+    )  # fmt: skip
     return save(figure, path)

@@ -156,14 +156,14 @@ def _one(
 
 
 EVERY: tuple[Shown, ...] = (
-    _one("policy", "policy", "fact", "the label; bounds are no candidates", _policy, left=True),
+    _one("policy", "policy", "fact", "the label; bounds are marked", _policy, left=True),
     _one("usd", "USD", "modelled", "bill of all transcripts with known prices", _usd, 2),
-    _one("usd_share", "of keep-all", "modelled", "that bill beside keep-all's",
+    _one("usd_share", "of keep-all", "modelled", "that bill as a share of keep-all's",
          lambda row: shared(row.figures.usd_share), 1),
-    _one("kept", "kept", "counted", "of what later calls used of old results, what was still in view", _kept),
-    _one("tokens_share", "tokens", "counted", "input beside keep-all's",
+    _one("kept", "kept", "counted", "share of what later calls used of old results that was still in view", _kept),
+    _one("tokens_share", "tokens", "counted", "input as a share of keep-all's",
          lambda row: Cell(_round(row.figures.tokens_share.value), f"{row.figures.tokens_share.value:.0%}"), 4),
-    _one("refused", "refused", "modelled", "transcripts with a refused call; of one transcript, the first such call",
+    _one("refused", "refused", "modelled", "transcripts with a refused call; of one transcript, its first refused call",
          _refused, left=True),
     _one("peak", "peak", "counted", "input of the largest request, in tokens",
          lambda row: Cell(row.figures.peak, compact(row.figures.peak)), 3),
@@ -172,17 +172,17 @@ EVERY: tuple[Shown, ...] = (
     _one("compactions", "comp.", "fact", "compactions per transcript", lambda row: _mean(row, "compactions")),
     _one("rank", "rank", "counted", "best and worst possible rank by kept; overlapping ranks can't be told apart",
          _rank),
-    _one("kept_loose", "loose", "counted", "the same of quotations", lambda row: _ratios(row, "survival_loose")),
-    _one("kept_fresh", "fresh", "counted", "the same of the newest results",
+    _one("kept_loose", "loose", "counted", "kept, of quotations", lambda row: _ratios(row, "survival_loose")),
+    _one("kept_fresh", "fresh", "counted", "kept, of the newest results",
          lambda row: _ratios(row, "survival_fresh")),
-    _one("missed", "missed", "counted", "edited results that held something lost, of all edited ones", _missed),
+    _one("missed", "missed", "counted", "share of edited results that held something lost", _missed),
     _one("least_tokens", "least", "counted", "the least input at the same survival, by removing whole results; share "
          "of keep-all's", lambda row: _frontier(row, "tokens_frontier_results")),
     _one("least_tokens_any", "by any", "counted", "the same, by any means",
          lambda row: _frontier(row, "tokens_frontier")),
     _one("hit", "hit", "modelled", "share of the input that was read from the cache", _hits),
     _one("usd_read", "read", "modelled", "dollars for reading the cache", lambda row: _bill(row, "cost_read_usd")),
-    _one("usd_write", "write", "modelled", "dollars for writing it", lambda row: _bill(row, "cost_write_usd")),
+    _one("usd_write", "write", "modelled", "dollars for writing the cache", lambda row: _bill(row, "cost_write_usd")),
     _one("usd_uncached", "uncached", "modelled", "dollars for input without the cache",
          lambda row: _bill(row, "cost_uncached_usd")),
     _one("usd_output", "output", "modelled", "dollars for output", lambda row: _bill(row, "cost_output_usd")),
@@ -194,10 +194,10 @@ EVERY: tuple[Shown, ...] = (
          lambda row: _total(row, "tokens_rewritten")),
     _one("payback", "payback", "modelled", "calls until a compaction has paid for itself, median; mean over "
          "transcripts", lambda row: _mean(row, "payback_calls")),
-    _one("refetch", "refetch", "modelled", "dollars that fetching again all that is lost adds, as a share of the bill",
+    _one("refetch", "refetch", "modelled", "extra dollars if all lost things are fetched again, as a share of the bill",
          _refetch),
     _one("quota", "quota", "modelled", "tokens per minute with which no call would have waited", _quota),
-    _one("estimate", "estimate", "estimated", "mean error of what the policy decides by",
+    _one("estimate", "estimate", "estimated", "mean error of the policy's estimate",
          lambda row: _mean(row, "estimate_bias", "{:+.1%}")),
     _one("usd_ratio", "USD, mean", "modelled", "mean over transcripts of the ratio to keep-all's dollars",
          lambda row: _ratios(row, "cost_vs_keep_all")),
@@ -214,18 +214,15 @@ BY_TOKENS = ("policy", "tokens", "tokens_share", "kept", "peak", "refused")
 def every_column() -> tuple[Shown, ...]:
     """Return all columns that a policy's row can have: EVERY, and totals of the columns of calls that say so."""
     totals = tuple(
-        _one(name, heading, "total", "total over all calls of the column of this name", partial(_total_of, name=name))
+        _one(name, heading, "total", "total of the column of this name over all calls", partial(_total_of, name=name))
         for name, heading in shown_columns().items()
     )
     return EVERY + totals
 
 
 def glossary() -> str:
-    """Return all columns as a Markdown table: the end of docs/output.md."""
-    lines = ["| column | heading | kind of number | what it means |", "|---|---|---|---|"]
-    lines += [
-        f"| `{one.column.name}` | {one.column.heading} | {one.kind} | {one.column.about} |" for one in every_column()
-    ]
+    """Return all columns as a Markdown list: the end of docs/output.md."""
+    lines = [f"- `{one.column.name}` ({one.column.heading}; {one.kind}): {one.column.about}" for one in every_column()]
     return "\n".join(lines) + "\n"
 
 

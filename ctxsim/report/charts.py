@@ -8,21 +8,25 @@ import numpy as np
 import pandas
 
 from ctxsim.answers.advice.verdict import usd
-from ctxsim.report.figure import entitle, legend_below, new_figure, panels, save
+from ctxsim.report.figure import entitle, for_paper, heat_map, legend_below, new_figure, panels, save
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.picture import Picture
 from ctxsim.report.plots import estimates, growth, shown_transcript, which
 from ctxsim.report.rounds import curves, in_rounds
-from ctxsim.report.style import compact, direct_labels, plain_axes, wrap_label
+from ctxsim.report.style import compact, plain_axes, wrap_label
 from ctxsim.report.sweep_plots import sweep_charts
-from ctxsim.report.tradeoff_plots import tradeoff
+from ctxsim.report.tradeoff_plots import MOST_ROWS, tradeoff
 
 CLASSES = {"read": "#56B4E9", "write": "#0072B2", "uncached": "#E69F00", "output": "#009E73", "summary": "#882255"}
 
 
 BENCH = ("token-growth", "estimates", "survival-tokens", "survival-dollars")
-SWEEP = ("sweep-fronts", "sweep-heatmap", "survival-tokens", "survival-dollars")
+SWEEP = ("sweep-curves", "sweep-heatmap", "survival-tokens", "survival-dollars")
 """What the two commands draw, in this order."""
+
+
+BY_COLOR = ("estimates", "cache")
+"""Charts that tell policies or classes apart by colour alone."""
 
 
 def plot(one: Picture, names: Sequence[str]) -> list[Path]:
@@ -35,6 +39,13 @@ def plot_all(one: Picture, folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write all charts that this run has data for, in each format, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     return [draw(one, folder / f"{name}.{form}") for name, draw in charts_of(one).items() for form in formats]
+
+
+def plot_paper(one: Picture, folder: Path) -> list[Path]:
+    """Write as PDF, for a paper's column, the charts that can be read in grey, and return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with for_paper():
+        return [draw(one, folder / f"{name}.pdf") for name, draw in charts_of(one).items() if name not in BY_COLOR]
 
 
 def charts_of(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
@@ -93,27 +104,19 @@ def bill(part: Any) -> dict[str, float]:
 
 
 def by_age(one: Picture, path: Path) -> Path:
-    """Kept identifiers by their age in calls, one line per policy."""
-    groups, rows = survival_by_age(one.run)
-    figure, axes = new_figure(10.5, 5.5)
-    ends = []
-    for label in one.labels:
-        kept, color = rows[label], one.color(label)
-        width = 3.0 if label == one.chosen else 1.6 if label in one.colors else 1.0
-        axes.plot(range(len(groups)), kept, "--o" if one.bound(label) else "-o", color=color, linewidth=width, ms=4,
-                  zorder=3 if label in one.colors else 2)  # fmt: skip
-        ends.append((one.marked(label), len(groups) - 1, kept[-1], color))
+    """What each policy kept of identifiers of an age in calls: a row per policy, a column per age."""
+    groups, kept = survival_by_age(one.run)
+    ranked = sorted(one.labels, key=lambda label: -sum(kept[label]))
+    labels = [label for n, label in enumerate(ranked) if n < MOST_ROWS or label == one.chosen]
+    figure, axes = new_figure(10.5, 2.1 + 0.27 * len(labels))
+    heat_map(axes, [kept[label] for label in labels], "Blues", (0, 100))
     axes.set_xticks(range(len(groups)), groups)
-    axes.set_ylim(-5, 106)
-    direct_labels(axes, ends, 4.6, -4, 104)
+    axes.set_yticks(range(len(labels)), [one.marked(label) for label in labels], fontsize=9)
     axes.set_xlabel("age: calls since the source was first sent (n needs)")
-    axes.set_ylabel("kept, % (counted)")
-    entitle(
-        figure,
-        one.headline,
-        f"{one.title}, {one.many}: what was still in view when it was needed, by age",
-    )
-    plain_axes(axes)
+    left = len(one.labels) - len(labels)
+    rest = f"; {left} that keep least left out" if left else ""
+    about = f"{one.title}, {one.many}: kept, % of what was needed (counted), by age; darker is better{rest}"
+    entitle(figure, one.headline, about)
     return save(figure, path)
 
 

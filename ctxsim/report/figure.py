@@ -4,11 +4,14 @@ import io
 import sys
 import textwrap
 import warnings
-from contextlib import chdir
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ctxsim.report.style import middle_cut
 from ctxsim.results.files import replacing
 
 NOTEBOOK_DPI = 75
@@ -24,6 +27,25 @@ def load_matplotlib() -> None:
     if spec is not None and spec.origin is not None:
         with chdir(Path(spec.origin).parent):
             import matplotlib as _  # noqa: F401
+
+
+PAPER_INCHES = 5.2
+"""Width of a picture for a paper's column of 8.5 cm: names of 9 points are of 6 there."""
+
+PAPER_NAME, PAPER_TITLE = 26, 36
+"""Characters of a name, and of the titles of all panels that stand beside each other, in such a picture."""
+
+_FOR_PAPER: ContextVar[bool] = ContextVar("for_paper", default=False)
+
+
+@contextmanager
+def for_paper() -> Iterator[None]:
+    """Draw figures of one column's width without headlines: a paper has captions."""
+    token = _FOR_PAPER.set(True)
+    try:
+        yield
+    finally:
+        _FOR_PAPER.reset(token)
 
 
 def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
@@ -54,7 +76,7 @@ def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows:
             return png.getvalue()
 
     rcParams.update({"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left"})
-    figure = Picture(figsize=(width, height), layout="constrained")
+    figure = Picture(figsize=(PAPER_INCHES if _FOR_PAPER.get() else width, height), layout="constrained")
     return figure, figure.subplots(rows, columns)
 
 
@@ -65,6 +87,23 @@ def panels(count: int, edge: float, height: float) -> tuple[Any, list[Any]]:
     for unused in axes.flat[count:]:
         unused.set_axis_off()
     return figure, list(axes.flat[:count])
+
+
+def heat_map(
+    axes: Any, table: Sequence[Sequence[float]], cmap: str, ends: tuple[float, float], written: bool = True,
+    form: str = ".0f",
+) -> list[list[str]]:  # fmt: skip
+    """Draw a table as cells coloured between two values, with their numbers, and return the ink to read on each."""
+    image = axes.imshow(table, cmap=cmap, aspect="auto", vmin=ends[0], vmax=ends[1])
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    inks = []
+    for y, row in enumerate(table):
+        shades = [image.cmap(image.norm(value)) for value in row]
+        inks.append(["white" if 0.299 * r + 0.587 * g + 0.114 * b < 0.45 else "black" for r, g, b, _ in shades])
+        for x, value in enumerate(row if written else ()):
+            axes.text(x, y, f"{value:{form}}", ha="center", va="center", color=inks[y][x], fontsize=10)
+    return inks
 
 
 def legend_below(figure: Any, axes: Any) -> None:
@@ -81,13 +120,27 @@ LETTERS_PER_INCH = 12
 
 def entitle(figure: Any, finding: str, about: str) -> None:
     """Give a figure its headline, a bold sentence, and below it, smaller, of what it is; broken to its width."""
+    if _FOR_PAPER.get():
+        return
     width, height = figure.get_size_inches()
     top = height - 0.08
     for text, size, weight, letters in ((finding, 12, "bold", 10), (about, 9.5, "normal", 14)):
-        lines = textwrap.wrap(text, round(width * letters))
+        lines = textwrap.wrap(text, round(width * letters), break_on_hyphens=False)
         figure.text(0.08 / width, top / height, "\n".join(lines), va="top", fontsize=size, fontweight=weight)
         top -= len(lines) * size * 1.3 / 72 + 0.04
     figure.get_layout_engine().set(rect=(0, 0, 1, (top - 0.04) / height))
+
+
+def _fit_paper(figure: Any) -> None:
+    """Cut names at axes and break axes' titles and legends to the width of a column."""
+    from matplotlib.ticker import FixedLocator
+
+    columns = max(axes.get_subplotspec().colspan.stop for axes in figure.axes)
+    for axes in figure.axes:
+        axes.set_xlabel(textwrap.fill(axes.get_xlabel(), PAPER_TITLE // columns))
+        if isinstance(axes.yaxis.get_major_locator(), FixedLocator):
+            names = [middle_cut(one.get_text(), PAPER_NAME) for one in axes.get_yticklabels()]
+            axes.set_yticks(axes.get_yticks(), names)
 
 
 def save(figure: Any, path: Path) -> Path:
@@ -95,9 +148,16 @@ def save(figure: Any, path: Path) -> Path:
     from matplotlib import rc_context
 
     form = path.suffix.removeprefix(".")
+    if _FOR_PAPER.get():
+        _fit_paper(figure)
     with rc_context({"svg.hashsalt": "ctxsim"}), warnings.catch_warnings(), replacing(path) as temporary:
         # Names of others may hold what no font has a sign for: a box stands there.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         png: dict[str, Any] = {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": PNG_LEVEL}}
-        figure.savefig(temporary, dpi=150, format=form, **(png if form == "png" else {"metadata": {"Date": None}}))
+        figure.savefig(
+            temporary,
+            dpi=150,
+            format=form,
+            **(png if form == "png" else {"metadata": {"CreationDate" if form == "pdf" else "Date": None}}),
+        )
     return path

@@ -16,9 +16,6 @@ MOST_ROWS = 48
 MOST_AMOUNT = 200
 """In % of keep-all's: the axis ends here, and what is beyond says how much it is."""
 
-DASHES = {"solid": "-", "dash": "--", "dot": ":"}
-"""matplotlib's names of line styles."""
-
 
 def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     """Each policy a row, cheapest first: its amount, what it keeps, their intervals and bounds, one panel for each."""
@@ -70,7 +67,7 @@ def _row(one: Picture, left: Any, right: Any, place: int, point: Point, worse: b
                    alpha=0.25, linewidth=0)  # fmt: skip
     for axes, share in ((left, point.amount), (right, point.kept)):
         if share is not None:
-            _mark(axes, place, share, color, "s" if point.bound else "o", worse)
+            _mark(axes, place, share, color, "X" if point.rejected else "s" if point.bound else "o", worse)
     if 100 * point.amount.value > MOST_AMOUNT:
         left.text(MOST_AMOUNT * 0.98, place, f"{point.amount.value:.0%} ▶", color=color, fontsize=9, ha="right",
                   va="center")  # fmt: skip
@@ -93,7 +90,7 @@ def _legend(one: Picture, rows: Sequence[Point], least: bool, left: int) -> str:
     brackets = any(one.pooled.all[point.policy].kept_low is not None for point in rows)
     notes = {
         "▶: advised": one.chosen is not None,
-        "red: some calls refused": any(point.rejected for point in rows),
+        "red ×: some calls refused": any(point.rejected for point in rows),
         "hollow: another is as good in everything": True,
         "dotted: keep-all": True,
         "square: bound": any(point.bound for point in rows),
@@ -105,20 +102,3 @@ def _legend(one: Picture, rows: Sequence[Point], least: bool, left: int) -> str:
         f"{left} that others beat left out, see the table": left > 0,
     }
     return "; ".join(note for note, holds in notes.items() if holds)
-
-
-def draw_frontiers(one: Picture, axes: Any, dollars: bool) -> None:
-    """The least anybody can reach: by removing whole results (solid; with real edits dashed), by any means (dotted)."""
-    for line in frontiers(one.run, dollars):
-        if not line.x:
-            continue
-        # Between two levels only the lower one's amount is proven.
-        axes.plot(
-            line.x, line.y, DASHES[line.dash], color="#222222", linewidth=1.3, zorder=2, label=line.about,
-            drawstyle="steps-pre",
-        )  # fmt: skip
-    if axes.get_legend_handles_labels()[0]:
-        axes.figure.legend(
-            loc="outside lower left", frameon=False, fontsize=9, title="The frontier, knowing the future:",
-            alignment="left", ncols=3,
-        )  # fmt: skip

@@ -9,20 +9,21 @@ import msgspec
 from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.info import TABLES
 
-HEADING = "| column | number | meaning |\n|---|---|---|\n"
-
 IN_EVERY_TABLE = ("transcript", "policy")
 """Columns that the introduction tells once."""
 
 
+NAMED_UNITS = {"tokens": "tokens_", "USD": "_usd_", "references": "refs_", "seconds": "_s_"}
+"""What a column's name holds that states its unit."""
+
+
 def markdown() -> str:
-    """Return the page: a Markdown table for each table of a run."""
+    """Return the page: a list of columns for each table of a run."""
     csv = [f"`{name}`" for name, (_, csv_too) in TABLES.items() if csv_too]
-    introduction, of_compactions = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").split("---\n")
-    runs = (_table(name, row) for name, (row, _) in TABLES.items())
-    compactions = (_table(name, row) for name, row in COMPACTION_TABLES.items())
-    introduction = introduction.format(csv=f"{', '.join(csv[:-1])} and {csv[-1]}")
-    return "".join([introduction, *runs, of_compactions, *compactions])
+    introduction = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+    known: set[tuple[str, ...]] = set()
+    tables = [_table(name, row, known) for name, (row, _) in TABLES.items()]
+    return introduction.format(csv=f"{', '.join(csv[:-1])} and {csv[-1]}") + "".join(tables)
 
 
 def column_rows() -> list[tuple[str, str, str, str, str, str]]:
@@ -31,15 +32,26 @@ def column_rows() -> list[tuple[str, str, str, str, str, str]]:
     return [(name, *line) for name, row in tables.items() for line in _cells(row)]
 
 
-def _table(name: str, row: type[msgspec.Struct]) -> str:
+def _table(name: str, row: type[msgspec.Struct], known: set[tuple[str, ...]]) -> str:
     # The first sentence of a row's docstring.
     about = (row.__doc__ or "").partition("\n")[0].partition(". ")[0].rstrip(".")
+    told = [cells for cells in _cells(row) if cells[0] not in IN_EVERY_TABLE]
     lines = [
-        f"| `{column}` | {', '.join(filter(None, (kind, '' if unit == 'count' else unit, of_type)))} | {meaning} |\n"
-        for column, of_type, kind, unit, meaning in _cells(row)
-        if column not in IN_EVERY_TABLE
+        f"- `{column}`{'?' * of_type.endswith('?')}{_number(column, kind, unit)}: {meaning}\n"
+        for column, of_type, kind, unit, meaning in told
+        if (column, of_type, kind, unit, meaning) not in known
     ]
-    return f"\n## {name}\n\n{about}.\n\n{HEADING}{''.join(lines)}"
+    if again := [f"`{cells[0]}`" for cells in told if cells in known]:
+        lines.append(f"- as in a table above: {', '.join(again)}\n")
+    known.update(told)
+    return f"\n## {name}\n\n{about}.\n\n{''.join(lines)}"
+
+
+def _number(column: str, kind: str, unit: str) -> str:
+    """` (counted)`, ` (modelled calls)`: a fact's kind, the unit of a count and one in the name go without saying."""
+    shown = "" if unit == "count" or NAMED_UNITS.get(unit, " ") in f"{column}_" else unit
+    said = " ".join(("" if kind == "fact" else kind, shown)).strip()
+    return f" ({said})" if said else ""
 
 
 def _cells(row: type[msgspec.Struct]) -> typing.Iterator[tuple[str, str, str, str, str]]:

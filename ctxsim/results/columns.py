@@ -56,7 +56,7 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     call: Annotated[int, Number, "the call's number, from 1"]
     status: Annotated[str, Fact, "ok, overflow, rate_limited, invalid_pairs, invalid_thinking or stopped"]
     reason: Annotated[str, Fact, "what the provider said, or why the policy gave up"]
-    attempts: Annotated[int, Number, "requests sent, those again after an overflow included"]
+    attempts: Annotated[int, Number, "requests sent, retries after an overflow included"]
     tokens_full: Annotated[int, Counted, "input if nothing had ever been edited"]
     tokens_sent: Annotated[int, Counted, "input of the request that the policy sent"]
     tokens_estimated: Annotated[int, Estimated, "the same request by the policy's estimator"]
@@ -65,10 +65,12 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     ]
     trigger: Annotated[str, Fact, "false-safe or false-alarm, if the estimate misled the policy"]
     tokens_cache_read: Annotated[int, ModelledTokens, "input read from the prompt cache"]
-    tokens_cache_write: Annotated[int, ModelledTokens, "input written to it"]
-    tokens_uncached: Annotated[int, ModelledTokens, "input that it had no part in"]
-    tokens_rewritten: Annotated[int, ModelledTokens, "input that could be read but for an edit, another head or time"]
-    cache_break: Annotated[str, Fact, "why not: the edit's reason, or lifetime, reach, tools, prompt, a recorded miss"]
+    tokens_cache_write: Annotated[int, ModelledTokens, "input written to the prompt cache"]
+    tokens_uncached: Annotated[int, ModelledTokens, "input neither read from the cache nor written to it"]
+    tokens_rewritten: Annotated[int, ModelledTokens, "input that an edit, another head or a pause kept from being read"]
+    cache_break: Annotated[
+        str, Fact, "why it wasn't read: the edit's reason, or lifetime, reach, tools, prompt, recorded"
+    ]
     tokens_output: Annotated[int, Counted, "the response: recorded where trusted, else counted"]
     cost_usd: Annotated[float | None, Dollars, "what the call costs, its summaries included"]
     cost_read_usd: Annotated[float | None, Dollars, "of that, reading the cache"]
@@ -78,23 +80,23 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     cost_summary_usd: Annotated[float | None, Dollars, "of that, summary calls"]
     cost_recorded_usd: Annotated[float | None, RecordedDollars, "what the log says the call cost"]
     http_429: Annotated[int, Modelled, "refusals for rate before the request went through"]
-    wait_s: Annotated[float, Seconds, "how long it waited for the rate limit"]
+    wait_s: Annotated[float, Seconds, "time that it waited for the rate limit"]
     compactions: Annotated[int, Number, "times that the policy edited the view"]
     items_edited: Annotated[int, Number, "items whose text it changed"]
-    items_dropped: Annotated[int, Number, "items it took out"]
-    tokens_removed: Annotated[int, Counted, "what all its edits took out; negative: added"]
+    items_dropped: Annotated[int, Number, "items that it removed"]
+    tokens_removed: Annotated[int, Counted, "input that its edits removed; negative: added"]
     summary_calls: Annotated[int, Number, "summaries it asked for"]
     tokens_summary_in: Annotated[int, ModelledTokens, "input of those"]
     tokens_summary_out: Annotated[int, ModelledTokens, "output of those"]
     refs_needed_strict: Annotated[int, Found, "aged identifiers that the response used"] = 0
     refs_kept_strict: Annotated[int, Found, "of those, still in the view"] = 0
-    refs_needed_values: Annotated[int, Found, "aged identifiers that are no names that the response used"] = 0
+    refs_needed_values: Annotated[int, Found, "aged identifiers except names that the response used"] = 0
     refs_kept_values: Annotated[int, Found, "of those, still in the view"] = 0
     refs_needed_loose: Annotated[int, Found, "aged quotations that the response used"] = 0
     refs_kept_loose: Annotated[int, Found, "of those, still in the view"] = 0
     refs_needed_fresh: Annotated[int, Found, "identifiers of the newest results that the response used"] = 0
     refs_kept_fresh: Annotated[int, Found, "of those, still in the view"] = 0
-    refs_needed_carried: Annotated[int, Found, "aged ones used, those that the agent repeated too"] = 0
+    refs_needed_carried: Annotated[int, Found, "aged identifiers used, also those that the agent repeated"] = 0
     refs_kept_carried: Annotated[int, Found, "of those, still in the view"] = 0
     tokens_cache_write_5m: Annotated[int | None, ModelledTokens, "of tokens_cache_write, for five minutes"] = None
     tokens_cache_write_1h: Annotated[int | None, ModelledTokens, "of tokens_cache_write, for an hour"] = None
@@ -118,11 +120,11 @@ class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
     moment: Annotated[str, Fact, "when: on_tool_result, before_call, after_call, on_overflow"]
     item: Annotated[int, Number, "place in the recording; negative: a policy made it"]
     action: Annotated[str, Fact, "edited, dropped or inserted"]
-    tokens_before: Annotated[int, Counted, "of the item, 0 if it is new"]
-    tokens_after: Annotated[int, Counted, "of what stands there now, 0 if it is gone"]
-    reason: Annotated[str, Fact, "what the policy says"]
+    tokens_before: Annotated[int, Counted, "the item's size before; 0 if it is new"]
+    tokens_after: Annotated[int, Counted, "the item's size after; 0 if it is gone"]
+    reason: Annotated[str, Fact, "the policy's reason"]
     sources: Annotated[str, Fact, "places that an inserted item stands for"] = ""
-    text: Annotated[str, Fact, "the beginning of what stands there now"] = ""
+    text: Annotated[str, Fact, "the beginning of the new text"] = ""
 
 
 class ItemRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -165,7 +167,7 @@ class LossRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     policy: Annotated[str, Fact, "the policy's full label"]
     call: Annotated[int, Number, "the call's number, from 1"]
     need: Annotated[int, Number, "its row in needs, from 0 in each transcript"]
-    form: Annotated[str, Fact, "how it went: truncated, dropped or summarised"]
+    form: Annotated[str, Fact, "how it was lost: truncated, dropped or summarised"]
     detector: Annotated[str, Fact, "strict or loose"]
     kind: Annotated[str, Fact, "value, name or quotation"]
     age: Annotated[int, Calls, "since its newest source was first sent"]
@@ -185,7 +187,7 @@ class FrontierRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     survival: Annotated[float, SurvivalShare, "the level that is to be reached"]
     tokens: Annotated[float, Counted, "the least input over all calls"]
     cost_usd: Annotated[float | None, Dollars, "the least dollars, if edits were free"]
-    scheduled_usd: Annotated[float | None, Dollars, "what a schedule costs, its edits at the best times"]
+    scheduled_usd: Annotated[float | None, Dollars, "the cost with edits paid for, at their best times"]
 
 
 class NeedleRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -198,7 +200,7 @@ class NeedleRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     depth: Annotated[str, Fact, "where: head, middle or tail of its result; or in which part of the telling"]
     call: Annotated[int, Number, "the call that uses it"]
     age: Annotated[int, Calls, "since it was first sent"]
-    compactions: Annotated[int, Number, "compactions between those two"]
+    compactions: Annotated[int, Number, "compactions between its first sending and that call"]
     kept: Annotated[bool, Fact, "whether the view still held it"]
     stale: Annotated[bool, Fact, "whether only an older value was left, which it had replaced"] = False
 
@@ -209,13 +211,13 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     transcript: Annotated[str, Fact, "the transcript's name"]
     root: Annotated[str, Fact, "the session that it belongs to; its own name, or a parent's"]
     policy: Annotated[str, Fact, "the policy's full label"]
-    provider: Annotated[int, Index, "which provider held"]
+    provider: Annotated[int, Index, "which provider's rules applied"]
     calls: Annotated[int, Number, "calls replayed"]
     tokens_peak: Annotated[int, Counted, "the largest request"]
     tokens_sum: Annotated[int, Counted, "input of all calls"]
     tokens_full_sum: Annotated[int, Counted, "the same if nothing had ever been edited"]
     tokens_output_sum: Annotated[int, Counted, "output of all calls"]
-    tokens_growth_per_call: Annotated[float | None, Growth, "last request less first, per call between"]
+    tokens_growth_per_call: Annotated[float | None, Growth, "growth from the first to the last request, per call"]
     cost_usd: Annotated[float | None, Dollars, "what all calls cost, summaries included"]
     cost_read_usd: Annotated[float | None, Dollars, "of that, reading the cache"]
     cost_write_usd: Annotated[float | None, Dollars, "of that, writing it"]
@@ -224,11 +226,13 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     cost_summary_usd: Annotated[float | None, Dollars, "of that, summary calls"]
     cost_vs_keep_all: Annotated[float | None, Ratio, "cost_usd to keep-all's"]
     cache_hit_ratio: Annotated[float | None, Ratio, "share of the input that was read from the cache"]
-    cache_breaks: Annotated[int, Modelled, "calls that had to write again what was there"]
-    tokens_rewritten: Annotated[int, ModelledTokens, "input that they wrote again"]
+    cache_breaks: Annotated[int, Modelled, "calls that had to write cached input again"]
+    tokens_rewritten: Annotated[int, ModelledTokens, "input that those calls wrote again"]
     payback_calls: Annotated[float | None, ModelledCalls, "calls until a compaction has paid for itself, median"]
     smallest_quota: Annotated[int, Quota, "the rate limit with which no call would have waited"]
-    calls_until_first_failure: Annotated[int | None, Number, "calls before it; none if there is none"]
+    calls_until_first_failure: Annotated[
+        int | None, Number, "calls before the first refused one; empty if none was refused"
+    ]
     first_failure: Annotated[str | None, Fact, "status of the first refused call"]
     overflows: Annotated[int, Modelled, "calls over the window"]
     rate_limited: Annotated[int, Modelled, "calls that the rate limit can never let through"]
@@ -239,19 +243,21 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     compactions: Annotated[int, Number, "times that the policy edited the view"]
     no_progress_compactions: Annotated[int, Number, "calls whose compactions removed no token"]
     items_edited: Annotated[int, Number, "items whose text it changed"]
-    items_dropped: Annotated[int, Number, "items it took out"]
-    tokens_removed: Annotated[int, Counted, "what all its edits took out; negative: added"]
+    items_dropped: Annotated[int, Number, "items that it removed"]
+    tokens_removed: Annotated[int, Counted, "input that its edits removed; negative: added"]
     summary_calls: Annotated[int, Number, "summaries it asked for"]
     tokens_summary: Annotated[int, ModelledTokens, "input and output of those"]
     calls_with_aged_needs: Annotated[int, Number, "calls that used an aged identifier"]
     survival: Annotated[float | None, SurvivalShare, "aged identifiers still in view, mean over those calls"]
-    survival_values: Annotated[float | None, SurvivalShare, "the same, of those that are no names"]
+    survival_values: Annotated[float | None, SurvivalShare, "the same, of identifiers except names"]
     survival_loose: Annotated[float | None, SurvivalShare, "the same, of aged quotations"]
     survival_fresh: Annotated[float | None, SurvivalShare, "the same, of identifiers of the newest results"]
-    survival_carried: Annotated[float | None, SurvivalShare, "the same, of what the agent may have repeated"]
+    survival_carried: Annotated[
+        float | None, SurvivalShare, "the same, of identifiers that the agent may have repeated"
+    ]
     survival_low: Annotated[float | None, SurvivalShare, "survival if summaries kept nothing"]
-    survival_high: Annotated[float | None, SurvivalShare, "survival if they kept what later calls use"]
-    chance_rate: Annotated[float | None, SurvivalShare, "needs that another session's results hold too"]
+    survival_high: Annotated[float | None, SurvivalShare, "survival if summaries kept what later calls use"]
+    chance_rate: Annotated[float | None, SurvivalShare, "share of needs that another session's results hold too"]
     lost_truncated: Annotated[int, Found, "needs lost by cutting their source"]
     lost_dropped: Annotated[int, Found, "needs lost by removing it"]
     lost_summarised: Annotated[int, Found, "needs lost by summarising it"]
@@ -263,26 +269,32 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens_frontier_results: Annotated[float, Counted, "the same, by removing whole results"]
     cost_frontier_usd: Annotated[float | None, Dollars, "the least dollars at this survival, by any means"]
     cost_frontier_results_usd: Annotated[float | None, Dollars, "the same, by removing whole results"]
-    false_safe_calls: Annotated[int | None, Modelled, "decisions with the estimate under a limit, the count over"]
-    false_alarm_calls: Annotated[int | None, Modelled, "decisions the other way round"]
-    trigger_displacement_calls: Annotated[int | None, ModelledCalls, "how much later than the count it triggers"]
-    trigger_displacement_tokens: Annotated[int | None, ModelledTokens, "the same in input; negative: too early"]
+    false_safe_calls: Annotated[
+        int | None, Modelled, "decisions where the estimate is under a limit and the count over it"
+    ]
+    false_alarm_calls: Annotated[
+        int | None, Modelled, "decisions where the estimate is over a limit and the count under it"
+    ]
+    trigger_displacement_calls: Annotated[
+        int | None, ModelledCalls, "calls by which the estimate triggers later than the count"
+    ]
+    trigger_displacement_tokens: Annotated[int | None, ModelledTokens, "the same in input tokens; negative: earlier"]
     estimate_bias: Annotated[float | None, Error, "mean error of the estimate; negative: too small"]
-    estimate_mape: Annotated[float | None, Error, "mean size of that error"]
-    estimate_p95: Annotated[float | None, Error, "its 95th percentile"]
-    size: Annotated[str, Fact, "how keep-all's size was made that of the recording: counted, fitted, prior or given"]
-    tokens_hidden: Annotated[int, Fitted, "input that no log holds: the hidden head, and what joined unlogged"]
+    estimate_mape: Annotated[float | None, Error, "mean absolute error of the estimate"]
+    estimate_p95: Annotated[float | None, Error, "the error's 95th percentile"]
+    size: Annotated[str, Fact, "how keep-all's size was matched with the recording: counted, fitted, prior or given"]
+    tokens_hidden: Annotated[int, Fitted, "input that no log holds: the hidden head and unlogged items"]
     tokens_factor: Annotated[float, FittedRatio, "the provider's tokens for each counted one"]
     calls_recorded: Annotated[int, Number, "calls whose recorded input is comparable"]
-    tokens_recorded_sum: Annotated[int, Recorded, "the recorded input of those"]
-    tokens_full_recorded: Annotated[int, Counted, "what keep-all sends at those"]
+    tokens_recorded_sum: Annotated[int, Recorded, "the recorded input of those calls"]
+    tokens_full_recorded: Annotated[int, Counted, "what keep-all sends at those calls"]
     cost_recorded_usd: Annotated[float | None, RecordedDollars, "what the log says its calls cost, where it does"]
-    cost_full_recorded_usd: Annotated[float | None, Dollars, "what those cost under keep-all"]
-    cost_low_usd: Annotated[float | None, Dollars, "the cost if caches miss as seldom as they may, by recordings"]
-    cost_high_usd: Annotated[float | None, Dollars, "the cost if they miss as often as they may"]
+    cost_full_recorded_usd: Annotated[float | None, Dollars, "what those calls cost under keep-all"]
+    cost_low_usd: Annotated[float | None, Dollars, "the cost if caches miss as rarely as recordings allow"]
+    cost_high_usd: Annotated[float | None, Dollars, "the cost if caches miss as often as recordings allow"]
     calls_unseen: Annotated[int | None, Number, "calls predicted from earlier ones of their segment, as a check"] = None
-    unseen_median: Annotated[float | None, UnseenError, "how far those are off, median"] = None
-    unseen_p95: Annotated[float | None, UnseenError, "the same, 95th percentile"] = None
+    unseen_median: Annotated[float | None, UnseenError, "median error of those predictions"] = None
+    unseen_p95: Annotated[float | None, UnseenError, "their 95th percentile of error"] = None
     invalid_thinking: Annotated[int | None, Modelled, "calls refused for thinking behind a changed prefix"] = None
     tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read and didn't"] = None
     tokens_thinking_dropped: Annotated[int | None, Counted, "thinking that the provider dropped from requests"] = None
@@ -290,7 +302,9 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     project: Annotated[str | None, RecordedFact, "the folder that its agent worked in"] = None
     model: Annotated[str | None, RecordedFact, "the model of its first call"] = None
     version: Annotated[str | None, RecordedFact, "its agent's version"] = None
-    compactions_recorded: Annotated[int | None, RecordedNumber, "1 where it begins behind a recorded compaction"] = None
+    compactions_recorded: Annotated[
+        int | None, RecordedNumber, "1 if the transcript begins after a recorded compaction"
+    ] = None
     refs_lost_for_good: Annotated[int | None, Found, "lost aged identifiers that no call could fetch again"] = None
     calls_refetched: Annotated[int | None, Modelled, "calls inserted if all else that is lost is fetched again"] = None
     calls_refetched_changed: Annotated[int | None, Modelled, "of those, the ones whose source has changed since"] = None

@@ -43,10 +43,10 @@ class CompactionRow(msgspec.Struct, frozen=True, array_like=True):
     call: Annotated[int, Number, "the first call without the history before, from 1"]
     calls_after: Annotated[int, Calls, "calls up to the next compaction or the end"]
     window: Annotated[int, Recorded, "the model's window: as logged, else the model list's"]
-    share: Annotated[float | None, WindowShare, "of the window that the request before it filled"]
+    share: Annotated[float | None, WindowShare, "how much of the window the request before it filled"]
     tokens_before: Annotated[int | None, Recorded, "input before it: as logged, else of the last request"]
     tokens_after: Annotated[int | None, Recorded, "input after it: of the next request, else as logged"]
-    tokens_left: Annotated[int, Counted, "summary and kept items"]
+    tokens_left: Annotated[int, Counted, "the size of the summary and the kept items"]
     tokens_summary: Annotated[int | None, Counted, "the summary; none where the log doesn't hold its text"]
     tokens_unlogged: Annotated[int, Fitted, "what joined after it and is in no log: files attached again"]
     items_kept: Annotated[int, Number, "items that stayed as they were"]
@@ -67,7 +67,7 @@ class CompactionRow(msgspec.Struct, frozen=True, array_like=True):
     identifiers_kept: Annotated[int | None, Identifiers, "of those, in summary or kept items"]
     reread_calls: Annotated[int, Number, "tool calls of the next ten calls that repeat one from before it"]
     reread_exact: Annotated[int, Number, "of those, with the same arguments; the others look into the same file"]
-    reread_tokens: Annotated[int, Counted, "those calls and their results"]
+    reread_tokens: Annotated[int, Counted, "the size of those calls and their results"]
     reread_usd: Annotated[float | None, Dollars, "those calls as output, their results as new input"]
     controls: Annotated[int, Number, "calls without a compaction that are its control"]
     control_reread_calls: Annotated[float | None, MeanCalls, "reread_calls at those, mean"]
@@ -75,12 +75,14 @@ class CompactionRow(msgspec.Struct, frozen=True, array_like=True):
     control_needed_carried: Annotated[float | None, MeanFound, "needed_carried of ten calls at those, mean"]
     tokens_rewritten: Annotated[int | None, ModelledTokens, "input of the next request that wasn't read from a cache"]
     cost_summary_usd: Annotated[float | None, Dollars, "the request before it read once more, and the summary written"]
-    cost_cache_usd: Annotated[float | None, Dollars, "what writing tokens_rewritten costs more than reading them"]
+    cost_cache_usd: Annotated[float | None, Dollars, "what writing tokens_rewritten costs beyond reading them"]
     payback_calls: Annotated[float | None, ModelledCalls, "calls after which it has paid for itself"]
     lost_used: Annotated[int | None, Found, "identifiers of results that it lost and calls after it used"] = None
-    lost_fetched: Annotated[int | None, Found, "of those, the same call or file had come again before"] = None
-    lost_shown: Annotated[int | None, Found, "of those, any later result had shown it before"] = None
-    kept_used: Annotated[int | None, Found, "lost_used of what it kept: the control"] = None
+    lost_fetched: Annotated[int | None, Found, "of those, how many the same call or file had brought again first"] = (
+        None
+    )
+    lost_shown: Annotated[int | None, Found, "of those, how many a later result had shown first"] = None
+    kept_used: Annotated[int | None, Found, "the control: lost_used of what the compaction kept"] = None
     kept_fetched: Annotated[int | None, Found, "lost_fetched of those"] = None
     kept_shown: Annotated[int | None, Found, "lost_shown of those"] = None
 

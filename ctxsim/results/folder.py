@@ -25,7 +25,7 @@ MARKER = "ctxsim-unfinished-run.txt"
 LOCK = ".ctxsim.lock"
 
 PICTURES = (
-    "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png", "sweep-fronts.png",
+    "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png", "sweep-curves.png",
     "sweep-heatmap.png", "report.html",
 )  # fmt: skip
 """What commands draw of a run into its folder, whatever stood there."""

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
 
 import click
 import pytest
@@ -23,7 +24,6 @@ from ctxsim.cli.compactions import command as compactions
 from ctxsim.cli.lists import KINDS as LISTED
 from ctxsim.cli.lists import LISTS, PAGES
 from ctxsim.cli.transcripts import command as transcripts
-from ctxsim.report.sheet import FORMS
 
 ANSWERS = {
     # what is typed: what the answer has in it
@@ -61,7 +61,7 @@ ANSWERS = {
     r"Fires between \d\d\.\dK and 60\.\dK tokens; expected 60,000\.",
     "check run a": r"^a: keeps the contract$",
     "serve --help": r"Play a conversation's responses to any client",
-    "drive --help": r"Let real agents live through a conversation, offline",
+    "drive --help": r"Run real agents through a conversation, offline",
     "list policies": r"keep-all   \(bound\)\n[\s\S]*token-budget:budget=40000,retain=500\n",
     "list estimators": r"calibrated:file=<str>[\s\S]*chars:ratio=4,rounding=ceil,unit=points\n",
     "trust note.md": r"note\.md: trusted as it is now \([0-9a-f]{12}\), kept in\s",
@@ -222,18 +222,17 @@ def forms() -> Iterator[tuple[str, list[str]]]:
             )
 
 
-def table_of_forms() -> str:
-    """The table in docs/output.md."""
-    lines = [f"| command | {' | '.join(FORMS)} | others |", f"|{'---|' * (len(FORMS) + 2)}"]
+def list_of_forms() -> str:
+    """The list in docs/output.md: commands by the forms that they print."""
+    by_forms: dict[str, list[str]] = {}
     for command, found in forms():
-        others = [form for form in found if form not in FORMS]
-        cells = ["yes" if form in found else "" for form in FORMS]
-        lines.append(f"| `{command}` | {' | '.join(cells)} | {', '.join(others)} |".replace("  ", " "))
-    return "\n".join(lines) + "\n"
+        by_forms.setdefault(", ".join(f"`{form}`" for form in found) or "none", []).append(f"`{command}`")
+    lines = (f"- {found}: {', '.join(commands)}" for found, commands in by_forms.items())
+    return "".join(fill(line, 120, subsequent_indent="  ") + "\n" for line in lines)
 
 
-def test_the_table_of_forms_is_current() -> None:
-    table = table_of_forms()
+def test_the_list_of_forms_is_current() -> None:
+    table = list_of_forms()
     assert table in (ROOT / "docs" / "output.md").read_text(), f"put this into docs/output.md:\n\n{table}"
     assert {line.split()[0] for line in ROWS} == {name.split()[0] for name, found in forms() if "csv" in found}
 

@@ -86,7 +86,7 @@ def test_what_is_open_is_said_with_what_may_be_as_good(tmp_path: Path) -> None:
     made = noisy(tmp_path / "n")
     assert {made.settings, *(rival.settings for rival in made.open)} == {(WINDOW,), (CUT,)} and len(made.open) == 1
     settled = " ".join(screen(msgspec.structs.replace(one, wins=0.9)))
-    assert "It is the answer in 90 %" in settled and "settled" not in settled
+    assert "It stays the answer in 90 %" in settled and "settled" not in settled
 
 
 def test_a_month_says_since_when_sessions_are_alike_and_where_prices_are_missing(tmp_path: Path) -> None:

@@ -124,10 +124,10 @@ def test_any_of_many_transcripts_can_be_found_and_opened(many: Path, browser: An
     for number in (217, 0, 299):
         tab.locator("#find").fill(f"session-{number:03}")
         tab.locator("#transcript").select_option(index=tab.locator("#transcript option").count() - 1)
-        tab.locator(f"#growth + p:has-text('session-{number:03}')").wait_for()
+        tab.locator(f"#chart-growth + p:has-text('session-{number:03}')").wait_for()
         assert f"session-{number:03} says: " in tab.locator("#sides").inner_text()
     again, more = opened(browser, many, address="#" + tab.url.partition("#")[2])
-    assert "session-299" in again.locator("#growth + p").inner_text()
+    assert "session-299" in again.locator("#chart-growth + p").inner_text()
     assert troubles == more == []
     again.close()
     tab.close()
@@ -170,7 +170,7 @@ def test_of_two_that_are_chosen_at_once_the_last_one_is_shown(many: Path, browse
       return pickTranscript(7).then(() => wait(500));
     }""")
     assert tab.evaluate("state.transcript") == 7
-    assert tab.evaluate("data.transcripts[7].name") in tab.locator("#growth + p").inner_text()
+    assert tab.evaluate("data.transcripts[7].name") in tab.locator("#chart-growth + p").inner_text()
     assert troubles == []
     tab.close()
 

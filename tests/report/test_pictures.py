@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,7 +17,7 @@ from project import ROOT
 
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.verdict import usd
-from ctxsim.report import accuracy_plots, calibration_plots, charts, figure, plots
+from ctxsim.report import accuracy_plots, calibration_plots, charts, figure, plots, tradeoff_plots
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
 from ctxsim.report.tradeoff import Frontier, frontiers
@@ -100,6 +101,31 @@ def test_pictures_are_headed_by_the_verdict_and_name_no_folder(
     for name in ("token-growth", "survival-age", "dollars", "cache"):
         assert one.headline in " ".join(told[name].split())
         assert str(run.folder.parent) not in "".join(told[name].split())
+
+
+def test_a_picture_for_a_paper_has_a_column_s_width_no_headline_and_whole_names(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Figure] = []
+
+    def kept(*shape: Any, **named: Any) -> Any:
+        made = figure.new_figure(*shape, **named)
+        drawn.append(made[0])
+        return made
+
+    for module in (charts, plots, tradeoff_plots):
+        monkeypatch.setattr(module, "new_figure", kept)
+    paths = charts.plot_paper(picture(run), tmp_path)
+    names = [path.name for path in paths]
+    assert "survival-dollars.pdf" in names and "estimates.pdf" not in names
+    assert all(path.read_bytes().startswith(b"%PDF") for path in paths) and len(drawn) == len(paths)
+    for one in drawn:
+        assert one.get_size_inches()[0] == figure.PAPER_INCHES and not one.texts
+        one.canvas.draw()
+        for axes in one.axes:
+            # A pixel for rounding.
+            reach = axes.xaxis.label.get_window_extent()
+            assert reach.x0 >= -1 and reach.x1 <= one.bbox.x1 + 1, axes.get_xlabel()
 
 
 def test_the_frontier_beside_a_policy_is_that_of_what_it_keeps() -> None:

@@ -13,7 +13,8 @@ from matplotlib.text import Text
 from ctxsim.answers.advice.settings import family, grids, in_order, parameters
 from ctxsim.report.charts import SWEEP, charts_of, plot_all
 from ctxsim.report.picture import Picture, picture
-from ctxsim.report.sweep_plots import fronts_figure, fronts_of, heat_map_figure, heat_maps_of
+from ctxsim.report.style import COLORS, LIMIT_COLOR
+from ctxsim.report.sweep_plots import curves_figure, curves_of, heat_map_figure, heat_maps_of
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.grid import expand
@@ -54,27 +55,22 @@ def test_settings_are_told_apart_by_what_varies() -> None:
     assert (deep.varied, deep.full) == (("x", "y"), False) and third.name == "c"
 
 
-def test_one_parameter_is_a_front_in_its_order_with_names_and_intervals(one: Picture) -> None:
-    [grid] = fronts_of(one)
+def test_one_parameter_is_a_curve_over_its_values_with_ranges(one: Picture) -> None:
+    [grid] = curves_of(one)
     assert grid.values == (("100", "300", "500", "700"),)
-    marked = chosen(one, grid.labels[("500",)])
-    figure = fronts_figure(marked, [grid])
-    [axes] = figure.axes
-    line = next(line for line in axes.lines if len(line.get_xdata()) == 4 and line.get_linestyle() == "-")
-    figures = [one.pooled.all[label] for label in FRONT]
-    assert line.get_xdata() == pytest.approx([100 * one.usd_share.value for one in figures if one.usd_share])
-    assert line.get_ydata() == pytest.approx([100 * one.kept.value for one in figures if one.kept])
-    names = [text.get_text() for text in axes.texts]
-    assert {"chars=100", "chars=300", "▶ chars=500", "chars=700", "keep-all (bound)", "drop-all (bound)"} == set(names)
-    # Two intervals for each of four settings, one bar each.
-    bars = [bar.get_segments()[0] for container in axes.containers for bar in container[2]]
-    assert len(bars) == 8
-    first = figures[0]
-    assert first.usd_share is not None and first.usd_share.low is not None and first.usd_share.high is not None
-    assert [point[0] for point in bars[0]] == pytest.approx([100 * first.usd_share.low, 100 * first.usd_share.high])
-    [ring] = [line for line in axes.lines if line.get_gid() == "advised"]
-    assert ring.get_xdata()[0] == pytest.approx(line.get_xdata()[2])
-    assert "max-result-chars by chars; ring: advised; bars: ranges" in " ".join(figure.texts[1].get_text().split())
+    figure = curves_figure(chosen(one, grid.labels[("500",)]), [grid])
+    for axes, name in zip(figure.axes, ("usd_share", "kept"), strict=True):
+        shares = [one_share(one, label, name) for label in FRONT]
+        [line] = [line for line in axes.lines if len(line.get_xdata()) == 4]
+        assert list(line.get_ydata()) == pytest.approx([100 * share.value for share in shares])
+        assert [text.get_text() for text in axes.get_xticklabels()] == ["100", "300", "500", "700"]
+        ranges = [line.get_ydata() for line in axes.lines if line.get_gid() == "range"]
+        assert ranges == [pytest.approx([100 * share.low, 100 * share.high]) for share in shares]
+        [advised] = [line for line in axes.lines if line.get_gid() == "advised"]
+        # The third of four values.
+        assert (advised.get_xdata()[0], advised.get_color()) == (2, COLORS[0])
+    told = " ".join(figure.texts[1].get_text().split())
+    assert "max-result-chars by chars; blue: advised; whiskers: ranges; dotted: keep-all" in told
 
 
 def test_two_parameters_are_maps_of_what_each_pair_costs_and_keeps(one: Picture) -> None:
@@ -88,8 +84,9 @@ def test_two_parameters_are_maps_of_what_each_pair_costs_and_keeps(one: Picture)
         [image] = axes.images
         assert image.get_array().tolist() == [pytest.approx([100 * cell.value for cell in row]) for row in shares]
         texts = [text.get_text() for text in axes.texts]
-        wanted = [text for row in shares for cell in row
-                  for text in (f"{100 * cell.value:.0f}", f"{100 * cell.low:.0f}-{100 * cell.high:.0f}")]  # fmt: skip
+        cells = [cell for row in shares for cell in row]
+        wanted = [f"{100 * cell.value:.0f}" for cell in cells]
+        wanted += [f"{100 * cell.low:.0f}-{100 * cell.high:.0f}" for cell in cells]
         assert texts == wanted
         assert [text.get_text() for text in axes.get_xticklabels()] == ["100", "900"]
         assert [text.get_text() for text in axes.get_yticklabels()] == ["2", "4", "8"]
@@ -119,6 +116,14 @@ def test_refused_settings_have_a_cross(one: Picture, monkeypatch: pytest.MonkeyP
     assert "×: some calls refused" in figure.texts[1].get_text()
 
 
+def test_refused_settings_of_a_curve_are_red(one: Picture, monkeypatch: pytest.MonkeyPatch) -> None:
+    [grid] = curves_of(one)
+    monkeypatch.setattr(type(one.pooled), "refusals", lambda self, label: float(label == grid.labels[("700",)]))
+    for axes in curves_figure(msgspec.structs.replace(one, advice=None), [grid]).axes:
+        red = [line for line in axes.lines if line.get_color() == LIMIT_COLOR and line.get_gid() == "setting"]
+        assert [line.get_xdata()[0] for line in red] == [3]
+
+
 def test_titles_of_maps_are_whole(one: Picture) -> None:
     """Inside the figure, and not over one another."""
     figure = heat_map_figure(one, heat_maps_of(one))
@@ -137,4 +142,4 @@ def test_a_sweep_has_them(one: Picture) -> None:
 
 @pytest.mark.slow
 def test_plot_draws_them_too(one: Picture, tmp_path: Path) -> None:
-    assert {"sweep-fronts", "sweep-heatmap"} <= {path.stem for path in plot_all(one, tmp_path, ("svg",))}
+    assert {"sweep-curves", "sweep-heatmap"} <= {path.stem for path in plot_all(one, tmp_path, ("svg",))}

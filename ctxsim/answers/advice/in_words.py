@@ -90,7 +90,7 @@ def _first(advice: AsSetAdvice) -> str:
     if advice.open:
         return f"Open between {' and '.join(_brief(advice, one) for one in (take, *advice.open))}."
     if not given:
-        tried = f"Change nothing: of the {len(advice.tried)} settings tried none surely saves"
+        tried = f"Change nothing: of the {len(advice.tried)} settings tried none saves"
         least = f"{_percent(HARDLY)} % without losing more than {_percent(MAY_LOSE[advice.goal])} %."
         none = "Change nothing: nothing else to set was tried."
         return f"{f'{tried} {least}' if advice.tried else none} {_size(advice, take)} {as_set}, {_kept(take)}."

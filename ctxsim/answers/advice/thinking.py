@@ -12,11 +12,11 @@ def of_thinking(run: Run, take: str) -> list[str]:
     refused, dropped = (rows[name].fillna(0) for name in ("invalid_thinking", "tokens_thinking_dropped"))
     if refused.sum():
         return [
-            f"Refused for thinking behind an edit: {int(refused.sum()):,} of {int(rows.calls.sum()):,} calls. With "
-            "--thinking drop they are accepted, and that thinking is lost."
+            f"Refused for thinking that follows an edit: {int(refused.sum()):,} of {int(rows.calls.sum()):,} calls. "
+            "With --thinking drop they are accepted, and that thinking is lost."
         ]
     if dropped.sum():
-        return [f"Thinking behind edits is dropped: {int(dropped.sum()):,} tokens are lost."]
+        return [f"Thinking that follows edits is dropped: {int(dropped.sum()):,} tokens are lost."]
     if rows.compactions.sum() and any(values.get("vendor") == "anthropic" for values in run.info.providers):
-        return [f"It edits history, which {BINDING} refuse where thinking stands behind it: see --thinking."]
+        return [f"It edits history. {BINDING} refuse requests whose thinking follows an edit: see --thinking."]
     return []

@@ -42,10 +42,10 @@ def _first(advice: Advice, names: Mapping[str, str]) -> str:
         return f"Open between {_brief(advice, take, names)} and {others}."
     if nothing:
         least = _percent(1 - MAY_LOSE[advice.goal])
-        kept = "" if take.kept is None else f" and keeps {least} % of what later calls used"
+        kept = "" if take.kept is None else f" that keeps {least} % of what later calls used"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
-        surely = "surely " if advice.ahead else ""
-        return f"Change nothing: no policy that is refused as little{kept} {surely}saves {_percent(HARDLY)} % {what}."
+        surely = " for sure" if advice.ahead else ""
+        return f"Change nothing: no policy with as few refusals{kept} saves {_percent(HARDLY)} % {what}{surely}."
     return f"Take {figures}"
 
 
@@ -81,9 +81,9 @@ def fetched_again(advice: Advice, brief: Callable[[Figures], str]) -> str:
     parts = [f"{end[0].upper()}{end[1:]}."]
     if found.turns is not None:
         even = found.even_at
-        less = "saves all the same" if even is None else f"saves while less than {_percent(even)} % is"
+        less = "even then" if even is None else f"while less than {_percent(even)} % is fetched again"
         seen = f"published agents: {TURNS_SEEN[0]:.2f} to {TURNS_SEEN[1]:.2f}"
-        parts.append(f"The policy {less}, and until the agent takes {found.turns:.2f} times the turns ({seen}).")
+        parts.append(f"It saves {less}, unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
     if found.instead is not None and found.instead_at is not None:
         low, high = SEEN
         parts.append(
@@ -109,7 +109,7 @@ def _ends(advice: Advice) -> str:
         parts.append(f"Doing nothing: {_size(advice, nothing)}, {_refusals(nothing)}.")
     take = advice.take
     if advice.amount == "usd" and take.usd_least is not None and take.usd:
-        parts.append(f"Nobody could do better than {usd(take.usd_least)} USD and keep as much.")
+        parts.append(f"No policy can cost less than {usd(take.usd_least)} USD and keep as much.")
     return " ".join(parts)
 
 
@@ -138,11 +138,11 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
 def how_sure(advice: Advice, ahead: int) -> list[str]:
     """Return how often the answer wins, and what ranges are of, a sentence each."""
     share = advice.wins.get(advice.take.policy, 0.0)
-    often = f"It is the answer in {_percent(share)} % of the ways in which these sessions could have come."
+    often = f"It stays the answer in {_percent(share)} % of resamples of these sessions."
     if advice.open and advice.more is not None:
         more = f"about {advice.more:,}" if advice.more <= 10 * ahead else f"more than {10 * ahead:,}"
         shares = [f"{_percent(advice.wins.get(one.policy, 0.0))} %" for one in (advice.take, *advice.open)]
-        often = f"They are the answer in {', '.join(shares)} of the ways in which these sessions could have come; "
+        often = f"They are the answer in {', '.join(shares)} of resamples of these sessions; "
         often += f"{more} more sessions may tell them apart."
     ranges = f"Ranges: the next {ahead:,} sessions, 90 %."
     if ahead < LEAST:

@@ -28,14 +28,19 @@ function layout(extra) {
   const base = {
     paper_bgcolor: ground, plot_bgcolor: ground, font: { color: text, family: "system-ui, sans-serif", size: 13 },
     margin: { l: 60, r: 16, t: 12, b: 48 }, hovermode: "closest", hoverlabel: { align: "left", namelength: -1 },
-    legend: narrow() ? { orientation: "h", y: -0.2, yanchor: "top", font: { size: 12 } } : { font: { size: 12 } },
-    height: narrow() ? 480 : 460,
+    legend: { orientation: "h", y: -0.2, yanchor: "top", font: { size: 12 } }, height: 480,
   };
   for (const [key, value] of Object.entries(extra)) {
     base[key] = /^[xy]axis/.test(key) ? { ...axis, ...value, title: { text: value.title, standoff: 8 } } : value;
   }
   return base;
 }
+
+// Paper is narrower than most screens.
+const PAPER = 680;
+const resized = (size) => { for (const box of document.querySelectorAll(".chart")) if (box.data) Plotly.relayout(box, size); };
+addEventListener("beforeprint", () => resized({ width: PAPER }));
+addEventListener("afterprint", () => resized({ width: null, autosize: true }));
 
 function draw(id, traces, extra) {
   const box = $(id), first = !box.data;

@@ -157,7 +157,7 @@ def test_the_share_beside_the_answer_is_how_often_it_wins(tmp_path: Path) -> Non
     # a saves in each of twelve sessions: it always wins. Nothing has to be said of others.
     found = advised(tmp_path / "sure", {"keep-all": rows(*[10] * 12), "a": rows(*[5] * 12, kept=0.95)})
     assert found.wins == {"a": 1.0} and not found.open
-    assert "It is the answer in 100 % of the ways in which these sessions could have come." in verdict(found)[-1]
+    assert "It stays the answer in 100 % of resamples of these sessions." in verdict(found)[-1]
     assert "Ranges: the next 12 sessions, 90 %." in verdict(found)[-1]
 
 

@@ -35,8 +35,8 @@ def test_ends_turns_and_the_rate_at_which_nothing_is_saved(tmp_path: Path) -> No
     assert found.again.turns == pytest.approx(120 / 72)
     lines = verdict(found)
     assert lines[0].startswith("Take a: 72.00 to 132 USD instead of 120 (-40 %")
-    assert "Fetching again all that is lost adds 60.00 USD. The policy saves while less than 80 % is" in lines[1]
-    assert "until the agent takes 1.67 times the turns (published agents: 0.86 to 1.20)" in lines[1]
+    assert "Fetching again all that is lost adds 60.00 USD. It saves while less than 80 % is fetched again," in lines[1]
+    assert "unless the agent takes 1.67 times as many turns (published agents: 0.86 to 1.20)" in lines[1]
 
 
 def test_where_the_answer_turns_within_what_was_seen_both_are_named(tmp_path: Path) -> None:
