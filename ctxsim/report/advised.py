@@ -212,8 +212,8 @@ def _doubts(one: AgentAdvice) -> list[str]:
     if one.sessions == 1:
         found.append("From one session; it may not hold for others.")
     elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
-        rivals = "; or ".join(told(each.settings, False) or "changing nothing" for each in one.open)
-        still = f"Not settled: {rivals or 'something else'} may be as good. This is" if one.wins < SETTLED else "It stays"
+        rivals = "; or ".join(told(each.settings, False) or "changing nothing" for each in one.open) or "others"
+        still = f"Not settled: {rivals} may be as good. This is" if one.wins < SETTLED else "It stays"
         often = f"the answer in {_percent(one.wins)} % of resamples of these sessions."
         few = f"Ranges are priors over projects: {one.ahead} sessions are too few for intervals."
         found.append(
