@@ -9,41 +9,41 @@ from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
 from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
-from ctxsim.policies.foreign.shapes import Arguments, call_of, packed
+from ctxsim.policies.foreign.shapes import Arguments, call_of
 from ctxsim.policies.foreign.shortener import Session
+from ctxsim.policies.frameworks.pydantic_ai.policy import Requests
 
 
-def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
+def _places(message: Message) -> tuple[int, int]:
+    """The place of a message that is an item of its own; the system prompt comes before all, what was made nowhere."""
+    if message["role"] == "system":
+        return -1, -1
+    place = int(message["id"][1:]) if message["role"] != "assistant" and not message.get("made") else -9
+    return place, place
+
+
+def there(messages: Sequence[Message], requests: Requests) -> list[Any]:
     """Return the messages as Pydantic AI's: what stands between two responses is one request."""
     from pydantic_ai import messages as theirs
 
     found: list[Any] = []
-    asked: list[Any] = []
-    for run in packed(messages):
-        message = run[0]
-        if message["role"] == "tool":
-            results = [
-                theirs.ToolReturnPart(tool_name=one["name"], content=one["content"], tool_call_id=one["tool_call_id"])
-                for one in run
-            ]
-            found.append(theirs.ModelRequest(parts=results))
-        elif message["role"] == "assistant":
-            parts: list[Any] = [theirs.TextPart(content=message["content"])] if message["content"] else []
-            for call in message.get("tool_calls", ()):
-                name, args = call["function"]["name"], call["function"]["arguments"]
-                parts.append(theirs.ToolCallPart(tool_name=name, args=args, tool_call_id=call["id"]))
-            found.append(theirs.ModelResponse(parts=parts))
-        else:
-            kind = theirs.SystemPromptPart if message["role"] == "system" else theirs.UserPromptPart
-            part = kind(content=message["content"])
-            if asked and not message.get("made"):
-                asked.append(part)
+    for group in requests.grouped([(message["role"], *_places(message)) for message in messages]):
+        parts: list[Any] = []
+        for message in (messages[n] for n in group):
+            if message["role"] == "assistant":
+                if message["content"]:
+                    parts.append(theirs.TextPart(content=message["content"]))
+                for call in message.get("tool_calls", ()):
+                    name, args = call["function"]["name"], call["function"]["arguments"]
+                    parts.append(theirs.ToolCallPart(tool_name=name, args=args, tool_call_id=call["id"]))
+            elif message["role"] == "tool":
+                name, content = message["name"], message["content"]
+                parts.append(theirs.ToolReturnPart(name, content=content, tool_call_id=message["tool_call_id"]))
             else:
-                asked = [part]
-                found.append(theirs.ModelRequest(parts=asked))
-            if not message.get("made"):
-                continue
-        asked = []
+                kind = theirs.SystemPromptPart if message["role"] == "system" else theirs.UserPromptPart
+                parts.append(kind(content=message["content"]))
+        response = messages[group[0]]["role"] == "assistant"
+        found.append(theirs.ModelResponse(parts=parts) if response else theirs.ModelRequest(parts=parts))
     return found
 
 
@@ -86,10 +86,10 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
     if "model" in cls.__init__.__code__.co_varnames:
         given = given | {"model": model}
     capability = cls(**given)
-    arguments = Arguments()
+    arguments, requests = Arguments(), Requests()
 
     def compacted(messages: list[Message]) -> Sequence[Message]:
-        theirs = there(messages, arguments)
+        theirs = there(messages, requests)
         run: Any = RunContext(deps=None, model=model, usage=RunUsage(), messages=theirs)
         request = ModelRequestContext(
             model=model, messages=theirs, model_settings=None, model_request_parameters=ModelRequestParameters()
