@@ -22,8 +22,8 @@ def _places(message: Message) -> tuple[int, int]:
     return place, place
 
 
-def there(messages: Sequence[Message], requests: Requests) -> list[Any]:
-    """Return the messages as Pydantic AI's: what stands between two responses is one request."""
+def there(messages: Sequence[Message], requests: Requests, names: dict[int, str]) -> list[Any]:
+    """Return the messages as Pydantic AI's, and name its parts of users' texts by what they stand for."""
     from pydantic_ai import messages as theirs
 
     found: list[Any] = []
@@ -42,12 +42,13 @@ def there(messages: Sequence[Message], requests: Requests) -> list[Any]:
             else:
                 kind = theirs.SystemPromptPart if message["role"] == "system" else theirs.UserPromptPart
                 parts.append(kind(content=message["content"]))
+                names[id(parts[-1])] = message["id"]
         response = messages[group[0]]["role"] == "assistant"
         found.append(theirs.ModelResponse(parts=parts) if response else theirs.ModelRequest(parts=parts))
     return found
 
 
-def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
+def back(messages: Sequence[Any], arguments: Arguments, names: dict[int, str]) -> list[Message]:
     """Return Pydantic AI's messages as ours."""
     found: list[Message] = []
     for one in messages:
@@ -67,7 +68,8 @@ def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
                 found.append({"role": "tool", "tool_call_id": part.tool_call_id, "content": part.content})
             else:
                 role = "system" if part.part_kind == "system-prompt" else "user"
-                found.append({"role": role, "content": part.content})
+                known = {"id": names[id(part)]} if id(part) in names else {}
+                found.append({"role": role, "content": part.content, **known})
     return found
 
 
@@ -89,12 +91,13 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
     arguments, requests = Arguments(), Requests()
 
     def compacted(messages: list[Message]) -> Sequence[Message]:
-        theirs = there(messages, requests)
+        names: dict[int, str] = {}
+        theirs = there(messages, requests, names)
         run: Any = RunContext(deps=None, model=model, usage=RunUsage(), messages=theirs)
         request = ModelRequestContext(
             model=model, messages=theirs, model_settings=None, model_request_parameters=ModelRequestParameters()
         )
-        return back(finished(capability.before_model_request(run, request)).messages, arguments)
+        return back(finished(capability.before_model_request(run, request)).messages, arguments, names)
 
     return asking(compacted, scribe)
 
