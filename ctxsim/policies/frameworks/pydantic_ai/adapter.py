@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
+from ctxsim.policies.foreign.framework import Framework, Scribe, finished
 from ctxsim.policies.foreign.shapes import Arguments, call_of
-from ctxsim.policies.foreign.shortener import Session
+from ctxsim.policies.foreign.shortener import Answer, Context, Session, Shorten
 from ctxsim.policies.frameworks.pydantic_ai.policy import Requests
 
 
@@ -79,7 +79,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
     from pydantic_ai.messages import ModelResponse, TextPart
     from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
     from pydantic_ai.models.function import FunctionModel
-    from pydantic_ai.usage import RunUsage
+    from pydantic_ai.usage import RequestUsage, RunUsage
 
     def answer(messages: Any, info: Any) -> Any:
         return ModelResponse(parts=[TextPart(content=scribe.ask("\n".join(map(str, messages))))])
@@ -90,16 +90,24 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
     capability = cls(**given)
     arguments, requests = Arguments(), Requests()
 
-    def compacted(messages: list[Message]) -> Sequence[Message]:
+    def compacted(messages: list[Message], context: Context) -> Answer:
         names: dict[int, str] = {}
         theirs = there(messages, requests, names)
+        if (
+            context.usage
+            and context.usage.input_tokens
+            and (answered := [one for one in theirs if one.kind == "response"])
+        ):
+            used = context.usage
+            answered[-1].usage = RequestUsage(input_tokens=used.input_tokens, output_tokens=used.output_tokens or 0)
         run: Any = RunContext(deps=None, model=model, usage=RunUsage(), messages=theirs)
         request = ModelRequestContext(
             model=model, messages=theirs, model_settings=None, model_request_parameters=ModelRequestParameters()
         )
-        return back(finished(capability.before_model_request(run, request)).messages, arguments, names)
+        left = finished(capability.before_model_request(run, request)).messages
+        return scribe.written(back(left, arguments, names))
 
-    return asking(compacted, scribe)
+    return Shorten(compacted)
 
 
 FRAMEWORK = Framework(
