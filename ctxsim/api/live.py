@@ -166,6 +166,7 @@ def drive(
     number: int = 1,
     faults: Sequence[str] = (),
     install: bool = False,
+    version: str = "",
     command: str | None = None,
     limit_s: float = 300.0,
     out: str | PathLike[str] | None = None,
@@ -176,7 +177,8 @@ def drive(
 
     `agents` are names of `ctxsim list agents`; or `command` starts your own, whose endpoint is in $CTXSIM_URL. Each
     works in a folder and a home of its own, with dummy keys; where the system allows, without any network but
-    loopback and without any other file than programs. `install` gets the pinned version. `told` hears of each
+    loopback and without any other file than programs. `install` gets the pinned version, or
+    `version`. `told` hears of each
     agent's run when it is over. Raises CtxsimError.
     """
     names = [agents] if isinstance(agents, str) else list(agents)
@@ -194,7 +196,7 @@ def drive(
     conversation, rules = _played(what, number, provider)
     open_policies(tuple(policies))
     broken = parse_faults(tuple(faults))
-    chosen = [_own(command)] if command else [located(load_agent(name), install) for name in names]
+    chosen = [_own(command)] if command else [located(load_agent(name, version), install) for name in names]
     folder = Path(out) if out is not None else Path("results") / f"{Path(conversation.name).name}-driven"
     done: list[AgentRun] = []
     for agent, programs in chosen:

@@ -122,12 +122,13 @@ def agent_names() -> list[str]:
 
 
 @cache
-def load_agent(name: str) -> Agent:
-    """Return what is known of an agent. Raises UnknownName, with close ones."""
+def load_agent(name: str, version: str = "") -> Agent:
+    """Return what is known of an agent, in the pinned version unless one is named. Raises UnknownName, with close ones."""
     if name not in agent_names():
         raise unknown("agent", name, agent_names())
     file = folders(FOLDERS[0])[name][1] / DRIVE
-    return parsed_agent(name, small_file(file), str(file))
+    agent = parsed_agent(name, small_file(file), str(file))
+    return msgspec.structs.replace(agent, version=version) if version else agent
 
 
 def parsed_agent(name: str, text: bytes, where: str) -> Agent:
