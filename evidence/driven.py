@@ -26,6 +26,7 @@ from ctxsim.live.agent import load_agent
 from ctxsim.live.install import located
 from ctxsim.live.observed import Observation
 from ctxsim.live.probe.versions import published
+from ctxsim.live.script import Script
 from ctxsim.policies import open_policy
 from ctxsim.transcript import Compaction, Transcript
 from evidence.decisions import Decision, decisions
@@ -60,6 +61,15 @@ def lived(seen: Observation) -> Transcript:
     return msgspec.structs.replace(seen.transcript, compactions=tuple(compactions))
 
 
+def plain(seen: Observation, script: Script) -> Observation:
+    """Return the same with results as they were before the agent wrapped them, for policies that wrap them too."""
+    said = script.transcript.items
+    items = tuple(
+        item.with_text(said[item.place].text) if item.kind == "tool_result" else item for item in seen.transcript.items
+    )
+    return msgspec.structs.replace(seen, transcript=msgspec.structs.replace(seen.transcript, items=items))
+
+
 def compared(seen: Observation, policy: str, window: int, at_end: bool) -> list[Decision]:
     """Return what the policy decides at each call of an agent, told the usage that the agent was told."""
     refused = {number for number, tries in enumerate(seen.attempts, 1) if len(tries) > 1}
@@ -69,6 +79,8 @@ def compared(seen: Observation, policy: str, window: int, at_end: bool) -> list[
 def row(run: AgentRun, case: dict[str, Any], conversation: str) -> dict[str, Any]:
     """Return what is written down of one run."""
     seen, window = run.observation, run.driven.provider.window
+    if case.get("wraps"):
+        seen = plain(seen, run.driven.script)
     found = compared(seen, case["policy"], case.get("believes", window), case.get("at_end", False))
     both = [one for one in found if one.recorded and one.made and one.moment != "end"]
     return {
