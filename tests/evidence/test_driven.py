@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctxsim.live.observed import Observation, Shown
 from ctxsim.readers.assembly import Assembly, Part
-from ctxsim.transcript import Head, Usage
+from ctxsim.transcript import Usage
 from evidence.driven import compared, lived
 
 
