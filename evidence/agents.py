@@ -201,8 +201,9 @@ Tried on 2026-11-24, on Linux x64 with Node 20 and Python 3.11:
 | Crush 0.96.1 | the npm package downloads its program from elsewhere when it is installed |
 | Letta Code 0.32.18 | installs; its conversation lies at a server of its own, no endpoint was tried |
 | Goose | no package of its program was found in npm or Debian |
-| Kimi CLI, OpenHands CLI | PyPI offers no version of them to Python 3.11; not tried with another one |
-| Hermes 0.19.0 | PyPI has it; it was not driven |
+| Kimi CLI 1.52.0, Python 3.12 | it prints that it is no longer maintained, and sends nothing; 1.47.0 ends with a TypeError |
+| OpenHands CLI 1.16.0 | for Python 3.12 alone; it was not driven |
+| Hermes 0.19.0 | installs; it was not driven, and no policy has its name |
 | Aider 0.86.2 | it calls no tools: a conversation of tool calls can't be played to it |
 """
 
