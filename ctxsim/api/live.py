@@ -203,7 +203,9 @@ def drive(
         told(done[-1])
     title = f"{conversation.name}, as {', '.join(agent.name for agent, _ in chosen)} lived it"
     observations = [(one.observation, one.driven.entries) for one in done]
-    write_observed(folder, title, script_of(conversation).transcript, rules, tuple(policies), observations)
+    write_observed(
+        folder, title, script_of(conversation).transcript, done[0].driven.provider, tuple(policies), observations
+    )
     read: Any = read_run(folder)
     made = DrivenRun(read.folder, read.info)
     made.agents = tuple(done)

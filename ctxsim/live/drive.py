@@ -29,6 +29,7 @@ class Driven(NamedTuple):
     agent: Agent
     script: Script
     provider: Provider
+    """As it reported usage."""
     entries: list[Entry]
     outcome: Outcome
     said: Path
@@ -72,7 +73,7 @@ def drive(
     entries = [msgspec.json.decode(line, type=Entry) for line in requests.read_bytes().splitlines()]
     if not any(entry.kind == "main" for entry in entries):
         raise CtxsimError(f"{agent.name} sent no request of the conversation; what it said is in {said}")
-    return Driven(agent, script, provider, entries, outcome, said)
+    return Driven(agent, script, faults.over(provider), entries, outcome, said)
 
 
 def _run(plan: Plan, limit_s: float) -> None:

@@ -78,7 +78,7 @@ class Session:
         counter: Counter | None = None,
     ) -> None:
         self.step = 0
-        self._script, self._provider, self._faults = script, provider, faults
+        self._script, self._provider, self._faults = script, faults.over(provider), faults
         self._agent, self._folder = agent, folder
         self._counter = counter or provider.counter()
         self._llm: Kernel | None = None
@@ -167,9 +167,9 @@ class Session:
         texts = [reply.text, *(text for call in reply.calls for text in (call.name, call.arguments))]
         output = sum(map(self._counter.text, texts))
         bill = self._llm.bill(_leg(self._llm.request.head, self._llm.now_s, output))
-        split, factor = bill.split, self._faults.usage
-        if factor is not None:
-            counts = (served.tokens, output, split.read, split.write)
+        split = bill.split
+        if self._faults.usage is not None:
+            counts, factor = (served.tokens, output, split.read, split.write), self._provider.usage_factor
             reply = msgspec.structs.replace(reply, used=Used(*(round(factor * one) for one in counts)))
         usd = bill.cost.total if bill.cost else None
         return msgspec.structs.replace(served, reply=reply, unused=unused, cost_usd=usd, output=output)
