@@ -119,7 +119,7 @@ def table(rows: list[dict[str, str]]) -> str:
     agents = {row["agent"] for row in rows}
     days = sorted({row["day"] for row in rows})
     said = [
-        f"{len(rows)} runs of {len(agents)} agents on {' to '.join(dict.fromkeys((days[0], days[-1])))}.",
+        f"{len(rows)} runs of {len(agents)} agents ({' to '.join(dict.fromkeys((days[0], days[-1])))}).",
         f"In {inside} of the {len(rows)} runs ({100 * inside / len(rows):.1f} %) the agent did what its policy's formula"
         " expects.", "",
     ]  # fmt: skip

@@ -268,9 +268,14 @@ def _check_reader(file: str, *paths: str) -> Checked:
 
 
 def _check_agent(name: str) -> Checked:
-    from ctxsim.live.agent import agent_problems
+    from ctxsim.live.agent import agent_problems, is_file
 
-    return Checked(name, tuple(agent_problems(name)))
+    problems = tuple(agent_problems(name))
+    if problems or not is_file(name):
+        return Checked(name, problems)
+    from ctxsim.api.live import tried
+
+    return Checked(name, *tried(name))
 
 
 def _check_vendor(name: str) -> Checked:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from endpoint import FIRST, SECOND, Spoken, client, sample
-from own_agent import AGENT
+from own_agent import AGENT, SUMMARIZES
 from samples import conversation
 
 from ctxsim.api.live import drive
@@ -212,3 +212,23 @@ def test_somebodys_own_agent_is_driven_to_the_end(tmp_path: Path, monkeypatch: p
     assert not list(tmp_path.glob("ctxsim-drive-*"))
     (output,) = (tmp_path / "run").glob("output-*.txt")
     assert output.read_text().split() == ["clean", "clean"]
+
+
+@pytest.mark.slow
+def test_an_agent_that_a_file_describes_is_tried_and_its_summary_request_is_known(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn")
+    from command_line import process
+
+    (tmp_path / "mine.py").write_text(SUMMARIZES)
+    described = f'command = ["{sys.executable}", "mine.py", "{{prompt}}"]'
+    (tmp_path / "mine.toml").write_text(described)
+    done = process("check", "agent", "mine.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "pattern = '^Summarize what was done, for another model\\.'" in done.stderr
+    summaries = {line.split(":")[1].strip(): line for line in done.stderr.splitlines() if " steps, " in line}
+    assert "7 of 7 steps" in summaries["documented-53k"] and "3 summary" in summaries["documented-53k"]
+    assert "60 of 60 steps" in summaries["one-prompt"] and "65 of 65 steps" in summaries["sixty-calls"]
+    # A file whose agent gives up is told.
+    (tmp_path / "mine.py").write_text(AGENT.replace("while True:", "while len(messages) < 8:"))
+    done = process("check", "agent", "mine.toml", cwd=tmp_path)
+    assert done.returncode == 1 and "one-prompt: it ended after" in done.stderr
