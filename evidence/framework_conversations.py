@@ -65,7 +65,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
 
 
 def generated(count: int) -> list[Conversation]:
-    """Return so many conversations, the same ones each time."""
+    """Return so many conversations, the same ones in each new process: Hypothesis draws from loaded modules too."""
     found: list[Conversation] = []
 
     @settings(max_examples=count, database=None, derandomize=True, deadline=None, phases=[Phase.generate],

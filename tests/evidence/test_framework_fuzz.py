@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 from drive_upstream import DRIVERS
+from project import ROOT
 
 from ctxsim.transcript import problems
 from evidence.framework_conversations import (
     Conversation,
-    generated,
     with_other_ids,
     with_results_in_order,
     without_images,
 )
 from evidence.framework_fuzz import ADAPTED, Result, Way, by_adapter, differing, explanation, upstream, ways
 
-MADE = generated(60)
+
+def in_new_process() -> list[Conversation]:
+    """As the command generates them: what else is loaded changes what Hypothesis draws."""
+    show = "import json; from evidence.framework_conversations import generated; print(json.dumps(generated(60)))"
+    done = subprocess.run([sys.executable, "-c", show], cwd=ROOT, capture_output=True, text=True, check=True)
+    made: list[Conversation] = json.loads(done.stdout)
+    return made
+
+
+MADE = in_new_process()
 WAY = Way("mask", "adapter", "nothing")
 
 
@@ -30,7 +42,7 @@ def results(conversation: Conversation) -> list[str]:
 
 
 def test_conversations_are_valid_the_same_each_time_and_hold_what_recordings_lack() -> None:
-    assert generated(60) == MADE
+    assert in_new_process() == MADE
     assert all(problems(upstream.transcript_of(one)) == [] for one in MADE)
     assert any(len(set(ids(one))) < len(ids(one)) for one in MADE)
     assert any(results(one) != results(with_results_in_order(one)) for one in MADE)
