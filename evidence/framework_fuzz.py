@@ -21,8 +21,7 @@ from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 from itertools import product, zip_longest
 from typing import Any, NamedTuple
 
@@ -248,12 +247,13 @@ class Result:
         self.smallest = min(left, key=lambda one: one[0], default=None)
 
 
-def installed(module: str) -> bool:
-    """Return whether a module is here."""
+def installed(module: str) -> str:
+    """Return the package and version that a module comes from, '' where it isn't installed."""
+    package = PACKAGES.get(module, module)
     try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return ""
 
 
 def main() -> int:
@@ -269,12 +269,11 @@ def main() -> int:
     print("| policy or counter | upstream runs | installed | settings | requests | differ | explained |")
     print("|---|---|---|--:|--:|--:|---|")
     for way, several in ways().items():
-        if not any(fnmatchcase(way.name, one) for one in asked.policy) or not installed(way.module):
+        if not any(fnmatchcase(way.name, one) for one in asked.policy) or not (package := installed(way.module)):
             continue
-        package = PACKAGES.get(way.module, way.module)
         result = Result(way, several, made)
         why = "; ".join(f"{count}: {why}" for why, count in result.explained.items())
-        print(f"| `{way.name}` | {way.how} | {package} {version(package)} | {len(several)} | {result.requests:,} "
+        print(f"| `{way.name}` | {way.how} | {package} | {len(several)} | {result.requests:,} "
               f"| {result.differ:,} | {why} |", flush=True)  # fmt: skip
         if result.smallest:
             _, conversation, what = result.smallest
