@@ -55,57 +55,61 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     policy: Annotated[str, Fact, "the policy's full label"]
     call: Annotated[int, Number, "the call's number, from 1"]
     status: Annotated[str, Fact, "ok, overflow, rate_limited, invalid_pairs, invalid_thinking or stopped"]
-    reason: Annotated[str, Fact, "what the provider said, or why the policy gave up"]
-    attempts: Annotated[int, Number, "requests sent, retries after an overflow included"]
-    tokens_full: Annotated[int, Counted, "input if nothing had ever been edited"]
+    reason: Annotated[str, Fact, "the provider's message, or why the policy gave up"]
+    attempts: Annotated[int, Number, "requests sent for this call, with retries after an overflow"]
+    tokens_full: Annotated[int, Counted, "input of the request if the policy had never edited"]
     tokens_sent: Annotated[int, Counted, "input of the request that the policy sent"]
-    tokens_estimated: Annotated[int, Estimated, "the same request by the policy's estimator"]
+    tokens_estimated: Annotated[int, Estimated, "the policy's estimate of tokens_sent"]
     tokens_recorded: Annotated[
-        int | None, Recorded, "the recorded input; none where it isn't comparable", Shown("recorded")
+        int | None, Recorded, "input of the recorded request, if it is comparable", Shown("recorded")
     ]
-    trigger: Annotated[str, Fact, "false-safe or false-alarm, if the estimate misled the policy"]
+    trigger: Annotated[
+        str, Fact, "false-safe or false-alarm, if estimate and count lie on two sides of the policy's limit"
+    ]
     tokens_cache_read: Annotated[int, ModelledTokens, "input read from the prompt cache"]
     tokens_cache_write: Annotated[int, ModelledTokens, "input written to the prompt cache"]
     tokens_uncached: Annotated[int, ModelledTokens, "input neither read from the cache nor written to it"]
-    tokens_rewritten: Annotated[int, ModelledTokens, "input that an edit, another head or a pause kept from being read"]
+    tokens_rewritten: Annotated[int, ModelledTokens, "input that was in the cache and had to be written again"]
     cache_break: Annotated[
-        str, Fact, "why it wasn't read: the edit's reason, or lifetime, reach, tools, prompt, recorded"
+        str, Fact, "why input was written again: an edit's reason, lifetime, reach, tools, prompt or a recorded miss"
     ]
-    tokens_output: Annotated[int, Counted, "the response: recorded where trusted, else counted"]
-    cost_usd: Annotated[float | None, Dollars, "what the call costs, its summaries included"]
-    cost_read_usd: Annotated[float | None, Dollars, "of that, reading the cache"]
-    cost_write_usd: Annotated[float | None, Dollars, "of that, writing it"]
-    cost_uncached_usd: Annotated[float | None, Dollars, "of that, input without the cache"]
-    cost_output_usd: Annotated[float | None, Dollars, "of that, output"]
-    cost_summary_usd: Annotated[float | None, Dollars, "of that, summary calls"]
-    cost_recorded_usd: Annotated[float | None, RecordedDollars, "what the log says the call cost"]
-    http_429: Annotated[int, Modelled, "refusals for rate before the request went through"]
-    wait_s: Annotated[float, Seconds, "time that it waited for the rate limit"]
+    tokens_output: Annotated[
+        int, Counted, "size of the response: the recorded size where it is trusted, else the count"
+    ]
+    cost_usd: Annotated[float | None, Dollars, "cost of the call and of its summary calls"]
+    cost_read_usd: Annotated[float | None, Dollars, "part of cost_usd: reading the cache"]
+    cost_write_usd: Annotated[float | None, Dollars, "part of cost_usd: writing the cache"]
+    cost_uncached_usd: Annotated[float | None, Dollars, "part of cost_usd: input without the cache"]
+    cost_output_usd: Annotated[float | None, Dollars, "part of cost_usd: output"]
+    cost_summary_usd: Annotated[float | None, Dollars, "part of cost_usd: summary calls"]
+    cost_recorded_usd: Annotated[float | None, RecordedDollars, "cost of the call in the log"]
+    http_429: Annotated[int, Modelled, "times that the rate limit refused the request"]
+    wait_s: Annotated[float, Seconds, "time that the call waited for the rate limit"]
     compactions: Annotated[int, Number, "times that the policy edited the view"]
-    items_edited: Annotated[int, Number, "items whose text it changed"]
-    items_dropped: Annotated[int, Number, "items that it removed"]
-    tokens_removed: Annotated[int, Counted, "input that its edits removed; negative: added"]
-    summary_calls: Annotated[int, Number, "summaries it asked for"]
-    tokens_summary_in: Annotated[int, ModelledTokens, "input of those"]
-    tokens_summary_out: Annotated[int, ModelledTokens, "output of those"]
+    items_edited: Annotated[int, Number, "items whose text the policy changed"]
+    items_dropped: Annotated[int, Number, "items that the policy removed"]
+    tokens_removed: Annotated[int, Counted, "input that the policy's edits removed; negative if they added some"]
+    summary_calls: Annotated[int, Number, "summaries that the policy asked for"]
+    tokens_summary_in: Annotated[int, ModelledTokens, "input of the summary calls"]
+    tokens_summary_out: Annotated[int, ModelledTokens, "output of the summary calls"]
     refs_needed_strict: Annotated[int, Found, "aged identifiers that the response used"] = 0
-    refs_kept_strict: Annotated[int, Found, "of those, still in the view"] = 0
-    refs_needed_values: Annotated[int, Found, "aged identifiers except names that the response used"] = 0
-    refs_kept_values: Annotated[int, Found, "of those, still in the view"] = 0
+    refs_kept_strict: Annotated[int, Found, "part of refs_needed_strict that the view still held"] = 0
+    refs_needed_values: Annotated[int, Found, "aged values (identifiers except names) that the response used"] = 0
+    refs_kept_values: Annotated[int, Found, "part of refs_needed_values that the view still held"] = 0
     refs_needed_loose: Annotated[int, Found, "aged quotations that the response used"] = 0
-    refs_kept_loose: Annotated[int, Found, "of those, still in the view"] = 0
+    refs_kept_loose: Annotated[int, Found, "part of refs_needed_loose that the view still held"] = 0
     refs_needed_fresh: Annotated[int, Found, "identifiers of the newest results that the response used"] = 0
-    refs_kept_fresh: Annotated[int, Found, "of those, still in the view"] = 0
-    refs_needed_carried: Annotated[int, Found, "aged identifiers used, also those that the agent repeated"] = 0
-    refs_kept_carried: Annotated[int, Found, "of those, still in the view"] = 0
-    tokens_cache_write_5m: Annotated[int | None, ModelledTokens, "of tokens_cache_write, for five minutes"] = None
-    tokens_cache_write_1h: Annotated[int | None, ModelledTokens, "of tokens_cache_write, for an hour"] = None
-    tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read and didn't"] = None
-    tokens_thinking_dropped: Annotated[int | None, Counted, "thinking that the provider dropped from the request"] = (
-        None
-    )
-    refs_needed_user: Annotated[int | None, Found, "aged identifiers used that only user texts and answers held"] = None
-    refs_kept_user: Annotated[int | None, Found, "of those, still in the view"] = None
+    refs_kept_fresh: Annotated[int, Found, "part of refs_needed_fresh that the view still held"] = 0
+    refs_needed_carried: Annotated[int, Found, "aged identifiers used, also those that the agent had repeated"] = 0
+    refs_kept_carried: Annotated[int, Found, "part of refs_needed_carried that the view still held"] = 0
+    tokens_cache_write_5m: Annotated[
+        int | None, ModelledTokens, "tokens_cache_write with a lifetime of five minutes"
+    ] = None
+    tokens_cache_write_1h: Annotated[int | None, ModelledTokens, "tokens_cache_write with a lifetime of an hour"] = None
+    tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read but missed"] = None
+    tokens_thinking_dropped: Annotated[int | None, Counted, "thinking dropped by the provider, in the request"] = None
+    refs_needed_user: Annotated[int | None, Found, "aged identifiers used that only users or answers said"] = None
+    refs_kept_user: Annotated[int | None, Found, "part of refs_needed_user that the view still held"] = None
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -117,14 +121,14 @@ class Event(msgspec.Struct, frozen=True, gc=False, array_like=True):
     transcript: Annotated[str, Fact, "the transcript's name"]
     policy: Annotated[str, Fact, "the policy's full label"]
     call: Annotated[int, Number, "the call's number, from 1"]
-    moment: Annotated[str, Fact, "when: on_tool_result, before_call, after_call, on_overflow"]
-    item: Annotated[int, Number, "place in the recording; negative: a policy made it"]
+    moment: Annotated[str, Fact, "when the policy edited: on_tool_result, before_call, after_call or on_overflow"]
+    item: Annotated[int, Number, "the item's place in the recording; negative if a policy made the item"]
     action: Annotated[str, Fact, "edited, dropped or inserted"]
-    tokens_before: Annotated[int, Counted, "the item's size before; 0 if it is new"]
-    tokens_after: Annotated[int, Counted, "the item's size after; 0 if it is gone"]
-    reason: Annotated[str, Fact, "the policy's reason"]
-    sources: Annotated[str, Fact, "places that an inserted item stands for"] = ""
-    text: Annotated[str, Fact, "the beginning of the new text"] = ""
+    tokens_before: Annotated[int, Counted, "the item's size before the edit; 0 if the edit inserts it"]
+    tokens_after: Annotated[int, Counted, "the item's size after the edit; 0 if the edit drops it"]
+    reason: Annotated[str, Fact, "the policy's reason for the edit"]
+    sources: Annotated[str, Fact, "places of the items that an inserted item replaces"] = ""
+    text: Annotated[str, Fact, "the beginning of the item's new text"] = ""
 
 
 class ItemRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -133,12 +137,12 @@ class ItemRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     transcript: Annotated[str, Fact, "the transcript's name"]
     item: Annotated[int, Number, "the item's place in the recording"]
     kind: Annotated[str, Fact, "user, assistant, reasoning, tool_call or tool_result"]
-    tool: Annotated[str, Fact, "the tool's name, of calls and results"]
-    message: Annotated[int, Number, "number of the message that it travels in"]
-    first_call: Annotated[int, Number, "the first request that sends it"]
-    tokens: Annotated[int, Counted, "its size"]
-    used_by: Annotated[str, Fact, "the calls that needed it"]
-    text: Annotated[str, Fact, "its beginning"]
+    tool: Annotated[str, Fact, "the tool's name, for tool calls and tool results"]
+    message: Annotated[int, Number, "number of the message that contains the item"]
+    first_call: Annotated[int, Number, "number of the first call whose request sends the item"]
+    tokens: Annotated[int, Counted, "the item's size"]
+    used_by: Annotated[str, Fact, "numbers of the calls that needed something of the item"]
+    text: Annotated[str, Fact, "the beginning of the item's text"]
 
 
 class NeedRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -148,12 +152,12 @@ class NeedRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     call: Annotated[int, Number, "the call's number, from 1"]
     detector: Annotated[str, Fact, "strict or loose"]
     kind: Annotated[str, Fact, "value, name or quotation"]
-    age: Annotated[int, Calls, "since its newest source was first sent"]
-    depth: Annotated[str, Fact, "head, middle or tail of that source"]
-    tool: Annotated[str, Fact, "the tool that gave the result"]
-    item: Annotated[int, Number, "the place of that source"]
-    sources: Annotated[int, Number, "how many items hold it"]
-    atom: Annotated[str, Fact, "what was needed"]
+    age: Annotated[int, Calls, "calls since the reference's newest source was first sent"]
+    depth: Annotated[str, Fact, "where the newest source holds it: head, middle or tail"]
+    tool: Annotated[str, Fact, "the tool whose result is the newest source"]
+    item: Annotated[int, Number, "the newest source's place in the recording"]
+    sources: Annotated[int, Number, "number of items that hold the reference"]
+    atom: Annotated[str, Fact, "the text of the reference"]
 
 
 class LossRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -166,14 +170,14 @@ class LossRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     transcript: Annotated[str, Fact, "the transcript's name"]
     policy: Annotated[str, Fact, "the policy's full label"]
     call: Annotated[int, Number, "the call's number, from 1"]
-    need: Annotated[int, Number, "its row in needs, from 0 in each transcript"]
+    need: Annotated[int, Number, "the need's row in the table needs, from 0 in each transcript"]
     form: Annotated[str, Fact, "how it was lost: truncated, dropped or summarised"]
     detector: Annotated[str, Fact, "strict or loose"]
     kind: Annotated[str, Fact, "value, name or quotation"]
-    age: Annotated[int, Calls, "since its newest source was first sent"]
-    depth: Annotated[str, Fact, "head, middle or tail of that source"]
-    tool: Annotated[str, Fact, "the tool that gave the result"]
-    item: Annotated[int, Number, "the place of that source"]
+    age: Annotated[int, Calls, "calls since the reference's newest source was first sent"]
+    depth: Annotated[str, Fact, "where the newest source holds it: head, middle or tail"]
+    tool: Annotated[str, Fact, "the tool whose result is the newest source"]
+    item: Annotated[int, Number, "the newest source's place in the recording"]
 
 
 class FrontierRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -183,11 +187,11 @@ class FrontierRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """
 
     transcript: Annotated[str, Fact, "the transcript's name"]
-    family: Annotated[str, Fact, "results: removing whole results; any: by any means"]
-    survival: Annotated[float, SurvivalShare, "the level that is to be reached"]
+    family: Annotated[str, Fact, "results: policies that remove whole results; any: all policies"]
+    survival: Annotated[float, SurvivalShare, "the survival to be reached"]
     tokens: Annotated[float, Counted, "the least input over all calls"]
-    cost_usd: Annotated[float | None, Dollars, "the least dollars, if edits were free"]
-    scheduled_usd: Annotated[float | None, Dollars, "the cost with edits paid for, at their best times"]
+    cost_usd: Annotated[float | None, Dollars, "the least cost, if edits cost nothing"]
+    scheduled_usd: Annotated[float | None, Dollars, "the least cost with edits at the best times and paid for"]
 
 
 class NeedleRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -196,129 +200,139 @@ class NeedleRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     transcript: Annotated[str, Fact, "the transcript's name"]
     policy: Annotated[str, Fact, "the policy's full label"]
     needle: Annotated[int, Number, "the planted fact's number"]
-    kind: Annotated[str, Fact, "what kind of fact: key-value, json, log, prose, rule; or as its scenario says"]
-    depth: Annotated[str, Fact, "where: head, middle or tail of its result; or in which part of the telling"]
-    call: Annotated[int, Number, "the call that uses it"]
-    age: Annotated[int, Calls, "since it was first sent"]
-    compactions: Annotated[int, Number, "compactions between its first sending and that call"]
-    kept: Annotated[bool, Fact, "whether the view still held it"]
-    stale: Annotated[bool, Fact, "whether only an older value was left, which it had replaced"] = False
+    kind: Annotated[str, Fact, "key-value, json, log, prose, rule, or a kind that the scenario names"]
+    depth: Annotated[str, Fact, "head, middle or tail of its result, or its part of the conversation"]
+    call: Annotated[int, Number, "number of the call that uses the fact"]
+    age: Annotated[int, Calls, "calls since the fact was first sent"]
+    compactions: Annotated[int, Number, "compactions between the fact's first request and that call"]
+    kept: Annotated[bool, Fact, "whether the view still held the fact"]
+    stale: Annotated[bool, Fact, "whether the view held only an older value that the fact had replaced"] = False
 
 
 class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One transcript under one policy. None is "not known" or "never", not zero."""
 
     transcript: Annotated[str, Fact, "the transcript's name"]
-    root: Annotated[str, Fact, "the session that it belongs to; its own name, or a parent's"]
+    root: Annotated[str, Fact, "the session of the transcript: its own name, or its parent's"]
     policy: Annotated[str, Fact, "the policy's full label"]
-    provider: Annotated[int, Index, "which provider's rules applied"]
+    provider: Annotated[int, Index, "the provider whose rules applied"]
     calls: Annotated[int, Number, "calls replayed"]
     tokens_peak: Annotated[int, Counted, "the largest request"]
     tokens_sum: Annotated[int, Counted, "input of all calls"]
-    tokens_full_sum: Annotated[int, Counted, "the same if nothing had ever been edited"]
+    tokens_full_sum: Annotated[int, Counted, "input of all calls if the policy had never edited"]
     tokens_output_sum: Annotated[int, Counted, "output of all calls"]
-    tokens_growth_per_call: Annotated[float | None, Growth, "growth from the first to the last request, per call"]
-    cost_usd: Annotated[float | None, Dollars, "what all calls cost, summaries included"]
-    cost_read_usd: Annotated[float | None, Dollars, "of that, reading the cache"]
-    cost_write_usd: Annotated[float | None, Dollars, "of that, writing it"]
-    cost_uncached_usd: Annotated[float | None, Dollars, "of that, input without the cache"]
-    cost_output_usd: Annotated[float | None, Dollars, "of that, output"]
-    cost_summary_usd: Annotated[float | None, Dollars, "of that, summary calls"]
-    cost_vs_keep_all: Annotated[float | None, Ratio, "cost_usd to keep-all's"]
+    tokens_growth_per_call: Annotated[float | None, Growth, "mean growth of the request from call to call"]
+    cost_usd: Annotated[float | None, Dollars, "cost of all calls and of their summary calls"]
+    cost_read_usd: Annotated[float | None, Dollars, "part of cost_usd: reading the cache"]
+    cost_write_usd: Annotated[float | None, Dollars, "part of cost_usd: writing the cache"]
+    cost_uncached_usd: Annotated[float | None, Dollars, "part of cost_usd: input without the cache"]
+    cost_output_usd: Annotated[float | None, Dollars, "part of cost_usd: output"]
+    cost_summary_usd: Annotated[float | None, Dollars, "part of cost_usd: summary calls"]
+    cost_vs_keep_all: Annotated[float | None, Ratio, "cost_usd divided by keep-all's cost_usd"]
     cache_hit_ratio: Annotated[float | None, Ratio, "share of the input that was read from the cache"]
-    cache_breaks: Annotated[int, Modelled, "calls that had to write cached input again"]
+    cache_breaks: Annotated[int, Modelled, "calls that wrote input again that they could have read from the cache"]
     tokens_rewritten: Annotated[int, ModelledTokens, "input that those calls wrote again"]
-    payback_calls: Annotated[float | None, ModelledCalls, "calls until a compaction has paid for itself, median"]
-    smallest_quota: Annotated[int, Quota, "the rate limit with which no call would have waited"]
-    calls_until_first_failure: Annotated[
-        int | None, Number, "calls before the first refused one; empty if none was refused"
-    ]
+    payback_calls: Annotated[float | None, ModelledCalls, "median of the calls until a compaction pays off"]
+    smallest_quota: Annotated[int, Quota, "the lowest rate limit at which no call waits"]
+    calls_until_first_failure: Annotated[int | None, Number, "calls before the first refused call, if there is one"]
     first_failure: Annotated[str | None, Fact, "status of the first refused call"]
-    overflows: Annotated[int, Modelled, "calls over the window"]
+    overflows: Annotated[int, Modelled, "calls whose request is larger than the window"]
     rate_limited: Annotated[int, Modelled, "calls that the rate limit can never let through"]
     invalid_pairs: Annotated[int, Modelled, "calls whose tool calls and results don't pair"]
     stopped: Annotated[int, Modelled, "calls at which the policy gave up"]
-    http_429: Annotated[int, Modelled, "refusals for rate before requests went through"]
-    wait_s: Annotated[float, Seconds, "how long all calls waited"]
+    http_429: Annotated[int, Modelled, "times that the rate limit refused a request"]
+    wait_s: Annotated[float, Seconds, "time that all calls waited for the rate limit"]
     compactions: Annotated[int, Number, "times that the policy edited the view"]
     no_progress_compactions: Annotated[int, Number, "calls whose compactions removed no token"]
-    items_edited: Annotated[int, Number, "items whose text it changed"]
-    items_dropped: Annotated[int, Number, "items that it removed"]
-    tokens_removed: Annotated[int, Counted, "input that its edits removed; negative: added"]
-    summary_calls: Annotated[int, Number, "summaries it asked for"]
-    tokens_summary: Annotated[int, ModelledTokens, "input and output of those"]
+    items_edited: Annotated[int, Number, "items whose text the policy changed"]
+    items_dropped: Annotated[int, Number, "items that the policy removed"]
+    tokens_removed: Annotated[int, Counted, "input that the policy's edits removed; negative if they added some"]
+    summary_calls: Annotated[int, Number, "summaries that the policy asked for"]
+    tokens_summary: Annotated[int, ModelledTokens, "input and output of the summary calls"]
     calls_with_aged_needs: Annotated[int, Number, "calls that used an aged identifier"]
-    survival: Annotated[float | None, SurvivalShare, "aged identifiers still in view, mean over those calls"]
-    survival_values: Annotated[float | None, SurvivalShare, "the same, of identifiers except names"]
-    survival_loose: Annotated[float | None, SurvivalShare, "the same, of aged quotations"]
-    survival_fresh: Annotated[float | None, SurvivalShare, "the same, of identifiers of the newest results"]
-    survival_carried: Annotated[
-        float | None, SurvivalShare, "the same, of identifiers that the agent may have repeated"
+    survival: Annotated[
+        float | None, SurvivalShare, "share of the needed aged identifiers still in view, mean over calls"
     ]
+    survival_values: Annotated[float | None, SurvivalShare, "survival of values, which are identifiers except names"]
+    survival_loose: Annotated[float | None, SurvivalShare, "survival of aged quotations"]
+    survival_fresh: Annotated[float | None, SurvivalShare, "survival of identifiers of the newest results"]
+    survival_carried: Annotated[float | None, SurvivalShare, "survival of aged identifiers, also of repeated ones"]
     survival_low: Annotated[float | None, SurvivalShare, "survival if summaries kept nothing"]
     survival_high: Annotated[float | None, SurvivalShare, "survival if summaries kept what later calls use"]
-    chance_rate: Annotated[float | None, SurvivalShare, "share of needs that another session's results hold too"]
-    lost_truncated: Annotated[int, Found, "needs lost by cutting their source"]
-    lost_dropped: Annotated[int, Found, "needs lost by removing it"]
-    lost_summarised: Annotated[int, Found, "needs lost by summarising it"]
-    results_edited: Annotated[int, Number, "results that were ever cut or removed"]
-    results_missed: Annotated[int, Number, "of those, the ones that held a lost identifier"]
+    chance_rate: Annotated[
+        float | None, SurvivalShare, "share of needed identifiers that another session's results hold too"
+    ]
+    lost_truncated: Annotated[int, Found, "needs lost because the policy cut their source"]
+    lost_dropped: Annotated[int, Found, "needs lost because the policy removed their source"]
+    lost_summarised: Annotated[int, Found, "needs lost because the policy summarised their source"]
+    results_edited: Annotated[int, Number, "tool results that the policy cut or removed"]
+    results_missed: Annotated[int, Number, "edited results that held a lost identifier"]
     reissued_calls: Annotated[int, Number, "tool calls that repeat an earlier one exactly"]
-    reissued_after_edit: Annotated[int, Number, "of those, the ones whose result was gone or cut"]
-    tokens_frontier: Annotated[float, Counted, "the least input at this survival, by any means"]
+    reissued_after_edit: Annotated[int, Number, "reissued calls whose earlier result was removed or cut"]
+    tokens_frontier: Annotated[float, Counted, "the least input with this survival, by any means"]
     tokens_frontier_results: Annotated[float, Counted, "the same, by removing whole results"]
-    cost_frontier_usd: Annotated[float | None, Dollars, "the least dollars at this survival, by any means"]
+    cost_frontier_usd: Annotated[float | None, Dollars, "the least cost with this survival, by any means"]
     cost_frontier_results_usd: Annotated[float | None, Dollars, "the same, by removing whole results"]
     false_safe_calls: Annotated[
-        int | None, Modelled, "decisions where the estimate is under a limit and the count over it"
+        int | None, Modelled, "calls with the estimate under the policy's limit and the count over it"
     ]
     false_alarm_calls: Annotated[
-        int | None, Modelled, "decisions where the estimate is over a limit and the count under it"
+        int | None, Modelled, "calls with the estimate over the policy's limit and the count under it"
     ]
     trigger_displacement_calls: Annotated[
-        int | None, ModelledCalls, "calls by which the estimate triggers later than the count"
+        int | None,
+        ModelledCalls,
+        "calls by which the estimate passes the limit too late; negative: too early",
     ]
-    trigger_displacement_tokens: Annotated[int | None, ModelledTokens, "the same in input tokens; negative: earlier"]
-    estimate_bias: Annotated[float | None, Error, "mean error of the estimate; negative: too small"]
-    estimate_mape: Annotated[float | None, Error, "mean absolute error of the estimate"]
-    estimate_p95: Annotated[float | None, Error, "the error's 95th percentile"]
-    size: Annotated[str, Fact, "how keep-all's size was matched with the recording: counted, fitted, prior or given"]
+    trigger_displacement_tokens: Annotated[
+        int | None, ModelledTokens, "input by which the estimate passes the limit too late; negative: too early"
+    ]
+    estimate_bias: Annotated[float | None, Error, "mean error of the estimates; negative if they are too small"]
+    estimate_mape: Annotated[float | None, Error, "mean absolute error of the estimates"]
+    estimate_p95: Annotated[float | None, Error, "95th percentile of the estimates' absolute error"]
+    size: Annotated[str, Fact, "how sizes were matched with recorded ones: counted, fitted, prior or given"]
     tokens_hidden: Annotated[int, Fitted, "input that no log holds: the hidden head and unlogged items"]
-    tokens_factor: Annotated[float, FittedRatio, "the provider's tokens for each counted one"]
-    calls_recorded: Annotated[int, Number, "calls whose recorded input is comparable"]
-    tokens_recorded_sum: Annotated[int, Recorded, "the recorded input of those calls"]
-    tokens_full_recorded: Annotated[int, Counted, "what keep-all sends at those calls"]
-    cost_recorded_usd: Annotated[float | None, RecordedDollars, "what the log says its calls cost, where it does"]
-    cost_full_recorded_usd: Annotated[float | None, Dollars, "what those calls cost under keep-all"]
-    cost_low_usd: Annotated[float | None, Dollars, "the cost if caches miss as rarely as recordings allow"]
-    cost_high_usd: Annotated[float | None, Dollars, "the cost if caches miss as often as recordings allow"]
-    calls_unseen: Annotated[int | None, Number, "calls predicted from earlier ones of their segment, as a check"] = None
-    unseen_median: Annotated[float | None, UnseenError, "median error of those predictions"] = None
-    unseen_p95: Annotated[float | None, UnseenError, "their 95th percentile of error"] = None
+    tokens_factor: Annotated[float, FittedRatio, "tokens that the provider bills for each counted token"]
+    calls_recorded: Annotated[int, Number, "calls whose recorded input can be compared with keep-all's"]
+    tokens_recorded_sum: Annotated[int, Recorded, "recorded input of the calls_recorded"]
+    tokens_full_recorded: Annotated[int, Counted, "input of the calls_recorded under keep-all"]
+    cost_recorded_usd: Annotated[float | None, RecordedDollars, "cost in the log of the calls that have one there"]
+    cost_full_recorded_usd: Annotated[float | None, Dollars, "cost of the same calls under keep-all"]
+    cost_low_usd: Annotated[float | None, Dollars, "cost at the lowest rate of cache misses that recordings allow"]
+    cost_high_usd: Annotated[float | None, Dollars, "cost at the highest rate of cache misses that recordings allow"]
+    calls_unseen: Annotated[int | None, Number, "calls whose size was predicted from earlier calls"] = None
+    unseen_median: Annotated[float | None, UnseenError, "median absolute error of these predictions"] = None
+    unseen_p95: Annotated[float | None, UnseenError, "95th percentile of the absolute error of these predictions"] = (
+        None
+    )
     invalid_thinking: Annotated[int | None, Modelled, "calls refused for thinking behind a changed prefix"] = None
-    tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read and didn't"] = None
-    tokens_thinking_dropped: Annotated[int | None, Counted, "thinking that the provider dropped from requests"] = None
-    started: Annotated[float | None, StartSeconds, "when its first call began"] = None
-    project: Annotated[str | None, RecordedFact, "the folder that its agent worked in"] = None
-    model: Annotated[str | None, RecordedFact, "the model of its first call"] = None
-    version: Annotated[str | None, RecordedFact, "its agent's version"] = None
+    tokens_missed: Annotated[int | None, ModelledTokens, "input that the cache should have read but missed"] = None
+    tokens_thinking_dropped: Annotated[int | None, Counted, "thinking dropped by the provider, in all requests"] = None
+    started: Annotated[float | None, StartSeconds, "when the first call began"] = None
+    project: Annotated[str | None, RecordedFact, "the folder in which the agent worked"] = None
+    model: Annotated[str | None, RecordedFact, "the model of the first call"] = None
+    version: Annotated[str | None, RecordedFact, "the agent's version"] = None
     compactions_recorded: Annotated[
         int | None, RecordedNumber, "1 if the transcript begins after a recorded compaction"
     ] = None
     refs_lost_for_good: Annotated[int | None, Found, "lost aged identifiers that no call could fetch again"] = None
-    calls_refetched: Annotated[int | None, Modelled, "calls inserted if all else that is lost is fetched again"] = None
-    calls_refetched_changed: Annotated[int | None, Modelled, "of those, the ones whose source has changed since"] = None
-    tokens_refetch: Annotated[int | None, ModelledTokens, "the input that fetching all of it again adds"] = None
-    cost_refetch_usd: Annotated[float | None, Dollars, "the dollars that fetching all of it again adds"] = None
-    survival_user: Annotated[float | None, SurvivalShare, "survival of what only users and answers said"] = None
+    calls_refetched: Annotated[
+        int | None, Modelled, "calls inserted to fetch every lost identifier that can be fetched"
+    ] = None
+    calls_refetched_changed: Annotated[
+        int | None, Modelled, "inserted calls whose source has changed since the first fetch"
+    ] = None
+    tokens_refetch: Annotated[int | None, ModelledTokens, "input that the inserted calls add"] = None
+    cost_refetch_usd: Annotated[float | None, Dollars, "cost that the inserted calls add"] = None
+    survival_user: Annotated[float | None, SurvivalShare, "survival of what only users or answers said"] = None
 
 
 class DrawRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """One transcript under one policy in one draw: each thing that it lost is fetched again by chance."""
+    """One transcript under one policy in one draw: lost references are fetched again at random."""
 
     transcript: Annotated[str, Fact, "the transcript's name"]
     policy: Annotated[str, Fact, "the policy's full label"]
     draw: Annotated[int, Number, "the draw's number, from 1"]
-    inserted: Annotated[int, Modelled, "calls inserted"]
-    cost_usd: Annotated[float | None, Dollars, "the dollars of all calls, the inserted ones too"]
-    tokens_sent: Annotated[int, ModelledTokens, "their input"]
+    inserted: Annotated[int, Modelled, "calls inserted to fetch lost references again"]
+    cost_usd: Annotated[float | None, Dollars, "cost of all calls, with the inserted ones"]
+    tokens_sent: Annotated[int, ModelledTokens, "input of all calls, with the inserted ones"]
