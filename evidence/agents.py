@@ -218,7 +218,7 @@ names for parameters, and upstream's defects. `ctxsim bench --policy agents` run
 
 `equal` says what was compared with the original:
 
-- `driven`: the agent, in this version and on this day, lived through the conversations of `evidence/driven.toml`. At so
+- `driven`: the agent, in this version and on this day, ran through the conversations of `evidence/driven.toml`. At so
   many of its requests the policy compacts where it did, and not where it didn't; `held` says how often the same results
   stood in the request after that. `python -m evidence.driven --newest` installs the newest and does that again.
 - `decisions`: the same of earlier runs of a real agent against an endpoint that plays a model.
