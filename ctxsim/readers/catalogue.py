@@ -9,29 +9,40 @@ from ctxsim.readers.reader import registered_formats
 
 INTRODUCTION = """# Transcript formats
 
-ctxsim finds a format by a file's content, not by its name. Give it the folder where your agent keeps its sessions.
-`ctxsim transcripts check PATH` says what was found, what was left out, and why. `ctxsim list formats NAME` says what is
-read of a format and what is not. `ctxsim list formats --format md` writes this page.
+ctxsim recognises a format by a file's content, not by its name. Give it the folder where your agent keeps its sessions.
+`ctxsim transcripts check PATH` says what was found, what was left out, and why. `ctxsim list formats NAME` says which
+parts of a format are read and which aren't. `ctxsim list formats --format md` writes this page.
 
-Files may be compressed (`.gz`, `.zst`) or in a `.zip`. A database holds many sessions; each is a transcript named
-`FILE#ID`. It can be read while its program runs: nothing is written into its folder. A database whose log has no index
-is copied to the temporary folder first.
+Files may be compressed (`.gz`, `.zst`) or lie in a `.zip`. A database holds many sessions; each becomes a transcript
+named `FILE#ID`. A database can be read while its program runs, because ctxsim writes nothing into its folder. If the
+database's write-ahead log has no index, ctxsim first copies the database to the temporary folder.
 
-A path can also be:
+A path can also have one of these forms:
 
-- `@found`: the sessions that agents keep on this machine; `ctxsim transcripts find` lists them unread
-- `git:REPOSITORY[@REF][:FOLDER]`: files of a commit, read without a checkout: the longest version of each session
-- `s3://BUCKET/FOLDER/`, `gs://`, `az://`, `https://`: objects, with the extra `remote`; copied to the temporary folder
-- `column:NAME:PATH`: tables whose conversations are in that column
-- `reader:NAME:PATH`, `reader:FILE.py:PATH`: a path read as that format, or by your own reader
-- `@FILE`, `-`, `*?[`: a list of paths, one a line; standard input; a pattern
+- `@found`: the sessions that agents keep on this machine; `ctxsim transcripts find` lists them without reading them
+- `git:REPOSITORY[@REF][:FOLDER]`: the files of a commit, read without a checkout, with the longest version of a session
+- `s3://BUCKET/FOLDER/`, `gs://`, `az://`, `https://`: stored objects, copied to the temporary folder first; this needs
+  the extra `remote`
+- `column:NAME:PATH`: tables that hold conversations in the column NAME
+- `reader:NAME:PATH`: files to be read as the format NAME
+- `reader:FILE.py:PATH`: files to be read by your own reader
+- `@FILE`: a file that lists paths, one on each line
+- `-`: standard input
+- `*`, `?` and `[` in a path: a pattern
 
-Tables are Parquet. A CSV file is read only if it is named.
+Tables are Parquet files. A CSV file is read only if the path names the file itself.
 
-No format's display texts, file snapshots or telemetry are read, because the model was never sent them. Four defects are
-mended and noted: a tool call without a result gets a synthetic one, a result without a call is left out, a torn last
-line is dropped, and glued records are parted. A history that the agent compacted is kept whole
-([as-sent.md](as-sent.md)).
+In every format, ctxsim leaves out display texts, file snapshots and telemetry, because the model was never sent them.
+It repairs four defects and notes each repair:
+
+- A tool call without a result gets a synthetic result.
+- A result without a call is left out.
+- An incomplete last line is dropped.
+- Records that share a line are separated.
+
+If the agent compacted its history, the whole history is kept ([as-sent.md](as-sent.md)).
+
+Each line below has the format's documentation, its name in ctxsim, and the versions that ctxsim reads.
 
 """
 
@@ -42,7 +53,7 @@ def markdown() -> str:
     for name, reader in registered_formats().items():
         line = f"- [{reader.TITLE}]({reader.DOCS}), `{name}`: {reader.VERSIONS}"
         lines.append(" ".join(line.split()))
-    lines += ["", "Each format's file in `ctxsim/readers/formats/` begins with a short example in invented data.", ""]
+    lines += ["", "Each reader in `ctxsim/readers/formats/` begins with a short invented example of its format.", ""]
     _, about, example = (inspect.getdoc(ctxsim_jsonl) or "").split("\n\n", 2)
     about = about.partition(". ")[2]
     lines += [f"## {ctxsim_jsonl.TITLE}", "", about, "", "```json", inspect.cleandoc(example), "```", ""]

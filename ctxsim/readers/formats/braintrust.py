@@ -23,8 +23,8 @@ TITLE = "Braintrust logs"
 DOCS = "https://www.braintrust.dev/docs/reference/api/Logs"
 MARKS = ("root_span_id",)
 VERSIONS = (
-    "events of 2026 by the API's documentation; tried on rows that the Python SDK 0.47.0 sent; "
-    "not tried on a server's export"
+    "events of 2026 as the API's documentation has them; tested on rows that the Python SDK 0.47.0 sent, not on "
+    "a server's export"
 )
 READS = (
     "Events as JSON lines, lists, or pages with `events` or `data`: model calls with messages, tools, usage, costs and "

@@ -28,7 +28,7 @@ NAME = "codex-rollout"
 TITLE = "Codex CLI rollout"
 DOCS = "https://github.com/openai/codex/blob/main/codex-rs/protocol/src/protocol.rs"
 MARKS = ("payload", "thread_id", "git", "instructions")
-VERSIONS = "Codex CLI before 0.40 (bare items) to 0.146"
+VERSIONS = "Codex CLI from before 0.40 (bare items) to 0.146"
 READS = "Response items, base instructions, models, and token counts of ~/.codex/sessions/**/rollout-*.jsonl."
 NOT_READ = "Other events (they repeat items for the screen), world states, and the `codex exec --json` stream."
 

@@ -1,7 +1,7 @@
 """ctxsim's own JSONL: what every other format converts to, and what reads back equal.
 
-Documentation: docs/formats.md. One line starts a transcript, then come its items and calls in recorded order; a file
-may hold several. Fields at their default are left out.
+Documentation: docs/formats.md. A transcript is one line that starts it, then its items and calls in recorded order.
+A file may hold several transcripts. Fields with their default value are left out.
 
     {"ctxsim": 1, "name": "s.jsonl", "head": {"system": "Be brief."}, "format": "openai-chat"}
     {"item": {"kind": "user", "place": 0, "message": 1, "text": "Any mail?"}}
@@ -26,7 +26,7 @@ NAME = "ctxsim"
 TITLE = "ctxsim JSONL"
 DOCS = "#ctxsim-jsonl"
 MARKS = ("ctxsim",)
-VERSIONS = "1"
+VERSIONS = "version 1"
 READS = "Everything: head, items, calls with usage, times and models, notes, needles, compactions."
 NOT_READ = "Other versions than 1."
 

@@ -29,7 +29,7 @@ NAME = "gemini-cli"
 TITLE = "Gemini CLI session"
 DOCS = "https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services/chatRecordingTypes.ts"
 MARKS = ("projectHash",)
-VERSIONS = "Gemini CLI of October 2025 (JSON) to 0.40 of 2026 (JSONL)"
+VERSIONS = "Gemini CLI from October 2025 (JSON) to 0.40 of 2026 (JSONL)"
 READS = "User and model messages with their tool calls, results and token counts, of ~/.gemini/tmp/*/chats/."
 NOT_READ = "Notices to the user, displayed forms of results, and thought summaries: thoughts count by recorded tokens."
 

@@ -22,8 +22,8 @@ TITLE = "Helicone requests"
 DOCS = "https://docs.helicone.ai/tools/export"
 MARKS = ("request_created_at",)
 VERSIONS = (
-    "rows of 2024 to 2026 by the API's types and its export scripts; tried on a real client's bodies put into such "
-    "rows; not tried on a server's export"
+    "rows of 2024 to 2026 as the API's types and export scripts have them; tested on such rows made from a real "
+    "client's requests, not on a server's export"
 )
 READS = "Rows as JSON lines, lists or pages, bodies in the row or fetched beside it: requests, responses, usage, costs."
 NOT_READ = "CSV, rows without bodies (export them with --include-body), bodies behind `signed_body_url`, streamed data."

@@ -23,8 +23,8 @@ TITLE = "Langfuse observations"
 DOCS = "https://langfuse.com/docs/api-and-data-platform/features/export-from-ui"
 MARKS = ("traceId", "trace_id")
 VERSIONS = (
-    "fields of API v1 and v2 and of the exports, 2024 to 2026, by their documentation; tried on what the Python SDK "
-    "5.0.4 recorded, put into these fields; not tried on a server's export"
+    "documented fields of API v1 and v2 and of the exports, 2024 to 2026; tested on what the Python SDK 5.0.4 "
+    "recorded, not on a server's export"
 )
 READS = (
     "Observations as JSON lines, lists, CSV, pages, traces or sessions with their observations; generations with "

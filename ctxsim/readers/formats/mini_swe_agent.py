@@ -37,7 +37,7 @@ NAME = "mini-swe-agent"
 TITLE = "mini-swe-agent trajectory"
 DOCS = "https://mini-swe-agent.com/latest/usage/output_files/"
 MARKS = ("trajectory_format", "role")
-VERSIONS = "2.2 and 2.3 (`mini-swe-agent-1.1`), bare lists of 1.x; not tried on real ones: documents of 1.x"
+VERSIONS = "versions 2.2 and 2.3 (`mini-swe-agent-1.1`), and bare lists of 1.x; not tested on real documents of 1.x"
 READS = "Messages, tool calls or fenced commands, reasoning, provider usage and times."
 NOT_READ = "The exit message (never sent), raw outputs, configuration, runs through the Responses API."
 

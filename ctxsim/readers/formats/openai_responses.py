@@ -25,7 +25,7 @@ NAME = "openai-responses"
 TITLE = "OpenAI Responses API items"
 DOCS = "https://platform.openai.com/docs/api-reference/responses"
 MARKS = ("call_id", "summary", "type=message", "input", "items", "output")
-VERSIONS = "Responses API of 2025 and 2026; openai-agents to_input_list()"
+VERSIONS = "Responses API of 2025 and 2026, and what `to_input_list()` of openai-agents returns"
 READS = "Messages, reasoning, tool calls of every kind and their outputs, instructions, tools, usage of a response."
 NOT_READ = "Reasoning summaries (the model is not sent them), item references, and what hosted tools read."
 

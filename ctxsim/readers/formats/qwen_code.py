@@ -39,7 +39,7 @@ NAME = "qwen-code"
 TITLE = "Qwen Code sessions"
 DOCS = "https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/services/chatRecordingService.ts"
 MARKS = ("systemPayload", "parts")
-VERSIONS = "0.21"
+VERSIONS = "Qwen Code 0.21"
 READS = "the branch a session ended on, sub-agents as transcripts of their own"
 NOT_READ = "toolCallResult (what the terminal showed), abandoned branches, system lines other than compressions"
 

@@ -32,7 +32,7 @@ NAME = "request-log"
 TITLE = "Request and response log (OpenAI, Anthropic, Gemini, SWE-agent, `ctxsim serve`)"
 DOCS = "https://docs.anthropic.com/en/api/messages"
 MARKS = ("request_params", "request")
-VERSIONS = "SWE-agent 1.1 `llm_interactions`; `ctxsim serve`; not tried on real ones: logs of other proxies"
+VERSIONS = "`llm_interactions` of SWE-agent 1.1, and logs of `ctxsim serve`; not tested on real logs of other proxies"
 READS = "Requests with system prompt and tools, responses, provider usage and times; one transcript a conversation."
 NOT_READ = "Streamed responses (server-sent events), SWE-agent's own estimate of usage, headers."
 

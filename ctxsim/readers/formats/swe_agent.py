@@ -34,7 +34,10 @@ NAME = "swe-agent"
 TITLE = "SWE-agent trajectory"
 DOCS = "https://swe-agent.com/latest/usage/trajectories/"
 MARKS = ("history",)
-VERSIONS = "0.x of 2024 and 1.x, commands in the text or function calling; not tried on real ones: attempts, sub-agents"
+VERSIONS = (
+    "versions 0.x of 2024 and 1.x, with commands in the text or function calls; not tested on real attempts and "
+    "sub-agents"
+)
 READS = "`history` of each agent, of each attempt, with demonstrations and thinking."
 NOT_READ = "`trajectory` and its `query` (copies), what history processors cut, run totals of usage (none per call)."
 

@@ -24,7 +24,7 @@ NAME = "weave"
 TITLE = "W&B Weave calls"
 DOCS = "https://docs.wandb.ai/weave/guides/tracking/querying-calls"
 MARKS = ("op_name",)
-VERSIONS = "the call schema of 2026; tried on the calls that the Python SDK 0.54.0 sent; not tried on a server's export"
+VERSIONS = "the call schema of 2026; tested on calls that the Python SDK 0.54.0 sent, not on a server's export"
 READS = (
     "Calls as JSON lines, lists or batches: those of model clients with the whole request and response, usage, costs "
     "where the server adds them, times; agents inside agents as children where calls are marked as agents."

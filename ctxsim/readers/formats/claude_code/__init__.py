@@ -43,7 +43,7 @@ NAME = "claude-code"
 TITLE = "Claude Code sessions"
 DOCS = "https://code.claude.com/docs/en/sessions"
 MARKS = ("isSidechain", "leafUuid", "snapshot")
-VERSIONS = "2.0 to 2.1"
+VERSIONS = "Claude Code 2.0 to 2.1"
 READS = "the branch a session ended on, sub-agents as transcripts of their own, attachments whose text is recorded"
 NOT_READ = "toolUseResult and progress (they repeat results), abandoned branches, titles, snapshots, the message queue"
 

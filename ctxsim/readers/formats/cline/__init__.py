@@ -29,7 +29,7 @@ NAME = "cline"
 TITLE = "Cline sessions, Cline and Roo task folders"
 DOCS = "https://github.com/cline/cline"
 MARKS = ("agent",)
-VERSIONS = "session documents of version 1 (2026); task folders of Cline 3 and Roo Code 3"
+VERSIONS = "session documents of version 1 (2026), and task folders of Cline 3 and Roo Code 3"
 READS = "Messages with the usage of each response; in task folders the usage comes from ui_messages.json."
 NOT_READ = "Tool calls that older task folders hold as XML inside the text: they stay text. Checkpoints and settings."
 

@@ -28,8 +28,8 @@ TITLE = "Cursor agent transcripts and conversations"
 DOCS = "https://cursor.com/docs"
 MARKS = ("cursorDiskKV", "message")
 VERSIONS = (
-    "transcripts of 2026; state.vscdb with composerData of versions 1 to 10 and bubbles of version 2 and 3, as others "
-    "describe them: not tried on real ones"
+    "transcripts of 2026; state.vscdb with composerData of versions 1 to 10 and bubbles of versions 2 and 3, as "
+    "third parties describe them, not tested on real ones"
 )
 READS = (
     "Messages, tool calls, and tool results where they are recorded; files under `subagents` as children. Of the "

@@ -37,7 +37,7 @@ NAME = "inspect-ai"
 TITLE = "Inspect AI evaluation logs"
 DOCS = "https://inspect.aisi.org.uk/eval-logs.html"
 MARKS = ("eval", "header.json", "_journal/start.json")
-VERSIONS = "log versions 2 and 3 (inspect_ai 0.3.4x to 0.3.28x), chunked samples included"
+VERSIONS = "log versions 2 and 3 (inspect_ai 0.3.4x to 0.3.28x), also with chunked samples"
 READS = "Every request of every sample with the provider's usage; one transcript per thread, sub-agents included."
 NOT_READ = "Model calls of scorers, sandbox commands, stores, scores, and retries of samples that failed."
 

@@ -32,7 +32,9 @@ NAME = "openhands-events"
 TITLE = "OpenHands events"
 DOCS = "https://github.com/All-Hands-AI/OpenHands/tree/main/openhands/events"
 MARKS = ("history", "observation")
-VERSIONS = "lists of January 2025, resolver output of 2024; not tried on real ones: folders, delegates, condensation"
+VERSIONS = (
+    "event lists of January 2025 and resolver output of 2024; not tested on real folders, delegates and condensations"
+)
 READS = "Messages, actions with the model's response and usage, observations as the agent shows them, delegates."
 NOT_READ = "States, recalls, page trees, summaries of condensers, cuts by the agent's own limit; events of the SDK."
 SOME = 20

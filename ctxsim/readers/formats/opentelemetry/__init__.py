@@ -32,8 +32,8 @@ TITLE = "OpenTelemetry GenAI and OpenInference spans"
 DOCS = "https://opentelemetry.io/docs/specs/semconv/gen-ai/"
 MARKS = ("resourceSpans", "resourceLogs", "span_kind", "context", "context.span_id", "start_time_unix_nano")
 VERSIONS = (
-    "GenAI conventions up to 1.36 (message events) and since 1.37 (input and output messages), OpenInference, "
-    "Traceloop's attributes before 0.50; openai-v2 2.4's experimental capture in spans and events"
+    "GenAI conventions up to 1.36 (message events) and from 1.37 (input and output messages), OpenInference, "
+    "Traceloop's attributes before 0.50, and the experimental capture of openai-v2 2.4 in spans and events"
 )
 READS = (
     "OTLP JSON with spans and log records, one a line or one document; spans as SDKs print them. Of Phoenix: spans of "
