@@ -23,6 +23,7 @@ from ctxsim.policies import Policy, open_policy, registered_policies
 from ctxsim.readers import read_source, sources
 from ctxsim.transcript import Transcript
 from evidence.decisions import decisions
+from evidence.driven import seen
 from evidence.observed import decided, read_runs
 
 ROOT = Path(__file__).parents[1]
@@ -124,15 +125,30 @@ def page() -> str:
     known, said = registered_policies(), equality()
     agents = [_row(name, known[name], said.get(name, {}), AGENTS) for name in _of("agents", known)]
     frameworks = [_row(name, known[name], said.get(name, {}), FRAMEWORKS) for name in _of("frameworks", known)]
-    parts = [HEAD, _table(agents), *(f"- `{name}`: {text}" for name, text in _differs("agents", known, said))]
+    others = [f"- `{agent}` beside `{rows['policy']}`: {said}" for agent, rows, said in _without_policy(known)]
+    parts = [HEAD, _table(agents), *others, *(f"- `{name}`: {text}" for name, text in _differs("agents", known, said))]
     if frameworks:
         parts += ["", FRAMEWORKS_HEAD, _table(frameworks)]
         parts += [f"- `{name}`: {text}" for name, text in _differs("frameworks", known, said)]
-    return "\n".join([*parts, "", FOOT]) + "\n"
+    return "\n".join([*parts, "", NOT_DRIVEN, FOOT]) + "\n"
 
 
 AGENTS = ("decisions", "held", "recorded", "messages")
 FRAMEWORKS = ("messages",)
+
+
+def driven() -> dict[str, str]:
+    """Return by policy what `evidence.driven` saw: the agent's version, the day, decisions and held results."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for one in seen():
+        found.setdefault(one["agent"], []).append(one)
+    return {agent: _driven(rows) for agent, rows in found.items()}
+
+
+def _driven(rows: list[dict[str, str]]) -> str:
+    equal, calls, held, both = (sum(int(one[key]) for one in rows) for key in ("equal", "calls", "held", "both"))
+    kept = f", held {held} of {both}" if both else ""
+    return f"{equal} of {calls}{kept} ({rows[0]['version']}, {rows[0]['day']})"
 
 
 def _of(family: str, known: dict[str, type[Policy]]) -> list[str]:
@@ -141,7 +157,16 @@ def _of(family: str, known: dict[str, type[Policy]]) -> list[str]:
 
 def _row(name: str, cls: type[Policy], said: dict[str, Any], columns: tuple[str, ...]) -> list[str]:
     pairs = [f"{key} {said[key][0]} of {said[key][1]}" for key in columns if key in said]
-    return [f"`{name}`", cls.source, f"{cls.version}, {cls.read_on}", ", ".join(pairs) or "-"]
+    live = [f"driven {driven()[name]}"] if cls.family == "agents" and name in driven() else []
+    return [f"`{name}`", cls.source, f"{cls.version}, {cls.read_on}", ", ".join([*live, *pairs]) or "-"]
+
+
+def _without_policy(known: dict[str, type[Policy]]) -> Iterator[tuple[str, dict[str, str], str]]:
+    """Agents that were driven beside another's policy."""
+    by_agent = {one["agent"]: one for one in seen()}
+    for agent, said in driven().items():
+        if agent not in known:
+            yield agent, by_agent[agent], f"driven {said}"
 
 
 def _table(rows: list[list[str]]) -> str:
@@ -164,6 +189,24 @@ def _wrapped(name: str, text: str) -> str:
     return "\n".join(lines).removeprefix(f"- `{name}`: ")
 
 
+NOT_DRIVEN = """\
+## Agents that don't run here
+
+Tried on 2026-11-24, on Linux x64 with Node 20 and Python 3.11:
+
+| agent, version | why it isn't driven |
+| --- | --- |
+| pi 0.99.1 to 1.5.2 | its packages need `pi-codemode` or `chord` in versions that the registry doesn't have; 0.87.1 is the newest that installs. The package of 1.5.2 decides by the same code: its compaction differs in the size of summaries alone |
+| Kilo Code 7.8.1 | its platform package is missing; 7.7.9 installs |
+| Crush 0.96.1 | the npm package downloads its program from elsewhere when it is installed |
+| Letta Code 0.32.18 | installs; its conversation lies at a server of its own, no endpoint was tried |
+| Goose | no package of its program was found in npm or Debian |
+| Kimi CLI 1.52.0, Python 3.12 | it prints that it is no longer maintained, and sends nothing; 1.47.0 ends with a TypeError |
+| OpenHands CLI 1.16.0 | for Python 3.12 alone; it was not driven |
+| Hermes 0.19.0 | installs; it was not driven, and no policy has its name |
+| Aider 0.86.2 | it calls no tools: a conversation of tool calls can't be played to it |
+"""
+
 HEAD = """\
 # Policies that people run
 
@@ -175,8 +218,10 @@ names for parameters, and upstream's defects. `ctxsim bench --policy agents` run
 
 `equal` says what was compared with the original:
 
-- `decisions`: a real agent ran against an endpoint that plays a model. At so many of its requests the policy, told the
-  same usage, compacts where the agent did, and not where it didn't.
+- `driven`: the agent, in this version and on this day, lived through the conversations of `evidence/driven.toml`. At so
+  many of its requests the policy compacts where it did, and not where it didn't; `held` says how often the same results
+  stood in the request after that. `python -m evidence.driven --newest` installs the newest and does that again.
+- `decisions`: the same of earlier runs of a real agent against an endpoint that plays a model.
 - `held`: after a compaction that both made, the same tool results stood in the next request.
 - `recorded`: automatic compactions in recorded sessions that the policy makes at the same call or one call before.
 - `messages`: calls at which every message is the one that the upstream code returned.

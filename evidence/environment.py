@@ -85,7 +85,7 @@ def main() -> None:
     for name in names:
         alone = whole - reached(names, apart=name)
         rows.append((sum(map(megabytes, alone)), megabytes(name), name, alone - {name}))
-    print("| library | MB | with what it alone brings | brings | serves |\n|---|--:|--:|---|---|")
+    print("| library | MB | MB with its own libraries | its own libraries | used for |\n|---|--:|--:|---|---|")
     for together, size, name, others in sorted(rows, reverse=True):
         brings = ", ".join(sorted(others, key=megabytes, reverse=True)[:3]) + (", ..." if len(others) > 3 else "")
         print(f"| {name} | {size:.1f} | {together:.1f} | {brings} | {SERVES[name]} |")

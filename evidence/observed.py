@@ -31,7 +31,8 @@ SETTINGS: dict[str, list[tuple[str, str, int]]] = {
               ("nousage", "codex", 40_000), ("loop-compactfull", "codex", 40_000), ("", "codex", 272_000)],
     "opencode": [(run, "opencode:output=4096", 40_000) for run in ("loop~", "multi", "half", "nousage")]
     + [("doc53k", "opencode:output=4096", 50_000), ("", "opencode:output=4096", 200_000)],
-    "pi": [(run, "pi", 40_000) for run in ("loop~", "multi", "nousage")] + [("doc53k", "pi", 60_000), ("", "pi", 200_000)],
+    "pi": [(run, "pi:version=0.73.1", 40_000) for run in ("loop~", "multi", "nousage")]
+    + [("doc53k", "pi:version=0.73.1", 60_000), ("", "pi:version=0.73.1", 200_000)],
     "gemini": [("", "gemini-cli:compression_threshold=0.03", 1_048_576)],
     "qwen-code": [("", "qwen-code", 80_000)],
     "cline": [("basic", "cline:strategy=basic", 128_000), ("", "cline", 128_000)],

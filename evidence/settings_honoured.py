@@ -119,9 +119,9 @@ def table(rows: list[dict[str, str]]) -> str:
     agents = {row["agent"] for row in rows}
     days = sorted({row["day"] for row in rows})
     said = [
-        f"{len(rows)} runs of {len(agents)} agents, {' to '.join(dict.fromkeys((days[0], days[-1])))}.",
-        f"The formula of the policy was inside the bracket in {inside} of {len(rows)}"
-        f" ({100 * inside / len(rows):.1f} %).", "",
+        f"{len(rows)} runs of {len(agents)} agents ({' to '.join(dict.fromkeys((days[0], days[-1])))}).",
+        f"In {inside} of the {len(rows)} runs ({100 * inside / len(rows):.1f} %) the agent did what its policy's formula"
+        " expects.", "",
     ]  # fmt: skip
     said += ["| agent | setting | runs | verdicts |", "|---|---|--:|---|"]
     tried: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
@@ -130,8 +130,8 @@ def table(rows: list[dict[str, str]]) -> str:
     for (agent, key), verdicts in tried.items():
         counts = ", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common())
         said.append(f"| {agent} | `{key}` | {verdicts.total()} | {counts} |")
-    said += ["", "What the formula didn't give:", ""]
-    said += ["| version, model | setting | seen | expected | verdict |", "|---|---|---|---|---|"]
+    said += ["", "Runs in which it did something else:", ""]
+    said += ["| agent, version, model | setting and value | seen | expected | verdict |", "|---|---|---|---|---|"]
     return "\n".join([*said, *(_line(row) for row in rows if row["inside"] != "1")])
 
 

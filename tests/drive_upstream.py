@@ -87,10 +87,14 @@ def _to_langchain(found: Iterable[Message]) -> list[Any]:
 
     made: list[Any] = []
     for n, one in enumerate(found):
+        content: Any = one["content"]
+        if one.get("images"):
+            content = [{"type": "text", "text": content}]
+            content += [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}] * one["images"]
         if one["role"] == "user":
-            made.append(HumanMessage(one["content"], id=str(n)))
+            made.append(HumanMessage(content, id=str(n)))
         elif one["role"] == "tool":
-            made.append(ToolMessage(one["content"], tool_call_id=one["tool_call_id"], name=one["name"], id=str(n)))
+            made.append(ToolMessage(content, tool_call_id=one["tool_call_id"], name=one["name"], id=str(n)))
         else:
             calls = [
                 {"name": c["function"]["name"], "args": json.loads(c["function"]["arguments"]), "id": c["id"]}
@@ -109,7 +113,10 @@ def _langchain_rows(found: Iterable[Any]) -> list[Row]:
             ids = [one.tool_call_id]
         elif role == "assistant" and one.tool_calls:
             ids = [[call["id"] for call in one.tool_calls]]
-        rows.append([role, len(one.content), digest(one.content), *ids])
+        text = one.content
+        if isinstance(text, list):
+            text = "".join(part if isinstance(part, str) else part.get("text", "") for part in text)
+        rows.append([role, len(text), digest(text), *ids])
     return rows
 
 
@@ -169,33 +176,41 @@ def langmem(conversation: dict[str, Any]) -> Iterator[list[Row]]:
         given = [SystemMessage(conversation["system"], id="system"), *_to_langchain(found)]
         result = summarize_messages(given, running_summary=summary, model=model, max_tokens=2_500)
         summary = result.running_summary or summary
-        yield _langchain_rows(one for one in result.messages if one.content != conversation["system"])
+        yield _langchain_rows(one for one in result.messages if one.id != "system")
 
 
 # Agent Framework
 
 
-def _agent_framework(conversation: dict[str, Any], strategy: Any, **given: Any) -> Iterator[list[Row]]:
+def _to_agent_framework(messages: Iterable[Message]) -> list[Any]:
     from agent_framework import Content
+    from agent_framework import Message as Sent
+
+    made, place = [], 0
+    for one in messages:
+        # The number that a message gets counts too: ours is the place of its first part.
+        name = f"msg_{place}"
+        if one["role"] == "tool":
+            contents = [Content.from_function_result(one["tool_call_id"], result=one["content"])]
+        else:
+            contents = [Content.from_text(one["content"])] if one["content"] else []
+            contents += [
+                Content.from_function_call(c["id"], c["function"]["name"], arguments=c["function"]["arguments"])
+                for c in one.get("tool_calls") or ()
+            ]
+        place += len(contents)
+        made.append(Sent(role=one["role"], contents=contents, message_id=name))
+    return made
+
+
+def _agent_framework(conversation: dict[str, Any], strategy: Any, **given: Any) -> Iterator[list[Row]]:
     from agent_framework import Message as Sent
     from agent_framework._compaction import apply_compaction
 
-    kept = [Sent(role="system", contents=[conversation["system"]], message_id="msg_system")]
-    known = place = 0
+    kept = [Sent(role="system", contents=[conversation["system"]], message_id="msg_s")]
+    everything, known = _to_agent_framework(conversation["messages"]), 0
     for call in conversation["calls"]:
-        for one in conversation["messages"][known : call["n"]]:
-            # The number that a message gets counts too: ours is the place of its first part.
-            name = f"msg_{place}"
-            if one["role"] == "tool":
-                contents = [Content.from_function_result(one["tool_call_id"], result=one["content"])]
-            else:
-                contents = [Content.from_text(one["content"])] if one["content"] else []
-                contents += [
-                    Content.from_function_call(c["id"], c["function"]["name"], arguments=c["function"]["arguments"])
-                    for c in one.get("tool_calls") or ()
-                ]
-            place += len(contents)
-            kept.append(Sent(role=one["role"], contents=contents, message_id=name))
+        kept += everything[known : call["n"]]
         known = call["n"]
         sent = asyncio.run(apply_compaction(kept, strategy=strategy, **given))
         rows: list[Row] = []
@@ -342,7 +357,15 @@ def _autogen_text(message: Any) -> str:
 def _pydantic(conversation: dict[str, Any], capability: Any) -> Iterator[list[Row]]:
     from types import SimpleNamespace
 
-    from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
+    from pydantic_ai.messages import (
+        ModelRequest,
+        ModelResponse,
+        TextPart,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+        repair_messages,
+    )
     from pydantic_ai_harness.compaction._shared import exceeds
 
     state: list[Any] = []
@@ -357,6 +380,9 @@ def _pydantic(conversation: dict[str, Any], capability: Any) -> Iterator[list[Ro
                 ]
                 state.append(ModelResponse(parts))
                 continue
+            if one["role"] == "user":
+                # A run begins with what is stored made valid, and merged.
+                state = repair_messages(state, repair_last_response=False)
             part: Any = UserPromptPart(one["content"])
             if one["role"] == "tool":
                 part = ToolReturnPart(one["name"], one["content"], one["tool_call_id"])
@@ -556,7 +582,258 @@ def litellm_trim(conversation: dict[str, Any]) -> Iterator[list[Row]]:
         yield rows
 
 
+# Agent Development Kit
+
+
+def _adk_event(messages: list[Message], number: int, invocation: int) -> Any:
+    from google.adk.events import Event
+    from google.genai import types
+
+    first = messages[0]
+    if first["role"] == "tool":
+        parts = [
+            types.Part(
+                function_response=types.FunctionResponse(
+                    id=one["tool_call_id"], name=one["name"], response={"result": one["content"]}
+                )
+            )
+            for one in messages
+        ]
+    else:
+        parts = [types.Part(text=first["content"])] if first["content"] else []
+        parts += [
+            types.Part(
+                function_call=types.FunctionCall(
+                    id=c["id"], name=c["function"]["name"], args=json.loads(c["function"]["arguments"])
+                )
+            )
+            for c in first.get("tool_calls") or ()
+        ]
+    content = types.Content(role="model" if first["role"] == "assistant" else "user", parts=parts)
+    author = "user" if first["role"] == "user" else "agent"
+    return Event(author=author, content=content, timestamp=float(number + 1), invocation_id=f"i{invocation}")
+
+
+def _adk_events(conversation: dict[str, Any]) -> Iterator[list[Any]]:
+    """The new events of each request: results that answer one response are one."""
+    known = number = invocation = 0
+    for call in conversation["calls"]:
+        run: list[list[Message]] = []
+        for one in conversation["messages"][known : call["n"]]:
+            if run and one["role"] == run[-1][-1]["role"] == "tool":
+                run[-1].append(one)
+            else:
+                run.append([one])
+        known = call["n"]
+        made = []
+        for group in run:
+            invocation += group[0]["role"] == "user"
+            made.append(_adk_event(group, number := number + 1, invocation))
+        yield made
+
+
+def _adk_rows(contents: Iterable[Any]) -> Iterator[Row]:
+    for content in contents:
+        if any(part.function_response for part in content.parts):
+            for part in content.parts:
+                text = part.function_response.response["result"]
+                yield ["tool", len(text), digest(text), part.function_response.id]
+            continue
+        text = "".join(part.text or "" for part in content.parts)
+        calls = [part.function_call.id for part in content.parts if part.function_call]
+        role = "assistant" if content.role == "model" else "user"
+        yield [role, len(text), digest(text), *([calls] if calls else [])]
+
+
+def adk_compact(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """Compaction at 2,000 tokens, keep 4 events."""
+    from google.adk.agents import LlmAgent
+    from google.adk.apps import compaction
+    from google.adk.apps.app import EventsCompactionConfig
+    from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
+    from google.adk.events import Event
+    from google.adk.events.event_actions import EventActions, EventCompaction
+    from google.adk.flows.llm_flows.context import _contents
+    from google.adk.sessions import InMemorySessionService, Session
+    from google.genai import types
+
+    class Summarizer(BaseEventsSummarizer):
+        """Says what every summarizer says."""
+
+        async def maybe_summarize_events(self, *, events: Any) -> Any:
+            said = types.Content(role="model", parts=[types.Part(text=STUB)])
+            times = events[0].timestamp, events[-1].timestamp
+            actions = EventActions(
+                compaction=EventCompaction(start_timestamp=times[0], end_timestamp=times[1], compacted_content=said)
+            )
+            return Event(author="user", actions=actions, invocation_id=Event.new_id())
+
+    class Service(InMemorySessionService):
+        """Keeps what is appended, and nothing else."""
+
+        async def append_event(self, session: Any, event: Any) -> Any:
+            session.events.append(event)
+            return event
+
+    config = EventsCompactionConfig(
+        summarizer=Summarizer(), token_threshold=2_000, event_retention_size=4, compaction_interval=10**6,
+        overlap_size=0,
+    )  # fmt: skip
+    session = Session(id="s", app_name="a", user_id="u")
+    for new in _adk_events(conversation):
+        session.events += new
+        asyncio.run(
+            compaction._run_compaction_for_token_threshold_config(
+                config=config, session=session, session_service=Service(), agent=LlmAgent(name="agent"),
+                agent_name="agent",
+            )
+        )  # fmt: skip
+        yield list(_adk_rows(_contents._get_contents(None, session.events, "agent")))
+
+
+def adk_filter(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`ContextFilterPlugin` that keeps 2 invocations."""
+    from types import SimpleNamespace
+
+    from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
+
+    plugin = ContextFilterPlugin(num_invocations_to_keep=2)
+    contents: list[Any] = []
+    for new in _adk_events(conversation):
+        contents += [event.content for event in new]
+        request = SimpleNamespace(contents=list(contents))
+        asyncio.run(plugin.before_model_callback(callback_context=None, llm_request=request))  # type: ignore[arg-type]
+        yield list(_adk_rows(request.contents))
+
+
+# Haystack
+
+
+def _to_haystack(conversation: dict[str, Any]) -> list[Any]:
+    from haystack.dataclasses import ChatMessage, ToolCall
+
+    made = []
+    asked: dict[str, Any] = {}
+    for one in conversation["messages"]:
+        if one["role"] == "user":
+            made.append(ChatMessage.from_user(one["content"]))
+        elif one["role"] == "tool":
+            made.append(ChatMessage.from_tool(one["content"], origin=asked[one["tool_call_id"]]))
+        else:
+            calls = [
+                ToolCall(c["function"]["name"], json.loads(c["function"]["arguments"]), c["id"])
+                for c in one.get("tool_calls") or ()
+            ]
+            asked |= {call.id: call for call in calls}
+            made.append(ChatMessage.from_assistant(one["content"] or None, tool_calls=calls))
+    return made
+
+
+def haystack_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`SlidingWindowCompactor` as shipped, of a window of 3,000 tokens."""
+    from haystack.dataclasses import ChatMessage
+    from haystack.hooks.compaction import CompactionHook, SlidingWindowCompactor
+
+    class State:
+        """The messages of an agent that reports no usage."""
+
+        def __init__(self) -> None:
+            self.data: dict[str, Any] = {"messages": [ChatMessage.from_system(conversation["system"])]}
+
+        def set(self, key: str, value: Any, handler_override: Any = None) -> None:
+            self.data[key] = value
+
+    hook, state, known = CompactionHook(SlidingWindowCompactor(), context_window=3_000), State(), 0
+    everything = _to_haystack(conversation)
+    for call in conversation["calls"]:
+        state.data["messages"] = [*state.data["messages"], *everything[known : call["n"]]]
+        known = call["n"]
+        hook.run(state)  # type: ignore[arg-type]
+        rows: list[Row] = []
+        for sent in state.data["messages"][1:]:
+            if result := sent.tool_call_result:
+                rows.append(["tool", len(result.result), digest(result.result), result.origin.id])
+                continue
+            text, calls = sent.text or "", [call.id for call in sent.tool_calls]
+            rows.append([sent.role.value, len(text), digest(text), *([calls] if calls else [])])
+        yield rows
+
+
+# What counts
+
+
+def _counted_by_haystack(conversation: dict[str, Any]) -> Iterator[int]:
+    from haystack.token_counters import ApproximateTokenCounter
+
+    counter, everything = ApproximateTokenCounter(), _to_haystack(conversation)
+    for call in conversation["calls"]:
+        yield counter.count(everything[: call["n"]])
+
+
+def _counted_by_strands(conversation: dict[str, Any]) -> Iterator[int]:
+    from strands.models.model import _estimate_tokens_with_heuristic
+
+    for found in requests(conversation):
+        blocks: list[Any] = []
+        for one in found:
+            if one["role"] == "tool":
+                blocks.append({"toolResult": {"content": [{"text": one["content"]}]}})
+                continue
+            blocks += [{"text": one["content"]}] if one["content"] else []
+            for c in one.get("tool_calls") or ():
+                made = c["function"]
+                blocks.append({"toolUse": {"name": made["name"], "input": json.loads(made["arguments"])}})
+        yield _estimate_tokens_with_heuristic([{"role": "user", "content": blocks}])
+
+
+def _counted_by_agent_framework(conversation: dict[str, Any]) -> Iterator[int]:
+    from agent_framework._compaction import CharacterEstimatorTokenizer, _serialize_message
+
+    counter = CharacterEstimatorTokenizer()
+    sizes = [counter.count_tokens(_serialize_message(one)) for one in _to_agent_framework(conversation["messages"])]
+    for call in conversation["calls"]:
+        yield sum(sizes[: call["n"]])
+
+
+def _counted_by_pydantic(conversation: dict[str, Any]) -> Iterator[int]:
+    from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
+    from pydantic_ai_harness.compaction._shared import estimate_token_count
+
+    for found in requests(conversation):
+        made: list[Any] = []
+        for one in found:
+            if one["role"] == "user":
+                made.append(ModelRequest([UserPromptPart(one["content"])]))
+            elif one["role"] == "tool":
+                made.append(ModelRequest([ToolReturnPart(one["name"], one["content"], one["tool_call_id"])]))
+            else:
+                calls = [
+                    ToolCallPart(c["function"]["name"], c["function"]["arguments"], c["id"])
+                    for c in one.get("tool_calls") or ()
+                ]
+                made.append(ModelResponse([TextPart(one["content"]), *calls]))
+        yield estimate_token_count(made)
+
+
+def _counted_by_langchain(conversation: dict[str, Any]) -> Iterator[int]:
+    from langchain_core.messages.utils import count_tokens_approximately
+
+    for found in requests(conversation):
+        yield count_tokens_approximately(_to_langchain(found))
+
+
+def _counted_by_adk(conversation: dict[str, Any]) -> Iterator[int]:
+    from google.adk.apps.compaction import _count_chars_in_content
+
+    chars = 0
+    for new in _adk_events(conversation):
+        chars += sum(_count_chars_in_content(event.content) for event in new)
+        yield chars // 4
+
+
 DRIVERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[list[Row]]], str, str]] = {
+    "adk-compact": (adk_compact, "google.adk", "token_threshold=2000,event_retention_size=4"),
+    "adk-filter": (adk_filter, "google.adk", "num_invocations_to_keep=2"),
     "af-context-window": (af_context_window, "agent_framework", "max_context_window_tokens=4000,max_output_tokens=500"),
     "af-selective": (af_selective, "agent_framework", ""),
     "af-sliding": (af_sliding, "agent_framework", "keep_last_groups=6"),
@@ -569,6 +846,7 @@ DRIVERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[list[Row]]], str, s
         "autogen_core",
         "token_limit=2000,estimator=chars-total:by=message,rounding=ceil",
     ),
+    "haystack-sliding": (haystack_sliding, "haystack", "context_window=3000"),
     "langchain-clear": (langchain_clear, "langchain", "trigger=2000"),
     "langchain-summarize": (langchain_summarize, "langchain", "trigger=3000,keep=10"),
     "langchain-trim": (
@@ -586,6 +864,16 @@ DRIVERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[list[Row]]], str, s
     "strands-sliding": (strands_sliding, "strands", "window_size=8,per_turn=True"),
 }
 """By policy: what runs upstream's code, the module that it needs, and our parameters that mean the same."""
+
+COUNTERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[int]], str]] = {
+    "adk": (_counted_by_adk, "google.adk"),
+    "agent-framework": (_counted_by_agent_framework, "agent_framework"),
+    "chars-total": (_counted_by_pydantic, "pydantic_ai_harness"),
+    "haystack": (_counted_by_haystack, "haystack"),
+    "strands": (_counted_by_strands, "strands"),
+    "langchain": (_counted_by_langchain, "langchain_core"),
+}
+"""By estimator: what counts the messages of each request with upstream's counter, and the module that it needs."""
 
 if __name__ == "__main__":
     for wanted in sys.argv[1:]:

@@ -25,3 +25,16 @@ while True:
 state.write_text(json.dumps(messages))
 print(os.environ.get("SECRET", "clean"))
 """
+
+SUMMARIZES = AGENT.replace(
+    "while True:\n",
+    """while True:
+    if len(messages) > 4:
+        messages.append({"role": "user", "content": "Summarize what was done, for another model."})
+        body = json.dumps({"model": "m", "messages": messages, "tools": tools}).encode()
+        with urllib.request.urlopen(urllib.request.Request(url + "/v1/chat/completions", body, json_type)) as answer:
+            said = json.load(answer)["choices"][0]["message"]["content"]
+        messages = [{"role": "user", "content": "A summary of the work so far: " + said}]
+""",
+)
+"""The same, which asks for a summary in the middle of it, as agents do of which nothing is known."""

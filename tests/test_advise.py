@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from invented import claude_code
+from invented import claude_code, codex
 from pages import parts
 
 import ctxsim
@@ -17,6 +17,7 @@ from ctxsim.answers.advice.predicted import kept
 from ctxsim.api.advising import FEW, LEAST_STEP, LOOKED_AT, some_of
 from ctxsim.cli import cli
 from ctxsim.readers import sources
+from ctxsim.report.page import page_data
 
 
 def sized(folder: Path, sizes: list[int]) -> list[str]:
@@ -66,6 +67,20 @@ def test_what_every_session_wastes_is_what_is_advised(wasteful: Path) -> None:
     [(file, [line])] = one.lines.items()
     assert (file, line.strip()) == ("~/.claude/settings.json", f'"bashOutputMaxChars": {one.settings[0].value}')
     assert one.share is not None and one.share.value < 0.9 and found.run.transcripts == FEW
+
+
+def test_an_agent_of_which_nothing_was_looked_at_is_advised_all_the_same(wasteful: Path) -> None:
+    lines = claude_code(FEW + 1)
+    lines[2]["message"]["content"][0]["content"] += "noise " * 3000
+    (wasteful / "7.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (wasteful / "rollout-1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in codex(1)))
+    looked = some_of(list(sources(str(wasteful))))
+    assert looked and not [path for path in looked if "rollout" in path], "it is the smallest of eight"
+    found = ctxsim.advise(wasteful)
+    assert [(one.agent, one.sessions) for one in found] == [("claude-code", FEW + 1), ("codex", 1)]
+    together, each = page_data(found.run), page_data(found.run, said=("Set in ...",))
+    assert together["card"] and together["chosen"] is not None, "the best of what both could set"
+    assert (each["card"], each["chosen"], each["verdict"]) == ([], None, ["Set in ..."])
 
 
 def test_the_page_has_what_to_paste_first_and_every_session(wasteful: Path, tmp_path: Path) -> None:

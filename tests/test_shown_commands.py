@@ -61,6 +61,7 @@ STAND_INS = {
     "recordings": "logs",
     "recordings/claude-code-compacted": "logs",
     "~/.claude/projects": "logs",
+    "1000": "3",
     "~/.codex/sessions": "logs",
     "~/my-project": ".",
     "logs/session.json": "logs/chat-1.json",

@@ -13,7 +13,7 @@ from typing import Any
 from ctxsim.policies import Overflow, Surroundings, open_policy
 from ctxsim.policies.frameworks.shared.messages import Message, messages
 from ctxsim.simulator.replay.moments import Moments
-from ctxsim.transcript import Call, Head, Item, Transcript, Usage
+from ctxsim.transcript import Call, Head, Item, Media, Transcript, Usage
 from ctxsim.view import View
 
 Row = list[Any]
@@ -39,11 +39,14 @@ def transcript_of(conversation: dict[str, Any]) -> Transcript:
         before = conversation["messages"][number - 1]["role"] if number else ""
         message += not (one["role"] == before == "tool")
         content = one.get("content") or ""
+        media = (Media("image", 85),) * one.get("images", 0)
         if one["role"] == "tool":
             call = asked[one["tool_call_id"]]
-            items.append(Item("tool_result", len(items), message, content, call.tool, call.place, one["tool_call_id"]))
+            items.append(
+                Item("tool_result", len(items), message, content, call.tool, call.place, one["tool_call_id"], media)
+            )
         elif content or one["role"] == "user":
-            items.append(Item(one["role"], len(items), message, content))
+            items.append(Item(one["role"], len(items), message, content, media=media))
         for call in one.get("tool_calls") or ():
             function = call["function"]
             items.append(
@@ -90,11 +93,12 @@ def sent(
     usage: Callable[[View, Call], Usage] | None = None,
     limit: Callable[[View], bool] | None = None,
     merged: bool = False,
+    as_row: Callable[[Message], Row] = row,
 ) -> Iterator[list[Row] | None]:
     """What a policy sends at each call, a row for each message; None where it stops, or is refused for good.
 
     `usage`: what the provider reports of an answered request. `limit`: whether it refuses a request.
-    `merged`: users' messages in a row are one.
+    `merged`: users' messages in a row are one. `as_row`: what is shown of a message.
     """
     spec = open_policy(label)
     asked: list[Sequence[Item]] = []
@@ -120,7 +124,7 @@ def sent(
                 moments.view = view
         refused = limit is not None and limit(view)
         shown = in_a_row(messages(view)) if merged else messages(view)
-        yield None if request.stop or refused else [row(message) for message in shown]
+        yield None if request.stop or refused else [as_row(message) for message in shown]
         response = transcript.items[call.start : call.end]
         for item in response:
             moments.join([item])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from os import PathLike
 from pathlib import Path
+from re import escape
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from ctxsim.api.inputs import What, inputs_of, the_one
 from ctxsim.api.runs import Run, read_run
@@ -19,6 +22,7 @@ from ctxsim.extras import how_to_install
 from ctxsim.live.agent import Agent, agent_names, load_agent
 from ctxsim.live.faults import parse_faults
 from ctxsim.live.script import script_of
+from ctxsim.readers.assembly.requests.bodies import Api
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
@@ -166,6 +170,7 @@ def drive(
     number: int = 1,
     faults: Sequence[str] = (),
     install: bool = False,
+    version: str = "",
     command: str | None = None,
     limit_s: float = 300.0,
     out: str | PathLike[str] | None = None,
@@ -176,7 +181,8 @@ def drive(
 
     `agents` are names of `ctxsim list agents`; or `command` starts your own, whose endpoint is in $CTXSIM_URL. Each
     works in a folder and a home of its own, with dummy keys; where the system allows, without any network but
-    loopback and without any other file than programs. `install` gets the pinned version. `told` hears of each
+    loopback and without any other file than programs. `install` gets the pinned version, or
+    `version`. `told` hears of each
     agent's run when it is over. Raises CtxsimError.
     """
     names = [agents] if isinstance(agents, str) else list(agents)
@@ -194,7 +200,7 @@ def drive(
     conversation, rules = _played(what, number, provider)
     open_policies(tuple(policies))
     broken = parse_faults(tuple(faults))
-    chosen = [_own(command)] if command else [located(load_agent(name), install) for name in names]
+    chosen = [_own(command)] if command else [located(load_agent(name, version), install) for name in names]
     folder = Path(out) if out is not None else Path("results") / f"{Path(conversation.name).name}-driven"
     done: list[AgentRun] = []
     for agent, programs in chosen:
@@ -203,7 +209,9 @@ def drive(
         told(done[-1])
     title = f"{conversation.name}, as {', '.join(agent.name for agent, _ in chosen)} lived it"
     observations = [(one.observation, one.driven.entries) for one in done]
-    write_observed(folder, title, script_of(conversation).transcript, rules, tuple(policies), observations)
+    write_observed(
+        folder, title, script_of(conversation).transcript, done[0].driven.provider, tuple(policies), observations
+    )
     read: Any = read_run(folder)
     made = DrivenRun(read.folder, read.info)
     made.agents = tuple(done)
@@ -220,3 +228,38 @@ def _own(command: str) -> tuple[Agent, str]:
         raise CtxsimError("--command is empty")
     filled = parts if "{prompt}" in command else [*parts, "{prompt}"]
     return Agent(Path(parts[0]).name, command=tuple(filled)), os.environ.get("PATH", os.defpath)
+
+
+TRIED = ("documented-53k", "one-prompt", "sixty-calls")
+"""The scenarios that an agent of the user's is tried with."""
+
+
+def tried(file: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what doesn't work of an agent that a file describes, and what does, from three conversations.
+
+    A request for a summary is known by its text, which goes on where the conversation ended: it is shown as the lines
+    that a file would hold. Raises CtxsimError where the agent can't be started.
+    """
+    from ctxsim.live.session import ask
+
+    bad: list[str] = []
+    seen: list[str] = []
+    for scenario in TRIED:
+        with TemporaryDirectory(prefix="ctxsim-tried-") as folder:
+            run = drive(file, scenario, policies=("keep-all",), out=folder).agents[0]
+        done = run.driven
+        kinds = Counter(entry.kind for entry in done.entries)
+        steps, total = min(done.outcome.steps, len(done.script.steps)), len(done.script.steps)
+        others = "".join(f", {count} {kind}" for kind, count in sorted(kinds.items()) if kind != "main")
+        seen.append(f"{scenario}: {steps} of {total} steps, {kinds['main']} requests of the conversation{others}")
+        if steps < total:
+            bad.append(f"{scenario}: it ended after {steps} of {total} steps")
+        if tools := {entry.unused for entry in done.entries if entry.unused}:
+            bad.append(f"{scenario}: no tool of its requests could stand for {', '.join(sorted(tools))}")
+        bad += [f"{scenario}: {note}" for note in run.observation.notes if "recognised" in note]
+        for entry in done.entries:
+            if entry.kind == "summary" and not done.agent.helpers:
+                said = ask(cast(Api, entry.api), entry.request, "", False).text.strip()
+                pattern = escape(said[:60]).replace(r"\ ", " ")
+                seen.append(f"its summary request: [[helpers]] kind = 'summary', pattern = '^{pattern}'")
+    return tuple(dict.fromkeys(bad)), tuple(dict.fromkeys(seen))

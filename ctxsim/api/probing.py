@@ -95,7 +95,7 @@ def bisect_setting(
 def _agent(name: str, version: str):  # type: ignore[no-untyped-def]
     from ctxsim.live.agent import load_agent
 
-    known = load_agent(name)
+    known = load_agent(name, version)
     if not known.package:
         raise CtxsimError(f"{name}: it isn't known how to install it")
-    return msgspec.structs.replace(known, version=version) if version else known
+    return known

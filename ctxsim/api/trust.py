@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas
 
     from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed
-    from ctxsim.answers.validation.doctor import Diagnosis
     from ctxsim.answers.validation.unseen import Stretch, Unseen
     from ctxsim.answers.validation.validation import Compared, Score
     from ctxsim.counting.estimators.calibrated import Calibration
@@ -269,9 +268,14 @@ def _check_reader(file: str, *paths: str) -> Checked:
 
 
 def _check_agent(name: str) -> Checked:
-    from ctxsim.live.agent import agent_problems
+    from ctxsim.live.agent import agent_problems, is_file
 
-    return Checked(name, tuple(agent_problems(name)))
+    problems = tuple(agent_problems(name))
+    if problems or not is_file(name):
+        return Checked(name, problems)
+    from ctxsim.api.live import tried
+
+    return Checked(name, *tried(name))
 
 
 def _check_vendor(name: str) -> Checked:
@@ -294,48 +298,3 @@ def _check_run_again(folder: str, *paths: str) -> Checked:
 
     found = read_run(folder)
     return Checked(folder, (*found.problems(), *made_again(found, paths)), found.caveats)
-
-
-class Diagnoses(msgspec.Struct, frozen=True):
-    """What policies showed of each known defect of compaction."""
-
-    found: list[Diagnosis]
-
-    @property
-    def ok(self) -> bool:
-        """Whether no policy has any."""
-        return not any(one.has_it for one in self.found)
-
-    def by_policy(self) -> dict[str, list[Diagnosis]]:
-        """Return them by the policies' labels."""
-        several: dict[str, list[Diagnosis]] = {}
-        for one in self.found:
-            several.setdefault(one.policy, []).append(one)
-        return several
-
-    def frame(self) -> Any:
-        """Return a row for each policy and defect."""
-        import pandas
-
-        return pandas.DataFrame(
-            {
-                "policy": one.policy, "defect": one.defect.name, "has_it": one.has_it, "seen": one.value,
-                "at_most": one.defect.expectation.at_most, "expected": one.defect.expectation.that,
-            }
-            for one in self.found
-        )  # fmt: skip
-
-
-def diagnose(policies: Sequence[str], defects: Sequence[str] = ()) -> Diagnoses:
-    """Return which known defects of compaction policies have: all, or those named. Raises UnknownName."""
-    from ctxsim.answers.validation.doctor import examine_all
-    from ctxsim.policies import open_policies
-    from ctxsim.runs.presets import expanded
-    from ctxsim.runs.transcript_rows import sent_of
-    from ctxsim.simulator.measure.measured import AsSent
-
-    found = examine_all(
-        open_policies(expanded(policies)), defects,
-        lambda case, spec: sent_of(AsSent(case.transcript, case.provider, counter=case.counter), spec),
-    )  # fmt: skip
-    return Diagnoses(list(found))

@@ -71,7 +71,7 @@ def command(
         if out is not None and came:
             from ctxsim.report.advised_plots import plot_came
 
-            tell_written([plot_came(came, out)])
+            _tell(plot_came(came, out), form)
         return
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
@@ -94,7 +94,7 @@ def command(
     if out is not None:
         from ctxsim.report.page import write_page
 
-        tell_written([write_page(found.run, out, said["goal"], said=tuple(answer(found)))])
+        _tell(write_page(found.run, out, said["goal"], said=tuple(answer(found))), form)
     for agent in found:
         if agent.prediction is not None:
             keep(agent.prediction, time.time())
@@ -104,6 +104,12 @@ def command(
             _apply(agent, said["project"])
     if found.unreadable:
         note(f"{found.unreadable} source(s) can't be replayed; ctxsim transcripts check says why", err=True)
+
+
+def _tell(written: Path, form: str) -> None:
+    """Rows for programs hold nothing else."""
+    if form == "table":
+        tell_written([written])
 
 
 def _verify(one: AgentAdvice) -> None:

@@ -9,7 +9,7 @@ import click
 from ctxsim.api.runs import Run, bench
 from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import stage
-from ctxsim.cli.output import tell_old_names
+from ctxsim.cli.output import tell_of_labels
 from ctxsim.cli.running import DEFAULT_SCENARIOS, Runs, split
 from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show_run
@@ -41,7 +41,7 @@ def command(
     """
     recorded, made = split(usual_paths(paths, scenarios), scenarios)
     words = [label if is_preset(label) else open_policy(label).short for label in policies]
-    tell_old_names(expanded(policies))
+    tell_of_labels(expanded(policies))
     runs = Runs(bench, recorded, made or (() if recorded else DEFAULT_SCENARIOS), words, said | {"policies": policies})
 
     def show(run: Run) -> Sequence[Path]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
 
 from ctxsim.api.trust import KINDS as CONTRACTS
-from ctxsim.api.trust import Kind, check, diagnose
+from ctxsim.api.trust import Kind, check
 from ctxsim.cli import completion, options
-from ctxsim.cli.output import tell, tell_old_names
+from ctxsim.cli.output import tell, tell_of_labels
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
+from ctxsim.results.files import replacing
 from ctxsim.runs.presets import expanded
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...", shell_complete=_targets)
 @click.option("--doctor", is_flag=True, help="Policies: list which known defects of compaction they have.")
 @click.option("--defect", "defects", multiple=True, metavar="NAME", help="With --doctor: only this; may be repeated.")
+@click.option("--case", type=options.PATH, metavar="FILE", help="With one --defect: the shortest transcript of it.")
 @click.option(
     "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,
     help="Policies: only on this scenario; may be repeated.",
@@ -54,9 +58,9 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 )
 @options.form
 def command(
-    kind: str, targets: tuple[str, ...], doctor: bool, defects: tuple[str, ...], scenarios: tuple[str, ...],
-    again: bool, inputs: tuple[str, ...], version: str, model: str, window: int | None, install: bool, between: str,
-    form: str,
+    kind: str, targets: tuple[str, ...], doctor: bool, defects: tuple[str, ...], case: Path | None,
+    scenarios: tuple[str, ...], again: bool, inputs: tuple[str, ...], version: str, model: str, window: int | None,
+    install: bool, between: str, form: str,
 ) -> None:  # fmt: skip
     """Check a part of your own against its contract, or a setting of an agent. Exit status 1 if it is broken.
 
@@ -78,7 +82,7 @@ def command(
         raise click.UsageError("--version, --model, --window, --install and --bisect are for settings")
     if between and (version or install):
         raise click.UsageError("--bisect chooses and installs versions itself: leave --version and --install out")
-    if kind != "policy" and (doctor or defects or scenarios):
+    if kind != "policy" and (doctor or defects or scenarios or case):
         raise click.UsageError("--doctor, --defect and --scenario are for policies: ctxsim check policy LABEL --doctor")
     if defects and not doctor:
         raise click.UsageError("--defect goes with --doctor: ctxsim check policy LABEL --doctor --defect NAME")
@@ -91,7 +95,12 @@ def command(
         return
     if kind == "policy":
         targets = expanded(targets)
-        tell_old_names(targets)
+        tell_of_labels(targets)
+    if case:
+        if (len(targets), len(defects)) != (1, 1):
+            raise click.UsageError("--case is of one policy and one --defect")
+        _case(targets[0], defects[0], case)
+        return
     if doctor:
         _doctor(targets, defects, form)
         return
@@ -115,6 +124,7 @@ def command(
 
 def _doctor(targets: tuple[str, ...], defects: Sequence[str], form: str) -> None:
     """Each defect is a scenario that comes with ctxsim: `ctxsim replay defects/NAME --policy LABEL` shows it."""
+    from ctxsim.api.defects import diagnose
     from ctxsim.policies import open_policies
 
     short = {spec.label: spec.short for spec in open_policies(targets)}
@@ -127,6 +137,25 @@ def _doctor(targets: tuple[str, ...], defects: Sequence[str], form: str) -> None
             tell(f"defects/{one.defect.name}: {one.broken}")
     if not done.ok:
         sys.exit(1)
+
+
+def _case(policy: str, defect: str, file: Path) -> None:
+    """Write the shortest transcript in which a policy shows a defect, and tell how to see it and what would mend it."""
+    from ctxsim.api.defects import shortest_case
+    from ctxsim.readers.formats import ctxsim_jsonl
+
+    found = shortest_case(policy, defect)
+    with replacing(file) as partial:
+        partial.write_bytes(b"".join(line + b"\n" for line in ctxsim_jsonl.lines(found.transcript)))
+    expected = found.defect.expectation
+    say(f"{file}: {len(found.transcript.calls)} calls. Expected: {expected.that[0].lower()}{expected.that[1:]}")
+    say(f"The provider's answer to the last: {found.answer}")
+    say(f"What would mend it: {expected.mend}")
+    for one in expected.seen:
+        say(f"Reported of {one.who}, {one.date}: {one.source}")
+    rules = " ".join(f"--provider {name}={value}" for name, value in found.defect.scenario.provider.items()
+                     if not isinstance(value, dict))  # fmt: skip
+    say(f"To see it: ctxsim replay {shlex.quote(str(file))} --policy {shlex.quote(policy)} {rules}")
 
 
 def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:

@@ -34,11 +34,12 @@ def tell(text: str) -> None:
     click.echo(f"ctxsim: {safe(one_line(text))}", err=True)
 
 
-def tell_old_names(policies: Iterable[str]) -> None:
-    """Tell which parameters of these labels have another name today, each once."""
+def tell_of_labels(policies: Iterable[str]) -> None:
+    """Tell which parameters of these labels have another name today, and which frameworks another version, once."""
     from ctxsim.policies import old_names
+    from ctxsim.policies.installed import other_versions
 
-    for line in dict.fromkeys(line for label in policies for line in old_names(label)):
+    for line in dict.fromkeys(line for label in policies for line in (*old_names(label), *other_versions(label))):
         note(f"Note: {line}", err=True)
 
 

@@ -15,7 +15,7 @@ import msgspec
 from ctxsim.api.inputs import Inputs, inputs_of, opened, the_one
 from ctxsim.cli import completion, options, terminal
 from ctxsim.cli.loudness import note, stage
-from ctxsim.cli.output import tell_fit, tell_old_names
+from ctxsim.cli.output import tell_fit, tell_of_labels
 from ctxsim.cli.terminal import safe, say
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
@@ -78,7 +78,7 @@ def command(
         cut = f", cut to {LIMIT_BYTES:,}" if loaded.truncated else ""
         note(f"Instructions: {loaded.bytes:,} bytes of {len(loaded.sources)} file(s){cut}", err=True)
     spec = opened(label, estimator)
-    tell_old_names([label])
+    tell_of_labels([label])
     counter = provider.counter()
     one = msgspec.structs.replace(one, transcript=transcript, counter=counter)
     sent = sent_of(one, spec)

@@ -10,7 +10,7 @@ import click
 from ctxsim.api.runs import Run, settings_of, sweep
 from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import stage
-from ctxsim.cli.output import tell_old_names
+from ctxsim.cli.output import tell_of_labels
 from ctxsim.cli.running import Runs, split
 from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show_run
@@ -41,7 +41,7 @@ def command(
     recorded, made = split(usual_paths(paths, scenarios), scenarios)
     if not (recorded or made):
         raise CtxsimError("sweep needs transcripts or --scenario NAME, as in: ctxsim sweep logs --policy GRID")
-    tell_old_names(grids)
+    tell_of_labels(grids)
     runs = Runs(sweep, recorded, made, [_name(grids)], said | {"grids": grids}, "-sweep")
 
     def show(run: Run) -> Sequence[Path]:

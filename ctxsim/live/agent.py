@@ -5,6 +5,7 @@ The file `drive.toml` in the folder of each agent.
 
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -121,13 +122,32 @@ def agent_names() -> list[str]:
     return [name for name, (_, place) in folders(FOLDERS[0]).items() if (place / DRIVE).exists()]
 
 
+def is_file(name: str) -> bool:
+    """Return whether what names an agent is a file of the user's, like a `drive.toml`."""
+    return name.endswith(".toml")
+
+
 @cache
-def load_agent(name: str) -> Agent:
-    """Return what is known of an agent. Raises UnknownName, with close ones."""
-    if name not in agent_names():
+def load_agent(name: str, version: str = "") -> Agent:
+    """Return what is known of an agent, or what a file of the user's says, in the pinned version unless one is named.
+
+    Such a file is code, since it names a command: only name one that you trust. Raises UnknownName or InputError.
+    """
+    if is_file(name):
+        agent = _beside(parsed_agent(Path(name).stem, small_file(Path(name)), name), Path(name).absolute().parent)
+    elif name in agent_names():
+        file = folders(FOLDERS[0])[name][1] / DRIVE
+        agent = parsed_agent(name, small_file(file), str(file))
+    else:
         raise unknown("agent", name, agent_names())
-    file = folders(FOLDERS[0])[name][1] / DRIVE
-    return parsed_agent(name, small_file(file), str(file))
+    return msgspec.structs.replace(agent, version=version) if version else agent
+
+
+def _beside(agent: Agent, folder: Path) -> Agent:
+    """The same agent, which works in another folder, with the files beside its own file by their whole path."""
+    here = {part: str(folder / part) for part in (*agent.command, *agent.resume) if (folder / part).is_file()}
+    commands = [tuple(here.get(part, part) for part in command) for command in (agent.command, agent.resume)]
+    return msgspec.structs.replace(agent, command=commands[0], resume=commands[1])
 
 
 def parsed_agent(name: str, text: bytes, where: str) -> Agent:
@@ -140,24 +160,12 @@ def parsed_agent(name: str, text: bytes, where: str) -> Agent:
 
 def agent_problems(name: str) -> list[str]:
     """Return what is wrong with what is known of an agent. Raises UnknownName for one that has no folder."""
+    if is_file(name):
+        return _drive_problems(name, Path(name).name)
     known = folders(FOLDERS[0])
     if name not in known:
         raise unknown("agent", name, known)
-    found = []
-    if (known[name][1] / DRIVE).exists():
-        try:
-            agent = load_agent(name)
-        except InputError as error:
-            return [f"{DRIVE}: {error.what}"]
-        if not agent.command:
-            found.append(f"{DRIVE}: says no command")
-        elif not agent.stdin and not any("{prompt}" in part for part in agent.command):
-            found.append(f"{DRIVE}: command has no place for {{prompt}}, and stdin isn't true")
-        for helper in agent.helpers:
-            try:
-                re.compile(helper.pattern)
-            except re.error as error:
-                found.append(f"{DRIVE}: helper {helper.kind}: {helper.pattern!r} is no pattern: {error}")
+    found = _drive_problems(name, DRIVE) if (known[name][1] / DRIVE).exists() else []
     if (known[name][1] / SETTINGS).exists():
         try:
             parsed(name, (known[name][1] / SETTINGS).read_text(encoding="utf-8"), SETTINGS)
@@ -165,4 +173,22 @@ def agent_problems(name: str) -> list[str]:
             found.append(str(error))
     if not any((known[name][1] / part).exists() for part in (DRIVE, SETTINGS, "policy.py", "estimator.py")):
         found.append(f"its folder has none of policy.py, estimator.py, {SETTINGS}, {DRIVE}")
+    return found
+
+
+def _drive_problems(name: str, where: str) -> list[str]:
+    try:
+        agent = load_agent(name)
+    except InputError as error:
+        return [f"{where}: {error.what}"]
+    found = []
+    if not agent.command:
+        found.append(f"{where}: says no command")
+    elif not agent.stdin and not any("{prompt}" in part for part in agent.command):
+        found.append(f"{where}: command has no place for {{prompt}}, and stdin isn't true")
+    for helper in agent.helpers:
+        try:
+            re.compile(helper.pattern)
+        except re.error as error:
+            found.append(f"{where}: helper {helper.kind}: {helper.pattern!r} is no pattern: {error}")
     return found

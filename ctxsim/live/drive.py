@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -29,6 +30,7 @@ class Driven(NamedTuple):
     agent: Agent
     script: Script
     provider: Provider
+    """As it reported usage."""
     entries: list[Entry]
     outcome: Outcome
     said: Path
@@ -63,8 +65,11 @@ def drive(
         plan = Plan(transcript, provider, agent, faults, work, programs, limit_s)
         for folder in (plan.home, plan.project):
             Path(folder).mkdir()
-        for name, text in script.files.items():
-            Path(plan.project, name).write_text(text, encoding="utf-8", errors="replace")
+        for age, (name, text) in enumerate(reversed(script.files.items())):
+            file = Path(plan.project, name)
+            file.write_text(text, encoding="utf-8", errors="replace")
+            # Agents go by when a file changed: later results are of files that changed later, a second apart.
+            os.utime(file, (time.time() - age, time.time() - age))
         _run(plan, limit_s + GRACE_S)
         outcome = msgspec.json.decode(Path(plan.outcome).read_bytes(), type=Outcome)
         shutil.copyfile(plan.log, requests)
@@ -72,7 +77,7 @@ def drive(
     entries = [msgspec.json.decode(line, type=Entry) for line in requests.read_bytes().splitlines()]
     if not any(entry.kind == "main" for entry in entries):
         raise CtxsimError(f"{agent.name} sent no request of the conversation; what it said is in {said}")
-    return Driven(agent, script, provider, entries, outcome, said)
+    return Driven(agent, script, faults.over(provider), entries, outcome, said)
 
 
 def _run(plan: Plan, limit_s: float) -> None:

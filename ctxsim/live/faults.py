@@ -5,6 +5,7 @@ import math
 import msgspec
 
 from ctxsim.errors import LabelError
+from ctxsim.simulator.provider import Provider
 
 FORMS = "429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR|none, slow=SECONDS, unpaired"
 
@@ -27,6 +28,10 @@ class Faults(msgspec.Struct, frozen=True):
     usage: float | None = 1.0
     slow_s: float = 0.0
     unpaired: bool = False
+
+    def over(self, provider: Provider) -> Provider:
+        """Return a provider as it reports usage with these."""
+        return msgspec.structs.replace(provider, usage_factor=(self.usage or 0) * provider.usage_factor)
 
 
 def parse_faults(values: tuple[str, ...]) -> Faults:

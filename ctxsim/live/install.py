@@ -36,11 +36,13 @@ def located(agent: Agent, install: bool) -> tuple[Agent, str]:
     inside = _installed(agent, folder)
     if inside:
         return agent, os.pathsep.join([*map(str, inside), *_own_path()])
-    found = shutil.which(agent.binary)
+    binary = agent.binary or agent.command[0]
+    found = shutil.which(binary)
     if found is None:
-        raise CtxsimError(f"{agent.name}: no '{agent.binary}' on the path; install {_package(agent)}, or add --install")
+        raise CtxsimError(f"{agent.name}: no '{binary}' on the path; install {_package(agent)}, or add --install")
     programs = os.pathsep.join([str(Path(found).parent), *_own_path()])
-    return msgspec.structs.replace(agent, version=_version(found)), programs
+    version = _version(found) if agent.binary else agent.version
+    return msgspec.structs.replace(agent, version=version), programs
 
 
 def _own_path() -> list[str]:

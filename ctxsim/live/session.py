@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections import deque
 from collections.abc import Mapping
 from itertools import takewhile
@@ -41,6 +42,9 @@ REMEMBERED = 32
 FOREVER_S = 60.0
 """What a client is told to wait where no waiting will help."""
 
+ASKS = re.compile(r"(?i)\b(summari[sz]e|summary|compact|compaction|condense|hand-?off)\b")
+"""What a text says that asks for a summary."""
+
 OVER = "The conversation is over."
 """What is answered past the script's end."""
 
@@ -78,7 +82,7 @@ class Session:
         counter: Counter | None = None,
     ) -> None:
         self.step = 0
-        self._script, self._provider, self._faults = script, provider, faults
+        self._script, self._provider, self._faults = script, faults.over(provider), faults
         self._agent, self._folder = agent, folder
         self._counter = counter or provider.counter()
         self._llm: Kernel | None = None
@@ -88,6 +92,7 @@ class Session:
         self._broken: set[int] = set()
         self._served = 0
         self._history = History(script)
+        self._held: frozenset[int] = frozenset()
 
     def answer(self, api: Api, body: dict[str, Any], model: str, stream: bool, headers: Mapping[str, str]) -> Served:
         """Return what a request comes to. Raises InputError for a body that isn't one of that API."""
@@ -99,9 +104,13 @@ class Session:
         helper = self._agent.helper_of(asked.text, asked.head.system, dict(headers))
         # A request without tools isn't the conversation where the agent's own requests bring some.
         kind = helper.kind if helper else "other" if self._agent.tools and not asked.tools else "main"
+        if kind != "summary" and not self._agent.helpers and self._asks_for_summary(asked):
+            kind = "summary"
         step = self.step + 1 if kind == "main" else 0
         self._served += 1
         matched = self._history.match(asked.items, step) if kind == "main" else None
+        if matched is not None:
+            self._held = _places(matched)
         tokens, refusal = self._judge(asked, digest, step)
         served = Served(kind, step, asked, tokens, None, refusal, matched)
         if refusal is not None:
@@ -123,6 +132,15 @@ class Session:
         """Return a request's tokens, for endpoints that only count. Raises InputError for a bad body."""
         asked = ask(api, body, model, False)
         return Request(Frames(self._provider, self._counter), asked.head).become(asked.items)
+
+    def _asks_for_summary(self, asked: Asked) -> bool:
+        """Whether a request of an agent of which nothing is known goes on where the last one ended, with a text of its
+        own that speaks of a summary; what is compacted already has lost places.
+        """
+        if not self._held or asked.items[-1].kind != "user" or not ASKS.search(asked.text):
+            return False
+        matched = self._history.match(asked.items, self.step + 1)
+        return matched.matches[-1].place is None and self._held <= _places(matched)
 
     # judging
 
@@ -167,9 +185,9 @@ class Session:
         texts = [reply.text, *(text for call in reply.calls for text in (call.name, call.arguments))]
         output = sum(map(self._counter.text, texts))
         bill = self._llm.bill(_leg(self._llm.request.head, self._llm.now_s, output))
-        split, factor = bill.split, self._faults.usage
-        if factor is not None:
-            counts = (served.tokens, output, split.read, split.write)
+        split = bill.split
+        if self._faults.usage is not None:
+            counts, factor = (served.tokens, output, split.read, split.write), self._provider.usage_factor
             reply = msgspec.structs.replace(reply, used=Used(*(round(factor * one) for one in counts)))
         usd = bill.cost.total if bill.cost else None
         return msgspec.structs.replace(served, reply=reply, unused=unused, cost_usd=usd, output=output)
@@ -224,6 +242,10 @@ def ask(api: Api, body: dict[str, Any], model: str, stream: bool) -> Asked:
     offered = (tool for tool in body.get("tools") or () if isinstance(tool, dict))
     tools = tuple(one for tool in offered for one in SHAPES[api].tools_of(tool))
     return Asked(api, model, stream, head_of(held), items, tools, text)
+
+
+def _places(matched: Matched) -> frozenset[int]:
+    return frozenset(one.place for one in matched.matches if one.place is not None)
 
 
 def _rate_limit(wait_s: float) -> Refusal:

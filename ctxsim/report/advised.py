@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from ctxsim.answers.advice.advice import FAR, MAY_LOSE, SETTLED
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.found import AgentAdvice, Framed, Seen, Tried
-from ctxsim.answers.advice.in_words import told
+from ctxsim.answers.advice.in_words import title_of, told
 from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.verdict import usd
@@ -69,7 +69,11 @@ def tried_sheet(agents: Iterable[AgentAdvice]) -> Sheet:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    # No line ends between a number and its unit, or a key and its value.
+    for held in (" %", " = ", " USD"):
+        text = text.replace(held, held.replace(" ", "\u00a0"))
+    lines = textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in lines]
 
 
 def _spaced(paragraphs: Sequence[Sequence[str]]) -> list[str]:
@@ -94,10 +98,10 @@ def answer(agents: Iterable[AgentAdvice]) -> Iterator[str]:
 
 
 STEPS = (
-    "The same command, and", "",
-    "    --apply      it is written; a backup is kept, and --undo restores it",
-    "    --verify     the installed agent is run with it, offline: is it honoured?",
-    "    --out FILE   the same as a page, with pictures",
+    "Add to the same command:", "",
+    "    --apply      to write it; a backup is kept, and --undo restores it",
+    "    --verify     to run the installed agent with it, offline: is it honoured?",
+    "    --out FILE   for the same as a page, with pictures",
 )  # fmt: skip
 
 
@@ -134,25 +138,35 @@ def _month(one: AgentAdvice) -> str:
     if one.prediction is None or one.prediction.days is None:
         return ""
     (now_low, now_high), (low, high) = one.prediction.days
-    day = one.prediction.since and datetime.fromtimestamp(one.prediction.since, UTC).strftime("%-d %B %Y")
-    of = f", told from the {one.prediction.seen:,} sessions since {day}" if day else ""
+    since = one.prediction.since
+    of = f", told from the {one.prediction.seen:,} sessions since {day(since)}" if since is not None else ""
     return f"Next 30 days{of}: {usd(low)} to {usd(high)} USD instead of {usd(now_low)} to {usd(now_high)} (90 %)."
 
 
 def came_answer(found: Sequence[Came]) -> str:
-    """Return in a sentence how often what came lay within what was predicted as advised."""
-    held = sum(one.advised for one in found)
-    return f"{held} of {len(found)} prediction{'s' if len(found) > 1 else ''} held; nine in ten should."
+    """Return in a sentence how often what came lay within what was predicted, as advised and as it was set before."""
+    advised, as_set = sum(one.advised for one in found), sum(one.as_set for one in found)
+    many = f"{len(found)} prediction{'s' if len(found) > 1 else ''}"
+    return f"{advised} of {many} held as advised, {as_set} as it was set before; nine in ten should."
 
 
 def came_lines(found: Sequence[Came]) -> list[str]:
-    """Return how often predictions held, and what came after each, a line each."""
-    return [came_answer(found), ""] * bool(found) + [
-        f"{one.prediction.agent}: {usd(one.usd)} USD in the first {one.sessions} sessions after the advice; predicted "
-        f"{_held(one.prediction.advised[one.sessions], one.advised)} as advised, "
-        f"{_held(one.prediction.as_set[one.sessions], one.as_set)} as it was set."
-        for one in found
-    ]
+    """Return how often predictions held, and what came after each."""
+    lines = [came_answer(found)] * bool(found)
+    for one in found:
+        said, many = one.prediction, one.sessions
+        lines += [
+            "",
+            f"{title_of(said.agent)}, advised on {day(said.made)}: {usd(one.usd)} USD in the first {many} sessions.",
+            f"    Predicted as advised: {_held(said.advised[many], one.advised)}.",
+            f"    As it was set before: {_held(said.as_set[many], one.as_set)}.",
+        ]  # fmt: skip
+    return lines
+
+
+def day(time_s: float) -> str:
+    """Return the day of a time in seconds, UTC: 3 February 2026."""
+    return datetime.fromtimestamp(time_s, UTC).strftime("%-d %B %Y")
 
 
 def _held(span: tuple[float, float], held: bool) -> str:
@@ -186,7 +200,8 @@ def _nothing(one: AgentAdvice) -> str:
     least = f"{_percent(HARDLY)} % without losing more than {_percent(MAY_LOSE[one.goal])} % of what later calls used."
     return (
         f"Change nothing. Of {len(one.tried)} settings tried over {one.sessions:,} "
-        f"session{'s' if one.sessions > 1 else ''} none saves more than {least}"
+        f"session{'s' if one.sessions > 1 else ''} none saves more than {least} "
+        "What you pay for: ctxsim bill --by part"
     )
 
 
@@ -196,9 +211,9 @@ def _doubts(one: AgentAdvice) -> list[str]:
         found.append(f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts: tokens count.")
     if one.sessions == 1:
         found.append("From one session; it may not hold for others.")
-    elif one.wins is not None and one.ahead is not None:
-        rivals = " and ".join(f"{told(each.settings, False) or 'changing nothing'}" for each in one.open)
-        still = f"Open between this and {rivals or 'others'}: this is" if one.wins < SETTLED else "It is"
+    elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
+        rivals = "; or ".join(told(each.settings, False) or "changing nothing" for each in one.open) or "others"
+        still = f"Not settled: {rivals} may be as good. This is" if one.wins < SETTLED else "It stays"
         often = f"the answer in {_percent(one.wins)} % of resamples of these sessions."
         few = f"Ranges are priors over projects: {one.ahead} sessions are too few for intervals."
         found.append(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from math import floor, log10
 from pathlib import Path
 
 from ctxsim.answers.advice.in_words import title_of
 from ctxsim.answers.advice.predicted import Came, Range
 from ctxsim.answers.advice.verdict import usd
-from ctxsim.report.advised import came_answer
+from ctxsim.report.advised import came_answer, day
 from ctxsim.report.figure import entitle, legend_below, new_figure, save
 from ctxsim.report.style import COLORS, OTHER_COLOR, plain_axes
 
@@ -67,9 +66,8 @@ def _bar(axes: object, row: float, span: Range, height: float, color: str, alpha
 
 
 def _name(one: Came) -> str:
-    day = datetime.fromtimestamp(one.prediction.made, UTC).strftime("%-d %B %Y")
     what = "\n".join(f"{key} = {value}" for key, value in one.prediction.settings.items()) or "change nothing"
-    return f"{title_of(one.prediction.agent)}, {day}\n{what}"
+    return f"{title_of(one.prediction.agent)}, {day(one.prediction.made)}\n{what}"
 
 
 def _result(one: Came) -> str:

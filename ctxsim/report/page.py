@@ -22,7 +22,7 @@ from ctxsim.report.compactions import COLUMNS as COMPACTIONS
 from ctxsim.report.compactions import agent_lines, compaction_cells
 from ctxsim.report.losses import basis, survival_by_age
 from ctxsim.report.page_parts import chosen_transcripts, packed
-from ctxsim.report.picture import Picture, picture
+from ctxsim.report.picture import Picture, picture, title_of
 from ctxsim.report.sheet import Cell, legend, text_of, value_of
 from ctxsim.report.style import COLORS, DARK_COLORS, compact
 from ctxsim.report.tradeoff import dominated, frontiers, joined, points
@@ -63,7 +63,7 @@ def page(run: Run, goal: str = "dollars", word: str = "", said: Sequence[str] = 
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'" for one in (library, script)
     )
-    filled = {"HASHES": hashes, "TITLE": html.escape(run.info.title), "CSS": style, "PLOTLY": library, "JS": script}
+    filled = {"HASHES": hashes, "TITLE": html.escape(title_of(run)), "CSS": style, "PLOTLY": library, "JS": script}
     # All in one go: what looks like a mark in a name or in the data is only that.
     filled |= {"DATA": text, "PARTS": parts}
     return re.sub("@@([A-Z]+)@@", lambda mark: filled[mark[1]], frame)
@@ -83,19 +83,21 @@ def page_data(run: Run, goal: str = "dollars", chosen: Sequence[str] = (), said:
     labels = run.labels
     number = {label: n for n, label in enumerate(labels)}
     count = run.transcripts
+    # Where each of several agents is advised something, that isn't what would be best for all of them together.
+    several = bool(said) and len({each.agent for each in run.info.recorders or ()}) > 1
     columns, rows = _overview(one)
     groups, kept = survival_by_age(run)
     first = next((n for n, label in enumerate(labels) if label not in run.info.bounds), 0)
     calls = int(run.of(labels[0]).calls.sum())
     providers = "; ".join(sorted({_provider(values) for values in run.info.providers})[:5])
     return {
-        "title": run.info.title,
+        "title": one.title,
         "about": f"{count:,} transcript{'s' if count > 1 else ''}, {calls:,} calls, {len(labels)} policies. "
         f"ctxsim {run.info.ctxsim}; tokens by {', '.join(run.info.tokenizers)}.",
         "verdict": list(said) or verdict(one.advice, run.info.shown),
-        "card": _card(one.advice),
+        "card": [] if several else _card(one.advice),
         "beside": "as set" if isinstance(one.advice, AsSetAdvice) else "keep-all",
-        "chosen": number.get(one.chosen) if one.chosen else None,
+        "chosen": number.get(one.chosen) if one.chosen and not several else None,
         "basis": f"{basis(run)}. Figures are of all transcripts together"
         f"{f', ranges of {one.pooled.ranges}' if one.pooled.ranges else ''}. "
         "Click a heading to sort, a policy to look at it.",

@@ -14,6 +14,11 @@ from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short
 from ctxsim.results import Run
 
 
+def title_of(run: Run) -> str:
+    """Return what ran, without the paths of recordings: they name folders and people."""
+    return run.info.title.partition(" in /")[0]
+
+
 class Picture(msgspec.Struct, frozen=True):
     """A run as pictures show it. `labels` are drawn; `colors` has the number of a colour for at most seven of them."""
 
@@ -51,8 +56,8 @@ class Picture(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What ran, without the paths of recordings: they name folders and people."""
-        return self.run.info.title.partition(" in /")[0]
+        """What ran, without the paths of recordings."""
+        return title_of(self.run)
 
     @property
     def many(self) -> str:

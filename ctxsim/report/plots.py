@@ -25,6 +25,7 @@ from ctxsim.report.style import (
     thinned,
 )
 from ctxsim.results import Run
+from ctxsim.results.info import OBSERVED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,15 +101,18 @@ def _growth(
     ends: dict[tuple[float, str, str], list[str]] = {}
     blue = {chosen} if chosen else set(policies) - set(bounds)
     failing = set(calls.policy[calls.status != "ok"])
+    # Of a drive the agents are the subject: each has a colour of its own.
+    agents = dict(zip((label for label in policies if label.startswith(OBSERVED)), COLORS[1:], strict=False))
     # What is drawn last lies above the others.
     for label in sorted(policies, key=lambda label: (label in blue, label in failing)):
         if label not in of:  # it could not be replayed
             continue
         number, sent, status = (of[label][name].to_numpy() for name in ("call", "tokens_sent", "status"))
         failed = np.flatnonzero(status != "ok")
-        color = COLORS[0] if label in blue and not len(failed) else LIMIT_COLOR if len(failed) else OTHER_COLOR
+        color = LIMIT_COLOR if len(failed) else COLORS[0] if label in blue else agents.get(label, OTHER_COLOR)
+        width = 3.0 if label in blue else 2.2 if len(failed) else 1.6 if label in agents else 0.8
         style = {
-            "color": color, "linewidth": 3.0 if label in blue else 2.2 if len(failed) else 0.8,
+            "color": color, "linewidth": width,
             "linestyle": "--" if label in bounds and not len(failed) else "-",
             "zorder": 2 if color == OTHER_COLOR else 3, "alpha": 0.7 if color == OTHER_COLOR else 1.0,
             # A mark at the last call is whole.

@@ -4,6 +4,7 @@ Tasks leave out the words and hash the names, so that no part on disk holds one;
 """
 
 import hashlib
+import re
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,9 @@ from ctxsim.simulator.provider.models import all_models
 
 _replace = msgspec.structs.replace
 
+DATED = re.compile(r"-20\d{6}$")
+"""The date at the end of a vendor's name of a model."""
+
 _BREAKS = ("", *CAUSES)
 """What the provider says of a cache that didn't hold; anything else is a policy's word."""
 
@@ -26,7 +30,7 @@ _BREAKS = ("", *CAUSES)
 def without_text(rows: Rows, model: str) -> Rows:
     """Return a task's rows without words: items, edits and atoms keep their numbers, tools their order.
 
-    `model` is what the recording calls its model: kept only where the list of models has it.
+    `model` is what the recording calls its model: kept only where the list of models has it, be it without its date.
     """
     tables = rows.tables
     tools = {"": ""}
@@ -38,7 +42,7 @@ def without_text(rows: Rows, model: str) -> Rows:
         events=mapped(tables.events, text=_nothing, reason=_nothing),
         needs=mapped(tables.needs, atom=_nothing, tool=numbered), losses=mapped(tables.losses, tool=numbered),
     )  # fmt: skip
-    known = model if model in _listed() else None
+    known = model if model in _listed() or DATED.sub("", model) in _listed() else None
     summaries = [
         one | {"project": one["project"] and _hashed(one["project"]), "model": known, "version": None}
         for one in rows.summaries

@@ -23,12 +23,25 @@ class Synthesis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parameters: dict[str, Any] = {}
 
 
+class Sighting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a defect was reported: whose, with the version if one is stated; an address or a file; and when."""
+
+    who: str
+    source: str
+    date: str
+
+
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a sound policy does in a scenario, in words, and as a `symptom` of which there is at most so much."""
+    """What a sound policy does in a scenario, in words, and as a `symptom` of which there is at most so much.
+
+    `mend`: what one that doesn't could do. `seen`: who didn't, by their own users.
+    """
 
     that: str
     symptom: str
     at_most: float
+    mend: str = ""
+    seen: tuple[Sighting, ...] = ()
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

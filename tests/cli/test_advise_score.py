@@ -21,8 +21,11 @@ def test_a_score_is_lines_or_json(monkeypatch: pytest.MonkeyPatch) -> None:
         CliRunner().invoke(advise.command, ["--score", *form])
         for form in ([], ["--format", "json"], ["--format", "csv"])
     )
-    assert lines.output.startswith("1 of 1 prediction held; nine in ten should.\n\ncodex: ")
-    assert "7.500 USD in the first 5 sessions after the advice; predicted 4.000 to 8" in lines.output
+    assert lines.output.startswith(
+        "1 of 1 prediction held as advised, 0 as it was set before; nine in ten should.\n\nCodex, advised on 1 "
+    )
+    assert "7.500 USD in the first 5 sessions.\n    Predicted as advised: 4.000 to 8.000 (held).\n" in lines.output
+    assert "As it was set before: 9.000 to 20.00 (missed)." in lines.output
     came = json.loads(found.output)["came"]
     assert [(one["usd"], one["advised"], one["prediction"]["advised"]["5"]) for one in came] == [
         (7.5, True, [4.0, 8.0])
@@ -53,7 +56,10 @@ def test_the_picture_has_a_row_for_each_prediction_and_marks_what_missed(
         "pi, 24 November 2025\na = 1", "pi, 24 November 2025\nb = 2", "pi, 24 November 2025\nchange nothing",
     ]  # fmt: skip
     assert "missed by 1.500" in axes.texts[1].get_text() and "missed" not in axes.texts[0].get_text()
-    assert figures[0].texts[0].get_text() == "2 of 3 predictions held; nine in ten should."
+    assert (
+        figures[0].texts[0].get_text()
+        == "2 of 3 predictions held as advised, 2 as it was set before; nine in ten should."
+    )
 
 
 @pytest.mark.parametrize("least", [0.0, 0.02])
@@ -71,7 +77,9 @@ def test_a_score_is_drawn_where_out_says(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(advise, "score", lambda paths: found)
     out = tmp_path / "score.svg"
     done = CliRunner().invoke(advise.command, ["--score", "--out", str(out)], catch_exceptions=False)
-    assert f"written: {out}" in done.output and "1 of 1 prediction held" in out.read_text()
+    assert f"written: {out}" in done.output and "1 of 1 prediction held as advised" in out.read_text()
+    rows = CliRunner().invoke(advise.command, ["--score", "--out", str(out), "--format", "json"])
+    assert json.loads(rows.stdout)["came"][0]["usd"] == 7.5, "nothing but rows"
     found.clear()
     out.unlink()
     done = CliRunner().invoke(advise.command, ["--score", "--out", str(out)], catch_exceptions=False)

@@ -52,6 +52,8 @@ ANSWERS = {
     "calibrate logs --against usage --out used.json": r"heads: median [\s\S]*= head \+ ceil\([\s\S]*: used\.json",
     "check policy mask:keep=2 --scenario documented-53k": r"^mask:keep=2,batch=1: keeps the contract$",
     "check policy mask:keep=1 --doctor --defect task-lost": r"task-lost[\s\S]*mask:keep=1: 0 of 1 known defects",
+    "check policy mask:keep=1 --doctor --defect chat-without-tools --case case.jsonl": r"^case\.jsonl: \d+ calls\."
+    r"[\s\S]*: overflow, \d+,\d+ [\s\S]*replay case\.jsonl --policy mask:keep=1 --provider\s+window=100000$",
     "check policy papers --doctor --defect task-lost --format md": r"^\| policy \| has \| which \|[\s\S]*`mask` \| 0 ",
     "check estimator chars/3 words": r"^chars:ratio=3: keeps the contract\nwords: keeps the contract$",
     "check reader reader.py log.txt": r"^reader\.py: keeps the contract$",

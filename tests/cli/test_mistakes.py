@@ -222,6 +222,8 @@ def test_the_names_of_before_say_what_to_type_now(tmp_path: Path) -> None:
         ("check setting codex a=1 --bisect 1.0", "--bisect wants two versions"),
         ("check setting codex a=1 --bisect 1.0..2.0 --install", "--bisect chooses and installs versions itself"),
         ("check policy mask --defect task-lost", "--defect goes with --doctor"),
+        ("check policy mask --doctor --case case.jsonl", "--case is of one policy and one --defect"),
+        ("check policy papers --doctor --defect images --case case.jsonl", "--case is of one policy and one --defect"),
     ],
 )
 def test_options_that_say_nothing_of_what_is_checked_are_told(line: str, message: str, tmp_path: Path) -> None:

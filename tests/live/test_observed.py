@@ -9,9 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 from endpoint import FIRST, SECOND, Spoken, client, sample
-from own_agent import AGENT
+from own_agent import AGENT, SUMMARIZES
 from samples import conversation
 
+from ctxsim.api.live import drive
 from ctxsim.live.differences import compared
 from ctxsim.live.log import Entry
 from ctxsim.live.observed import Observation, observe
@@ -154,14 +155,12 @@ def test_two_identical_conversations_give_equal_rows(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "events.parquet").read_bytes() == (tmp_path / "b" / "events.parquet").read_bytes()
 
 
-@pytest.mark.slow
-def test_somebodys_own_agent_is_driven_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("uvicorn")
-    from command_line import process
+BY_USAGE = "adk-compact:token_threshold=100,event_retention_size=1"
 
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setenv("SECRET", "not for agents")
-    (tmp_path / "mine.py").write_text(AGENT)
+
+def own_agent(folder: Path) -> str:
+    """Write an agent and a conversation, `talk.json`, and return the agent's command."""
+    (folder / "mine.py").write_text(AGENT)
     function = {"name": "read", "arguments": "{}"}
     talk = [
         {"role": "user", "content": "Do the task."},
@@ -171,9 +170,38 @@ def test_somebodys_own_agent_is_driven_to_the_end(tmp_path: Path, monkeypatch: p
         {"role": "user", "content": "And then?"},
         {"role": "assistant", "content": "Two."},
     ]
-    (tmp_path / "talk.json").write_text(json.dumps(talk))
+    (folder / "talk.json").write_text(json.dumps(talk))
+    return f"{sys.executable} {folder / 'mine.py'}"
+
+
+@pytest.mark.slow
+def test_policies_beside_an_agent_hear_of_the_usage_that_it_heard_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("uvicorn")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("SECRET", "not for agents")
+    command = own_agent(tmp_path)
+    for fault, same in (("usage=1", False), ("usage=0", True), ("usage=none", True)):
+        made = drive(
+            [], tmp_path / "talk.json", command=command, faults=[fault], out=tmp_path / fault,
+            policies=["keep-all", BY_USAGE],
+        )  # fmt: skip
+        (run,) = made.agents
+        assert (compared(run.observation, BY_USAGE, run.driven.provider).first is None) is same
+        calls = made.table("calls")
+        assert (calls[calls.policy.str.startswith("adk-")].compactions.sum() == 0) == same
+
+
+@pytest.mark.slow
+def test_somebodys_own_agent_is_driven_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("uvicorn")
+    from command_line import process
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("SECRET", "not for agents")
     done = process(
-        "drive", "--command", f"{sys.executable} {tmp_path / 'mine.py'}", "--transcript", "talk.json",
+        "drive", "--command", own_agent(tmp_path), "--transcript", "talk.json",
         "--policy", "keep-all", "--compare", "keep-all", "--out", "run", "--limit", "30", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -184,3 +212,23 @@ def test_somebodys_own_agent_is_driven_to_the_end(tmp_path: Path, monkeypatch: p
     assert not list(tmp_path.glob("ctxsim-drive-*"))
     (output,) = (tmp_path / "run").glob("output-*.txt")
     assert output.read_text().split() == ["clean", "clean"]
+
+
+@pytest.mark.slow
+def test_an_agent_that_a_file_describes_is_tried_and_its_summary_request_is_known(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn")
+    from command_line import process
+
+    (tmp_path / "mine.py").write_text(SUMMARIZES)
+    described = f'command = ["{sys.executable}", "mine.py", "{{prompt}}"]'
+    (tmp_path / "mine.toml").write_text(described)
+    done = process("check", "agent", "mine.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "pattern = '^Summarize what was done, for another model\\.'" in done.stderr
+    summaries = {line.split(":")[1].strip(): line for line in done.stderr.splitlines() if " steps, " in line}
+    assert "7 of 7 steps" in summaries["documented-53k"] and "3 summary" in summaries["documented-53k"]
+    assert "60 of 60 steps" in summaries["one-prompt"] and "65 of 65 steps" in summaries["sixty-calls"]
+    # A file whose agent gives up is told.
+    (tmp_path / "mine.py").write_text(AGENT.replace("while True:", "while len(messages) < 8:"))
+    done = process("check", "agent", "mine.toml", cwd=tmp_path)
+    assert done.returncode == 1 and "one-prompt: it ended after" in done.stderr

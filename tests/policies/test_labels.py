@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from samples import call_rows, conversation, run
 
 from ctxsim.errors import LabelError, UnknownName
 from ctxsim.labels import chain
-from ctxsim.policies import old_names, open_policy, registered_policies
+from ctxsim.policies import installed, old_names, open_policy, registered_policies
 from ctxsim.report.style import short
 from ctxsim.runs.grid import expand
 
@@ -149,3 +150,18 @@ def test_a_name_that_is_a_policy_and_a_framework_means_both() -> None:
     assert open_policy("langmem").links[0][1] == open_policy("langmem:max_tokens=300").links[0][1] == "langmem"
     with pytest.raises(LabelError, match="langmem:no_such_function"):
         open_policy("langmem:no_such_function:max_tokens=300")
+
+
+def test_another_installed_version_of_a_framework_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = {"langchain": "1.5.0", "langchain-core": "1.7.2"}
+
+    def version(package: str) -> str:
+        if package not in here:
+            raise PackageNotFoundError(package)
+        return here[package]
+
+    monkeypatch.setattr(installed, "version", version)
+    told = "was compared with langchain 1.4.7; 1.5.0 is installed"
+    assert list(installed.other_versions("mask+langchain-clear:keep=1")) == [f"langchain-clear {told}"]
+    assert list(installed.other_versions("langchain:ClearToolUsesEdit:keep=1")) == [f"langchain {told}"]
+    assert list(installed.other_versions("strands-sliding+codex")) == []

@@ -97,6 +97,7 @@ def test_pictures_are_headed_by_the_verdict_and_name_no_folder(
     one = picture(run)
     charts.plot_all(one, tmp_path, ("svg",))
     growth = plots.growth_of(one)
+    assert page_data(run)["title"] == "Recorded transcripts"
     told = {**drawn, "token-growth": "\n".join(text.get_text() for text in growth.texts)}
     for name in ("token-growth", "survival-age", "dollars", "cache"):
         assert one.headline in " ".join(told[name].split())

@@ -79,7 +79,7 @@ def test_names_are_no_formulas_in_csv_and_as_they_are_in_parquet(made: Path) -> 
 def test_dollars_and_pipes_in_names_break_no_picture_and_no_table(made: Path, tmp_path: Path) -> None:
     odd = tmp_path / "$\\frac{$ |@@DATA@@|`x``"
     shutil.copytree(made / "logs", odd)
-    done = ctxsim("bench", str(odd), "--policy", "keep-all", "--out", "run", "--format", "md", cwd=tmp_path)
+    done = ctxsim("bench", odd.name, "--policy", "keep-all", "--out", "run", "--format", "md", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (odd / "p|`o`.py").write_text(
         "from dataclasses import dataclass\nfrom ctxsim.policies import Policy\n\n"

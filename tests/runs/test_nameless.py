@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from cached_replay import BIG, PRICES
 from samples import conversation
 
@@ -31,3 +32,16 @@ def test_why_a_cache_did_not_hold_is_told_without_a_policys_words() -> None:
     assert set(told[told.policy != "keep-all"].cache_break) - set(told[told.policy == "keep-all"].cache_break) <= {
         "edit"
     }
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ("claude-opus-4-5", "claude-opus-4-5"), ("claude-opus-4-5-20251101", "claude-opus-4-5-20251101"),
+        ("anns-own-model", None), ("anns-own-model-20251101", None), ("claude-opus-4-5-20251101-of-ann", None),
+    ],
+)  # fmt: skip
+def test_a_model_that_is_listed_is_told_with_its_date_and_no_other(model: str, told: str | None) -> None:
+    one = AsSent(conversation(BIG), Provider(prices=PRICES))
+    rows = rows_of(one, open_policies(("keep-all",)), [])
+    assert [summary["model"] for summary in without_text(rows, model).summaries] == [told]

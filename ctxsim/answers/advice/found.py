@@ -99,7 +99,7 @@ def finalists(run: Run, agent: str, goal: str, alone: Sequence[Given]) -> list[S
     of the agent, all that it had alone.
     """
     mine = [one for one in alone if one.agent == agent]
-    if agent not in {one.agent for one in run.info.recorders or ()}:
+    if not _in(run, agent):
         return [(one,) for one in mine]
     own = _own(run, agent)
     figures, amount = figures_of(own), AMOUNT[goal]
@@ -123,6 +123,10 @@ def finalists(run: Run, agent: str, goal: str, alone: Sequence[Given]) -> list[S
     return [*((one,) for one in ranked[:ALONE]), *((base, other) for base in bases for other in others)]
 
 
+def _in(run: Run, agent: str) -> bool:
+    return any(one.agent == agent for one in run.info.recorders or ())
+
+
 def _kept(figures: Pooled, label: str) -> float:
     return _value(figures, label, "kept")
 
@@ -141,7 +145,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
     settings = _added(take.policy, own.baseline)
     share = take.share(found.amount)
     rivals = (_as_tried(own, figures.policy, found.amount) for figures in found.open)
-    each = (one for run in (*before, last) for one in _tried(run, agent, found.amount))
+    each = (one for run in (*before, last) if _in(run, agent) for one in _tried(run, agent, found.amount))
     tried = {frozenset(one.settings): one for one in each if set(one.settings) != set(settings)}
     return AgentAdvice(
         agent=agent,

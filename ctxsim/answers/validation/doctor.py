@@ -95,6 +95,21 @@ def examine(spec: Spec, case: Case, by: Replaying = replayed) -> Diagnosis:
     return Diagnosis(case.defect, spec.label, round(value, 3))
 
 
+def shortest(spec: Spec, case: Case, by: Replaying = replayed) -> tuple[Case, list[Sent]] | None:
+    """Return a case cut to its first calls, the fewest in which a policy shows the defect, and what it sent of them.
+
+    None where it doesn't show it. Raises ContractError.
+    """
+    whole = case.transcript
+    for last in range(1, len(whole.calls) + 1):
+        calls = whole.calls[:last]
+        transcript = msgspec.structs.replace(whole, calls=calls, items=whole.items[: calls[-1].end])
+        cut = msgspec.structs.replace(case, transcript=transcript, whole=case.whole[:last])
+        if examine(spec, cut, by).has_it:
+            return cut, list(by(cut, spec))
+    return None
+
+
 def examine_all(specs: Sequence[Spec], names: Sequence[str] = (), by: Replaying = replayed) -> Iterator[Diagnosis]:
     """Yield what each policy shows of each known defect, or of those named: by defect, then by policy.
 

@@ -17,8 +17,8 @@ Symptom = Callable[[Transcript, Found, Found], float]
 
 
 def refused_calls(transcript: Transcript, sent: Found, whole: Found) -> float:
-    """Calls that the provider refused or the policy gave up."""
-    return sum(one.status != "ok" for one in sent)
+    """Calls that the provider refused, even if a smaller request then passed, or that the policy gave up."""
+    return sum(one.status != "ok" or one.attempts > 1 for one in sent)
 
 
 def unpaired_calls(transcript: Transcript, sent: Found, whole: Found) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 import msgspec
 import pytest
@@ -10,7 +11,7 @@ from project import ROOT
 from samples import spec_of
 
 from ctxsim.answers.validation import doctor
-from ctxsim.answers.validation.doctor import defect_names, examine, examine_all, load_defect, prepare_case
+from ctxsim.answers.validation.doctor import defect_names, examine, examine_all, load_defect, prepare_case, shortest
 from ctxsim.answers.validation.symptoms import SYMPTOMS
 from ctxsim.errors import InputError, UnknownName
 from ctxsim.policies import Policy, open_policy
@@ -83,6 +84,35 @@ def test_some_policy_has_it_and_another_has_not(name: str) -> None:
     case = prepare_case(load_defect(name))
     assert examine(sick, case).has_it
     assert not examine(sound, case).has_it
+
+
+@pytest.mark.parametrize("name", defect_names())
+def test_every_defect_says_who_has_reported_it_and_what_would_mend_it(name: str) -> None:
+    expected = load_defect(name).expectation
+    lines = (ROOT / "docs" / "doctor.md").read_text().splitlines()
+    (row,) = [line for line in lines if line.startswith(f"| `{name}` | ") and line.endswith(f" | {expected.mend} |")]
+    assert expected.seen and expected.mend
+    for one in expected.seen:
+        assert date.fromisoformat(one.date) and one.source in row and one.who in row and one.date in row
+
+
+def test_a_call_that_is_refused_and_then_passes_counts() -> None:
+    case = prepare_case(load_defect("zero-usage"))
+    found = examine(open_policy("pi:version=0.73.1"), case)
+    assert found.has_it and found.value == 1
+
+
+def test_the_shortest_case_shows_it_and_one_call_less_does_not() -> None:
+    spec, case = open_policy("mask"), prepare_case(load_defect("chat-without-tools"))
+    found = shortest(spec, case)
+    assert found is not None
+    cut, sent = found
+    # 500 of the head, 1,500 of each text and 1,200 of each answer before: the 38th request is the first over 100,000.
+    # Sizes are "about".
+    assert 36 <= len(cut.transcript.calls) == len(sent) <= 41
+    assert problems(cut.transcript) == [] and sent[-1].status == "overflow"
+    assert {one.status for one in sent[:-1]} == {"ok"}
+    assert shortest(open_policy("summary"), case) is None
 
 
 @pytest.mark.parametrize("name", defect_names())

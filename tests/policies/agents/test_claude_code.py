@@ -8,7 +8,7 @@ from by_hand import SUMMARY, Driven
 
 from ctxsim.policies.agents.shared.idle import CLEARED
 
-SMALL = "claude-code:reserve=200,buffer=130"  # 1,000 tokens leave 670
+SMALL = "claude-code:reserve=200,buffer=130,tail_factor=1"  # 1,000 tokens leave 670
 
 
 def test_the_window_less_what_is_reserved_is_the_threshold() -> None:
@@ -19,15 +19,36 @@ def test_the_window_less_what_is_reserved_is_the_threshold() -> None:
         assert (SUMMARY in driven.sent()) is compacted
 
 
+def test_what_joined_since_the_usage_weighs_more_from_2_1_330_on() -> None:
+    # 400 characters are 100 tokens, and 133 in the newest version: 540 and 133 pass 670.
+    for version, compacted in (("2.1.221", False), ("2.1.330", True), ("2.2.0", True)):
+        driven = Driven(f"claude-code:reserve=200,buffer=130,version={version}", 1_000)
+        driven.user("The task.")
+        driven.calls("x" * 400, used=540)
+        assert (SUMMARY in driven.sent()) is compacted, version
+
+
+def test_a_file_that_cat_printed_comes_again_and_of_a_large_one_only_its_name() -> None:
+    driven = Driven(f"{SMALL},file_tokens=10", 1_000)
+    driven.user("The task.")
+    for command, text in (("cat a.txt", "content of a"), ("cat b.txt", "b" * 41), ("cat c | wc", "content of c")):
+        driven.calls(text, used=100, arguments=json.dumps({"command": command}))
+    driven.calls("out", used=900)
+    sent = driven.sent()
+    assert sent[:3] == [SUMMARY, "{}", "out"]
+    assert "too large to show again" in sent[3]
+    assert sent[4:] == ["content of a"]
+
+
 def test_everything_becomes_a_summary_and_the_files_read_last_come_again() -> None:
-    driven = Driven(f"{SMALL},files=2,file_tokens=3", 1_000)
+    driven = Driven(f"{SMALL},files=2", 1_000)
     driven.user("The task.")
     for name in ("a", "b", "c", "b"):
         path = json.dumps({"file_path": name})
         driven.calls(f"content of {name}", tool="Read", used=100, arguments=path)
     driven.calls("out", used=900)
-    # The newest of each file, 3 tokens of 4 characters each, without those before the two newest files.
-    assert driven.sent() == [SUMMARY, "{}", "out", "content of b"[:12], "content of c"[:12]]
+    # The newest of each file, without those before the two newest files.
+    assert driven.sent() == [SUMMARY, "{}", "out", "content of b", "content of c"]
 
 
 def test_the_newest_exchange_stays_and_the_summariser_is_not_shown_it() -> None:

@@ -10,8 +10,16 @@ from ctxsim.transcript import Usage
 SMALL = "pi:reserve_tokens=400,keep_recent_tokens=50"
 
 
-def test_it_looks_only_where_a_run_ends() -> None:
-    driven = Driven(SMALL, 1_000)
+def test_it_looks_before_each_request_and_before_0_84_4_only_where_a_run_ends() -> None:
+    for version, compacted in (("0.84.3", False), ("0.84.4", True), ("0.87.1", True)):
+        driven = Driven(f"{SMALL},version={version}", 1_000)
+        driven.user("The task.")
+        driven.calls("o" * 400, used=100)
+        driven.calls("x" * 40, used=590)  # and 10 of the result: 600 isn't over 600
+        assert SUMMARY not in driven.sent()
+        driven.calls("x" * 44, used=590)
+        assert (SUMMARY in driven.sent()) is compacted
+    driven = Driven(f"{SMALL},version=0.73.1", 1_000)
     driven.user("The task.")
     for _ in range(3):
         driven.calls("x" * 400, used=900)
@@ -21,6 +29,15 @@ def test_it_looks_only_where_a_run_ends() -> None:
     driven.user("More.")
     driven.says("Done.", used=601)
     assert SUMMARY in driven.sent()
+
+
+def test_a_usage_of_zero_is_none_and_what_is_there_is_estimated() -> None:
+    for version, compacted in (("0.79.10", False), ("0.80.2", True)):
+        driven = Driven(f"{SMALL},version={version},within_runs=True", 1_000)
+        driven.user("The task.")
+        for size in (900, 900, 900, 40):
+            driven.calls("x" * size, used=0)
+        assert (SUMMARY in driven.sent()) is compacted
 
 
 def test_what_the_response_took_counts_too() -> None:

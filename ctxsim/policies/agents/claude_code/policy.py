@@ -37,10 +37,11 @@ class ClaudeCode(Policy):
     that version ships for that model: to 2.1.19 a reserve of 32,000, from 2.1.153 on no compaction before a refusal
     for Sonnet 4.5 and Haiku 4.5.
 
-    The number compared is the last usage and an estimate of what joined since. Files come again with `file_tokens`
-    each and `file_budget` together. `micro`: "time" clears results but the newest `keep_recent` after an idle hour,
-    "size", of versions to 2.1.2x, the oldest ones over 40,000 tokens of results, but for the newest three, if that
-    frees 20,000; "off" neither, as all but a few recorded sessions.
+    The number compared is the last usage and `tail_factor` times an estimate of what joined since. Files that were
+    read, by `cat` too, come again, `file_budget` together; of one over `file_tokens` only its name. `micro`: "time"
+    clears results but the newest `keep_recent` after an idle hour, "size", of versions to 2.1.2x, the oldest ones
+    over 40,000 tokens of results, but for the newest three, if that frees 20,000; "off" neither, as all but a few
+    recorded sessions.
     Results of mcp tools, plans and sub-agents are never cleared. Output of a shell
     over `bash_output_max_chars` characters becomes a preview of `bash_preview_chars` on arrival; with 0, as before
     2.1.2, it keeps its ends. A refused request is compacted and sent again, unless `auto_compact_enabled` is off. The
@@ -64,6 +65,7 @@ class ClaudeCode(Policy):
     proactive: bool = True
     reserve: Count = SHIPPED["reserve"]
     buffer: Count = SHIPPED["buffer"]
+    tail_factor: float = SHIPPED["tail_factor"]
     micro: Literal["time", "size", "off"] = "off"
     keep_recent: Count = SHIPPED["keep_recent"]
     idle_minutes: Count = SHIPPED["idle_minutes"]
@@ -107,10 +109,15 @@ class ClaudeCode(Policy):
             view = clear_old(view, self.keep_recent, f"idle for {self.idle_minutes} minutes", _clears)
         elif self.micro == "size":
             view = self._cleared(view)
-        used, limit = self.sees.estimate(view), self.threshold()
+        used, limit = self._used(view), self.threshold()
         if limit is None or used < limit:
             return view
         return self._compacted(view, f"{used:,} tokens are {limit:,.0f} or more") or view
+
+    def _used(self, view: View) -> int:
+        estimated, usage = self.sees.estimate(view), self.sees.usage
+        known = usage.input_tokens + (usage.output_tokens or 0) if usage else 0
+        return estimated + round((self.tail_factor - 1) * max(0, estimated - known))
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         return self._compacted(view, "the provider refused: window exceeded") if self.auto_compact_enabled else None
@@ -121,7 +128,7 @@ class ClaudeCode(Policy):
         kept = sum(map(len, staying))
         old = list(view)[: len(view) - kept]
         made = condense(self, view, old, reason, self.summary_tokens, staying[-1][0].order if staying else None)
-        return None if made is None else self._with_files(made, files_read(view))
+        return None if made is None else self._with_files(made, files_read(view, by_cat=True))
 
     def _cleared(self, view: View) -> View:
         sizes = {item.place: self.sees.estimator.item(item) for item in view.results if _clears(item.tool)}
@@ -141,7 +148,9 @@ class ClaudeCode(Policy):
     def _with_files(self, view: View, files: list[Item]) -> View:
         left = self.file_budget
         for file in files[: self.files]:
-            text = file.text[: 4 * self.file_tokens]
+            text = file.text
+            if len(text) > 4 * self.file_tokens:
+                text = f"The file behind item {file.place} was read before the summary and is too large to show again."
             left -= -(-len(text) // 4)
             if left < 0:
                 break

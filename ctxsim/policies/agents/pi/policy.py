@@ -1,9 +1,10 @@
-"""pi: at the end of a run, a summary and 20,000 tokens of what came last."""
+"""pi: a summary and 20,000 tokens of what came last, once a request is too large or a run ends that large."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ctxsim.counting.estimators.estimator import Reported
 from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.agents.shared.condense import replaced, results_cut
 from ctxsim.policies.agents.shared.cuts import whole_lines
@@ -18,10 +19,12 @@ SHIPPED = values_for("pi")
 
 @dataclass
 class Pi(Policy):
-    """When a run ends with a usage over the window less `reserve_tokens`: a summary, then what came last.
+    """When a request or a run's end is over the window less `reserve_tokens`: a summary, then what came last.
 
     badlogic/pi-mono, packages/coding-agent/src/core: compaction/compaction.ts, agent-session.ts, tools/truncate.ts.
-    It looks only where a response calls no tool, so a long run is never compacted but by a refusal, once per run.
+    Before a request it adds ceil(characters / 4) of what joined to the last usage. Without `within_runs`, as before
+    0.84.4, it looks only where a response calls no tool. With `zero_is_none` a usage of zero is no usage: the whole is
+    estimated then. A refusal is mended once per run.
     The tail reaches back to `keep_recent_tokens` by ceil(characters / 4); where a tool result crosses that, it
     begins after it. A turn that is cut has its own summary: two requests. The summariser gets 2,000 characters of
     each result. Without `enabled` nothing is compacted. Results keep `max_lines` or `max_bytes` on arrival, of a
@@ -30,12 +33,14 @@ class Pi(Policy):
 
     family = "agents"
     source = "badlogic/pi-mono"
-    version = "0.73.1"
+    version = "0.87.1"
     read_on = "2026-11"
     agent = "pi"
-    decides_by: ClassVar[str] = "chars:ratio=4,unit=utf16"
+    decides_by: ClassVar[str] = "usage-tail:ratio=4,unit=utf16"
 
     enabled: bool = True
+    within_runs: bool = SHIPPED["within_runs"]
+    zero_is_none: bool = SHIPPED["zero_is_none"]
     reserve_tokens: Count = SHIPPED["reserve_tokens"]
     keep_recent_tokens: Count = SHIPPED["keep_recent_tokens"]
     max_lines: Positive = SHIPPED["max_lines"]
@@ -59,13 +64,21 @@ class Pi(Policy):
     def before_call(self, view: View) -> View:
         if newly_asked(view):
             self._recovered = False
-        return view
+        used = self._used(view, self.sees.usage)
+        if not self.enabled or not self.within_runs or used <= self.limit:
+            return view
+        return self._compacted(view, f"{used:,} tokens are over {self.limit:,}")
 
     def after_call(self, view: View, usage: Usage) -> View:
-        used = usage.input_tokens + (usage.output_tokens or 0)
+        used = self._used(view, usage)
         if not self.enabled or used <= self.limit or not run_ended(view):
             return view
         return self._compacted(view, f"{used:,} tokens at the end of a run are over {self.limit:,}")
+
+    def _used(self, view: View, usage: Usage | None) -> int:
+        unknown = usage is None or (self.zero_is_none and not usage.input_tokens + (usage.output_tokens or 0))
+        reported = Reported() if unknown else self.sees.reported
+        return self.sees.estimator.request(self.sees.head, view.size, view, reported)
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         if self._recovered or not self.enabled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from ctxsim.transcript import Item
 from ctxsim.view import View
@@ -14,6 +15,7 @@ SHELLS = frozenset(
 READERS = frozenset(
     ("read", "read_file", "read_files", "view", "cat", "open_file", "readfile", "read_many_files", "view_file")
 )
+CAT = re.compile(r"cat +([^\s|&;<>$`'\"*?-][^\s|&;<>$`'\"*?]*)")
 PATHS = ("file_path", "path", "absolute_path", "filePath", "filename", "file")
 
 
@@ -27,26 +29,29 @@ def is_reader(tool: str) -> bool:
     return tool.lower() in READERS
 
 
-def path_read(call: Item) -> str:
-    """Return the path that a call asks to read; '' if its arguments name none."""
+def path_read(call: Item, by_cat: bool = False) -> str:
+    """Return the path that a call asks to read, or with `by_cat` to print by `cat` alone; '' if it names none."""
     try:
         arguments = json.loads(call.text)
     except ValueError:
         return ""
     if not isinstance(arguments, dict):
         return ""
+    if is_shell(call.tool):
+        printed = CAT.fullmatch(str(arguments.get("command", "")).strip()) if by_cat else None
+        return printed[1] if printed else ""
     found = (arguments[key] for key in PATHS if isinstance(arguments.get(key), str))
     return next(found, "")
 
 
-def files_read(view: View) -> list[Item]:
-    """Return the newest result of each file that was read, newest first."""
+def files_read(view: View, by_cat: bool = False) -> list[Item]:
+    """Return the newest result of each file that was read, newest first; `by_cat`: of a shell's `cat PATH` too."""
     found: dict[str, Item] = {}
     for result in reversed(view.results):
-        if not is_reader(result.tool) or result.answers is None:
+        if not (is_reader(result.tool) or (by_cat and is_shell(result.tool))) or result.answers is None:
             continue
         call = view.find(result.answers)
-        path = path_read(call) if call else ""
+        path = path_read(call, by_cat) if call else ""
         if path:
             found.setdefault(path, result)
     return list(found.values())

@@ -37,7 +37,9 @@ def _chars(item: Item) -> int:
     if item.kind == "tool_result":
         return len(item.tool) + _as_json(item.text)
     if item.kind == "tool_call":
-        return len(item.tool) + len(written_again(item.text))
+        again = written_again(item.text)
+        # It asks whether there are any.
+        return len(item.tool) + (len(again) if again != "{}" else 0)
     return len(item.text)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, in_place_of, messages, only, packed
+from ctxsim.policies.frameworks.shared.messages import Message, flat, in_place_of, items_of, messages, only, packed
 from ctxsim.policies.policy import Count, Family, Policy, Positive
 from ctxsim.view import View
 
@@ -73,7 +73,7 @@ class AutogenTokenLimited(OfAutogen, Policy):
     def before_call(self, view: View) -> View:
         limit = self.token_limit or self.sees.window
         groups = packed(messages(view))
-        sizes = [counted(self.sees, group) for group in groups]
+        sizes = [self.sees.estimator.messages([items_of(group)]) for group in groups]
         total = sum(sizes)
         while total > limit and groups:
             middle = len(groups) // 2

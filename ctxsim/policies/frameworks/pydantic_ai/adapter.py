@@ -8,46 +8,47 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxsim.policies.foreign.conversation import Message
-from ctxsim.policies.foreign.framework import Framework, Scribe, asking, finished
-from ctxsim.policies.foreign.shapes import Arguments, call_of, packed
-from ctxsim.policies.foreign.shortener import Session
+from ctxsim.policies.foreign.framework import Framework, Scribe, finished
+from ctxsim.policies.foreign.shapes import Arguments, call_of
+from ctxsim.policies.foreign.shortener import Answer, Context, Session, Shorten
+from ctxsim.policies.frameworks.pydantic_ai.policy import Requests
 
 
-def there(messages: Sequence[Message], arguments: Arguments) -> list[Any]:
-    """Return the messages as Pydantic AI's: what stands between two responses is one request."""
+def _places(message: Message) -> tuple[int, int]:
+    """The place of a message that is an item of its own; the system prompt comes before all, what was made nowhere."""
+    if message["role"] == "system":
+        return -1, -1
+    place = int(message["id"][1:]) if message["role"] != "assistant" and not message.get("made") else -9
+    return place, place
+
+
+def there(messages: Sequence[Message], requests: Requests, names: dict[int, str]) -> list[Any]:
+    """Return the messages as Pydantic AI's, and name its parts of users' texts by what they stand for."""
     from pydantic_ai import messages as theirs
 
     found: list[Any] = []
-    asked: list[Any] = []
-    for run in packed(messages):
-        message = run[0]
-        if message["role"] == "tool":
-            results = [
-                theirs.ToolReturnPart(tool_name=one["name"], content=one["content"], tool_call_id=one["tool_call_id"])
-                for one in run
-            ]
-            found.append(theirs.ModelRequest(parts=results))
-        elif message["role"] == "assistant":
-            parts: list[Any] = [theirs.TextPart(content=message["content"])] if message["content"] else []
-            for call in message.get("tool_calls", ()):
-                name, args = call["function"]["name"], call["function"]["arguments"]
-                parts.append(theirs.ToolCallPart(tool_name=name, args=args, tool_call_id=call["id"]))
-            found.append(theirs.ModelResponse(parts=parts))
-        else:
-            kind = theirs.SystemPromptPart if message["role"] == "system" else theirs.UserPromptPart
-            part = kind(content=message["content"])
-            if asked and not message.get("made"):
-                asked.append(part)
+    for group in requests.grouped([(message["role"], *_places(message)) for message in messages]):
+        parts: list[Any] = []
+        for message in (messages[n] for n in group):
+            if message["role"] == "assistant":
+                if message["content"]:
+                    parts.append(theirs.TextPart(content=message["content"]))
+                for call in message.get("tool_calls", ()):
+                    name, args = call["function"]["name"], call["function"]["arguments"]
+                    parts.append(theirs.ToolCallPart(tool_name=name, args=args, tool_call_id=call["id"]))
+            elif message["role"] == "tool":
+                name, content = message["name"], message["content"]
+                parts.append(theirs.ToolReturnPart(name, content=content, tool_call_id=message["tool_call_id"]))
             else:
-                asked = [part]
-                found.append(theirs.ModelRequest(parts=asked))
-            if not message.get("made"):
-                continue
-        asked = []
+                kind = theirs.SystemPromptPart if message["role"] == "system" else theirs.UserPromptPart
+                parts.append(kind(content=message["content"]))
+                names[id(parts[-1])] = message["id"]
+        response = messages[group[0]]["role"] == "assistant"
+        found.append(theirs.ModelResponse(parts=parts) if response else theirs.ModelRequest(parts=parts))
     return found
 
 
-def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
+def back(messages: Sequence[Any], arguments: Arguments, names: dict[int, str]) -> list[Message]:
     """Return Pydantic AI's messages as ours."""
     found: list[Message] = []
     for one in messages:
@@ -67,7 +68,8 @@ def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
                 found.append({"role": "tool", "tool_call_id": part.tool_call_id, "content": part.content})
             else:
                 role = "system" if part.part_kind == "system-prompt" else "user"
-                found.append({"role": role, "content": part.content})
+                known = {"id": names[id(part)]} if id(part) in names else {}
+                found.append({"role": role, "content": part.content, **known})
     return found
 
 
@@ -77,7 +79,7 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
     from pydantic_ai.messages import ModelResponse, TextPart
     from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
     from pydantic_ai.models.function import FunctionModel
-    from pydantic_ai.usage import RunUsage
+    from pydantic_ai.usage import RequestUsage, RunUsage
 
     def answer(messages: Any, info: Any) -> Any:
         return ModelResponse(parts=[TextPart(content=scribe.ask("\n".join(map(str, messages))))])
@@ -86,17 +88,26 @@ def session(cls: Any, given: dict[str, Any], scribe: Scribe) -> Session:
     if "model" in cls.__init__.__code__.co_varnames:
         given = given | {"model": model}
     capability = cls(**given)
-    arguments = Arguments()
+    arguments, requests = Arguments(), Requests()
 
-    def compacted(messages: list[Message]) -> Sequence[Message]:
-        theirs = there(messages, arguments)
+    def compacted(messages: list[Message], context: Context) -> Answer:
+        names: dict[int, str] = {}
+        theirs = there(messages, requests, names)
+        if (
+            context.usage
+            and context.usage.input_tokens
+            and (answered := [one for one in theirs if one.kind == "response"])
+        ):
+            used = context.usage
+            answered[-1].usage = RequestUsage(input_tokens=used.input_tokens, output_tokens=used.output_tokens or 0)
         run: Any = RunContext(deps=None, model=model, usage=RunUsage(), messages=theirs)
         request = ModelRequestContext(
             model=model, messages=theirs, model_settings=None, model_request_parameters=ModelRequestParameters()
         )
-        return back(finished(capability.before_model_request(run, request)).messages, arguments)
+        left = finished(capability.before_model_request(run, request)).messages
+        return scribe.written(back(left, arguments, names))
 
-    return asking(compacted, scribe)
+    return Shorten(compacted)
 
 
 FRAMEWORK = Framework(

@@ -14,6 +14,41 @@ CLEARED = "[tool result cleared]"
 Packed = list[Message]
 
 
+Placed = tuple[str, int, int]
+"""A message: its role, its first place and its last; those that were made have places below -1."""
+
+
+class Requests:
+    """What the framework keeps as one request or one response, as a conversation grows.
+
+    All that came between two responses is one request. Requests that met when what stood between them was dropped stay
+    two until the next run begins, with a user's text: then the framework merges them.
+    """
+
+    def __init__(self) -> None:
+        self._began = -1  # where the newest run began
+
+    def grouped(self, messages: Sequence[Placed]) -> list[list[int]]:
+        """Return which messages, by their numbers, are one."""
+        groups: list[list[int]] = []
+        for n, (role, first, _) in enumerate(messages):
+            before = messages[n - 1] if n else ("assistant", 0, 0)
+            if "assistant" not in (role, before[0]) and first == before[2] + 1:
+                groups[-1].append(n)
+            else:
+                groups.append([n])
+        asked = [group[0] for group in groups if any(messages[n][0] == "user" for n in group)]
+        self._began = max([self._began, *(messages[n][1] for n in asked)])
+        merged: list[list[int]] = []
+        for group in groups:
+            role, first, _ = messages[group[0]]
+            if merged and -1 <= first < self._began and "assistant" not in (role, messages[merged[-1][0]][0]):
+                merged[-1] += group
+            else:
+                merged.append(group)
+        return merged
+
+
 @dataclass
 class OfPydanticAi:
     """What its policies share: they act over tokens, over a share of the window, or by a number of messages."""
@@ -30,22 +65,20 @@ class OfPydanticAi:
     max_fraction: float = 0
     max_messages: Count = 0
 
+    def start(self) -> None:
+        """Nothing has been grouped yet."""
+        self._requests = Requests()
+
+    def packed(self, found: Sequence[Message]) -> list[Packed]:
+        """Return messages as the framework keeps them."""
+        groups = self._requests.grouped([(one.role, one.places[0], one.places[-1]) for one in found])
+        return [[found[n] for n in group] for group in groups]
+
     def threshold(self) -> float | None:
         """Tokens over which it acts: none where it counts messages, the window where nothing is set."""
         if self.max_tokens or self.max_fraction:
             return self.max_tokens or int(self.max_fraction * self.sees.window)
         return None if self.max_messages else self.sees.window
-
-
-def requests_and_responses(found: Sequence[Message]) -> list[Packed]:
-    """Return messages as the framework keeps them: all that stands between two responses is one request."""
-    packed: list[Packed] = []
-    for message in found:
-        if message.role != "assistant" and packed and packed[-1][0].role != "assistant":
-            packed[-1].append(message)
-        else:
-            packed.append([message])
-    return packed
 
 
 def believed(sees: Surroundings, found: Sequence[Message]) -> int:
@@ -71,7 +104,7 @@ class PydanticClear(OfPydanticAi, Policy):
 
     def before_call(self, view: View) -> View:
         found = messages(view)
-        packed = requests_and_responses(found)
+        packed = self.packed(found)
         trigger = self.threshold()
         if not (trigger is not None and believed(self.sees, found) > trigger) and not self._too_many(packed):
             return view
@@ -112,7 +145,7 @@ class PydanticSliding(OfPydanticAi, Policy):
 
     def before_call(self, view: View) -> View:
         found = messages(view)
-        packed = requests_and_responses(found)
+        packed = self.packed(found)
         trigger = self.threshold()
         too_many = 0 < self.max_messages < len(packed)
         if not (trigger is not None and believed(self.sees, found) > trigger) and not too_many:

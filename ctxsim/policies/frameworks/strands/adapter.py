@@ -5,6 +5,7 @@ with `per_turn`; and at an overflow. What they do to the agent's list of message
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from itertools import takewhile
 from types import SimpleNamespace
 from typing import Any
 
@@ -56,6 +57,10 @@ def back(messages: Sequence[Any], arguments: Arguments) -> list[Message]:
     return found
 
 
+def _said_by_user(message: Any) -> bool:
+    return message["role"] == "user" and not any("toolResult" in block for block in message["content"])
+
+
 class Managed:
     """A conversation manager, driven as an agent's loop drives it."""
 
@@ -79,12 +84,13 @@ class Managed:
         """Return the messages after what the manager does at the end of an invocation and before a model call."""
 
         def manage() -> None:
-            newest = self._agent.messages[-1] if self._agent.messages else {"role": "", "content": []}
-            if newest["role"] == "user" and not any("toolResult" in block for block in newest["content"]):
-                # The invocation before this user text is over.
-                self._agent.messages.pop()
+            held = self._agent.messages
+            new = list(takewhile(_said_by_user, reversed(held)))[::-1]
+            if new:
+                # The invocation before these user texts is over.
+                del held[-len(new) :]
                 self._manager.apply_management(self._agent)
-                self._agent.messages.append(newest)
+                self._agent.messages.extend(new)
             if getattr(self._manager, "per_turn", False):
                 self._manager._on_before_model_call(SimpleNamespace(agent=self._agent))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ctxsim.policies.agents.settings import values_for
 from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, messages, only, packed, since_usage
@@ -23,10 +24,11 @@ _STRANDS_SLIDING = values_for("strands", policy="strands-sliding")
 class StrandsSliding(Policy):
     """Keep the last `window_size` messages once the agent has answered; cut one message of results at each refusal.
 
-    strands-agents/sdk-python, strands/agent/conversation_manager, SlidingWindowConversationManager. Before a call it
-    acts only `per_turn`, or with `proactive_compression` as a share of the window (upstream's true is 0.7). A trim
-    begins at a user's text, else at a call with its results. A refusal cuts the oldest results to 200 characters at
-    either end; where they are cut already it trims, and the task leaves with the rest unless `pin_first`.
+    strands-agents/sdk-python, strands/agent/conversation_manager, SlidingWindowConversationManager. It acts at the
+    end of an invocation, also of one that ended on results; before a call only `per_turn`, or with
+    `proactive_compression` as a share of the window (upstream's true is 0.7). A trim begins at a user's text, else at
+    a call with its results. A refusal cuts the oldest results to 200 characters at either end; where they are cut
+    already it trims, and the task leaves with the rest unless `pin_first`.
     """
 
     decides_by = "strands"
@@ -54,6 +56,11 @@ class StrandsSliding(Policy):
         return self.proactive_compression * self.sees.window if self.proactive_compression else None
 
     def before_call(self, view: View) -> View:
+        groups = packed(messages(view))
+        new = sum(1 for _ in takewhile(lambda group: group[0].role == "user", reversed(groups)))
+        if new and any(group[0].role == "tool" for group in groups[-new - 1 : -new]):
+            # The invocation before these texts ended on results.
+            view = self._slid(view, new)
         limit = self.threshold()
         if limit is not None and self._believed(view) >= limit:
             view = self._trimmed(view) or view
@@ -71,10 +78,10 @@ class StrandsSliding(Policy):
         since = since_usage(self.sees, found)
         return self.sees.estimator.head(self.sees.head) + counted(self.sees, found) if since is None else since
 
-    def _slid(self, view: View) -> View:
-        if len(packed(messages(view))) <= self.window_size:
+    def _slid(self, view: View, new: int = 0) -> View:
+        if len(packed(messages(view))) - new <= self.window_size:
             return view
-        return self._trimmed(view) or view
+        return self._trimmed(view, new) or view
 
     def _pins(self, groups: Sequence[Packed]) -> frozenset[int]:
         if self._pinned is None:
@@ -94,9 +101,10 @@ class StrandsSliding(Policy):
         }
         return view.rewrite(texts, "the provider refused: oldest results cut") if texts else None
 
-    def _trimmed(self, view: View) -> View | None:
-        """The view without its oldest messages; None if it can't be trimmed anywhere."""
+    def _trimmed(self, view: View, new: int = 0) -> View | None:
+        """The view without its oldest messages, the last `new` left apart; None if it can't be trimmed anywhere."""
         groups = packed(messages(view))
+        groups, apart = groups[: len(groups) - new], groups[len(groups) - new :]
         pins = self._pins(groups)
         start = 2 if len(groups) <= self.window_size else len(groups) - self.window_size
         at = next((n for n in range(start, len(groups)) if groups[n][0].role == "user"), None)
@@ -110,7 +118,7 @@ class StrandsSliding(Policy):
         kept = [group for n, group in enumerate(groups) if n >= at or group[0].places[0] in pins]
         if len(kept) == len(groups):
             return None
-        return only(view, flat(kept), f"before the last {self.window_size} messages")
+        return only(view, flat([*kept, *apart]), f"before the last {self.window_size} messages")
 
 
 def _cut(text: str) -> str:
