@@ -16,7 +16,8 @@ from evidence.lock import locked
 
 PAGE = """# Licences
 
-The licence of every installed package, by its own metadata. `python -m evidence.licences` prints this page.
+This page lists the licence of every installed package, as the package's metadata states it. `python -m
+evidence.licences` prints this page.
 
 ## What `pip install .` installs
 
@@ -24,7 +25,7 @@ The licence of every installed package, by its own metadata. `python -m evidence
 
 ## What development and CI add
 
-From `requirements/test.txt`, as far as this machine needs it.
+These packages come from `requirements/test.txt`. Packages that only other platforms need are left out.
 
 {beside}
 """
@@ -56,7 +57,7 @@ def licence(one: Distribution) -> str:
     ]
     own = (one.metadata.get("License") or "").strip().splitlines()
     names = classified or [line for line in own[:1] if line]
-    return ", ".join(_KNOWN.get(name, name) for name in names) or "not said"
+    return ", ".join(_KNOWN.get(name, name) for name in names) or "no licence stated"
 
 
 def table(names: set[str]) -> str:

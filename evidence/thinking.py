@@ -31,6 +31,7 @@ SET = {
 """Policies that have no default."""
 
 CALLS, TURNS = 80, (0, 30, 60)
+NOT_REFUSED = "Edits made by the server", "Edited, but never refused", "Edited nothing already sent"
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 
@@ -84,13 +85,13 @@ def _provider(model: str, thinking: str | None = None) -> Provider:
 def table(names: Collection[str] = ()) -> str:
     """Return Markdown: policies by the first refused call, then a line for each kind of those that lose nothing."""
     refused: dict[str, list[str]] = {}
-    safe: dict[str, list[str]] = {"The server edits": [], "Refused in no call": [], "Did not act": []}
+    safe: dict[str, list[str]] = {kind: [] for kind in NOT_REFUSED}
     for row in sorted(rows(names), key=lambda row: min((call for call in row.refused_from if call), default=CALLS)):
         if any(row.refused_from) or row.tokens_dropped:
             calls = dict.fromkeys("never" if call is None else str(call) for call in row.refused_from)
             refused.setdefault(", ".join(calls), []).append(f"`{row.policy}` ({row.tokens_dropped:,})")
         else:
-            kind = "The server edits" if row.by_server else "Refused in no call" if row.edits else "Did not act"
+            kind = NOT_REFUSED[0 if row.by_server else 1 if row.edits else 2]
             safe[kind].append(f"`{row.policy}`")
     told = (f"- {call}: {', '.join(found)}" for call, found in refused.items())
     rest = (f"{kind}: {', '.join(found)}." for kind, found in safe.items() if found)

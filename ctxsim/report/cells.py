@@ -156,30 +156,30 @@ def _one(
 
 
 EVERY: tuple[Shown, ...] = (
-    _one("policy", "policy", "fact", "the label; bounds are marked", _policy, left=True),
-    _one("usd", "USD", "modelled", "bill of all transcripts with known prices", _usd, 2),
-    _one("usd_share", "of keep-all", "modelled", "that bill as a share of keep-all's",
+    _one("policy", "policy", "fact", "the policy's label; bounds are marked", _policy, left=True),
+    _one("usd", "USD", "modelled", "cost of all transcripts with known prices", _usd, 2),
+    _one("usd_share", "of keep-all", "modelled", "usd as a share of keep-all's",
          lambda row: shared(row.figures.usd_share), 1),
-    _one("kept", "kept", "counted", "share of what later calls used of old results that was still in view", _kept),
+    _one("kept", "kept", "counted", "share of the needed parts of old results that the view still held", _kept),
     _one("tokens_share", "tokens", "counted", "input as a share of keep-all's",
          lambda row: Cell(_round(row.figures.tokens_share.value), f"{row.figures.tokens_share.value:.0%}"), 4),
-    _one("refused", "refused", "modelled", "transcripts with a refused call; of one transcript, its first refused call",
+    _one("refused", "refused", "modelled", "transcripts with a refused call; for a single transcript, its first one",
          _refused, left=True),
     _one("peak", "peak", "counted", "input of the largest request, in tokens",
          lambda row: Cell(row.figures.peak, compact(row.figures.peak)), 3),
     _one("tokens", "sum", "counted", "input of all transcripts, in tokens",
          lambda row: Cell(row.figures.tokens, compact(row.figures.tokens)), 5),
     _one("compactions", "comp.", "fact", "compactions per transcript", lambda row: _mean(row, "compactions")),
-    _one("rank", "rank", "counted", "best and worst possible rank by kept; overlapping ranks can't be told apart",
+    _one("rank", "rank", "counted", "best and worst possible rank by kept; policies whose ranks overlap may be equal",
          _rank),
-    _one("kept_loose", "loose", "counted", "kept, of quotations", lambda row: _ratios(row, "survival_loose")),
-    _one("kept_fresh", "fresh", "counted", "kept, of the newest results",
+    _one("kept_loose", "loose", "counted", "kept, for quotations", lambda row: _ratios(row, "survival_loose")),
+    _one("kept_fresh", "fresh", "counted", "kept, for the newest results",
          lambda row: _ratios(row, "survival_fresh")),
-    _one("missed", "missed", "counted", "share of edited results that held something lost", _missed),
+    _one("missed", "missed", "counted", "share of the edited results that held a lost identifier", _missed),
     _one("least_tokens", "least", "counted", "the least input at the same survival, by removing whole results; share "
          "of keep-all's", lambda row: _frontier(row, "tokens_frontier_results")),
-    _one("least_tokens_any", "by any", "counted", "the same, by any means",
-         lambda row: _frontier(row, "tokens_frontier")),
+    _one("least_tokens_any", "by any", "counted", "the least input at the same survival, by any means; share of "
+         "keep-all's", lambda row: _frontier(row, "tokens_frontier")),
     _one("hit", "hit", "modelled", "share of the input that was read from the cache", _hits),
     _one("usd_read", "read", "modelled", "dollars for reading the cache", lambda row: _bill(row, "cost_read_usd")),
     _one("usd_write", "write", "modelled", "dollars for writing the cache", lambda row: _bill(row, "cost_write_usd")),
@@ -192,16 +192,16 @@ EVERY: tuple[Shown, ...] = (
          lambda row: _total(row, "tokens_summary")),
     _one("rewritten", "rewritten", "modelled", "tokens that were in the cache and were written again",
          lambda row: _total(row, "tokens_rewritten")),
-    _one("payback", "payback", "modelled", "calls until a compaction has paid for itself, median; mean over "
-         "transcripts", lambda row: _mean(row, "payback_calls")),
-    _one("refetch", "refetch", "modelled", "extra dollars if all lost things are fetched again, as a share of the bill",
+    _one("payback", "payback", "modelled", "calls until a compaction pays off: a transcript's median, "
+         "mean over transcripts", lambda row: _mean(row, "payback_calls")),
+    _one("refetch", "refetch", "modelled", "extra dollars if everything lost is fetched again, as a share of usd",
          _refetch),
-    _one("quota", "quota", "modelled", "tokens per minute with which no call would have waited", _quota),
-    _one("estimate", "estimate", "estimated", "mean error of the policy's estimate",
+    _one("quota", "quota", "modelled", "lowest rate limit, in tokens per minute, at which no call waits", _quota),
+    _one("estimate", "estimate", "estimated", "mean error of the policy's estimates of request sizes",
          lambda row: _mean(row, "estimate_bias", "{:+.1%}")),
-    _one("usd_ratio", "USD, mean", "modelled", "mean over transcripts of the ratio to keep-all's dollars",
+    _one("usd_ratio", "USD, mean", "modelled", "a transcript's usd over keep-all's, mean over transcripts",
          lambda row: _ratios(row, "cost_vs_keep_all")),
-    _one("tokens_ratio", "tokens, mean", "counted", "mean over transcripts of the ratio to keep-all's tokens",
+    _one("tokens_ratio", "tokens, mean", "counted", "a transcript's tokens over keep-all's, mean over transcripts",
          lambda row: _ratios(row, "tokens_sum", "tokens_full_sum")),
 )  # fmt: skip
 """Every column but those of calls that are marked to be shown in total."""
@@ -214,7 +214,7 @@ BY_TOKENS = ("policy", "tokens", "tokens_share", "kept", "peak", "refused")
 def every_column() -> tuple[Shown, ...]:
     """Return all columns that a policy's row can have: EVERY, and totals of the columns of calls that say so."""
     totals = tuple(
-        _one(name, heading, "total", "total of the column of this name over all calls", partial(_total_of, name=name))
+        _one(name, heading, "total", "sum of the column of this name over all calls", partial(_total_of, name=name))
         for name, heading in shown_columns().items()
     )
     return EVERY + totals
