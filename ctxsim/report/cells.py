@@ -163,8 +163,8 @@ EVERY: tuple[Shown, ...] = (
     _one("kept", "kept", "counted", "share of the needed parts of old results that the view still held", _kept),
     _one("tokens_share", "tokens", "counted", "input as a share of keep-all's",
          lambda row: Cell(_round(row.figures.tokens_share.value), f"{row.figures.tokens_share.value:.0%}"), 4),
-    _one("refused", "refused", "modelled", "transcripts with a refused call; for a single transcript, its first one",
-         _refused, left=True),
+    _one("refused", "refused", "modelled", "transcripts with a refused call; for a single transcript, its "
+         "first refused call", _refused, left=True),
     _one("peak", "peak", "counted", "input of the largest request, in tokens",
          lambda row: Cell(row.figures.peak, compact(row.figures.peak)), 3),
     _one("tokens", "sum", "counted", "input of all transcripts, in tokens",

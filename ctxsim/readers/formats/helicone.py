@@ -22,7 +22,7 @@ TITLE = "Helicone requests"
 DOCS = "https://docs.helicone.ai/tools/export"
 MARKS = ("request_created_at",)
 VERSIONS = (
-    "rows of 2024 to 2026 as the API's types and export scripts have them; tested on such rows made from a real "
+    "rows of 2024 to 2026 as the API's types and export scripts describe them; tested on rows made from a real "
     "client's requests, not on a server's export"
 )
 READS = "Rows as JSON lines, lists or pages, bodies in the row or fetched beside it: requests, responses, usage, costs."

@@ -34,7 +34,7 @@ NAME = "goose"
 TITLE = "Goose sessions"
 DOCS = "https://block.github.io/goose/docs/guides/sessions/session-management"
 MARKS = ("sessions",)
-VERSIONS = "sessions.db with schema versions 3 to 17, as Goose's source code has them; not tested on real ones"
+VERSIONS = "sessions.db with schema versions 3 to 17, as Goose's source code defines them; not tested on real ones"
 READS = (
     "Every session with its sub-agents: texts, thinking, tool calls and results, compactions, times, the model and its "
     "window; usage and costs of requests where there is a ledger of them."
