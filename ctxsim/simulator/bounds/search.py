@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, combinations
 
-from ctxsim.simulator.bounds.lossless import Step, Walk
 from ctxsim.simulator.bounds.schedule import Dead
+from ctxsim.simulator.bounds.walk import Step, Walk
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices, Split, cost_of
 from ctxsim.simulator.provider.vendor import load_vendor
