@@ -56,6 +56,8 @@ class Fetching:
     def __init__(self, transcript: Transcript) -> None:
         self._items = transcript.items
         self._looks: dict[int, bool] = {}
+        self._since: dict[int, int] = {}
+        """By place of a result, the first call behind it that wrote to one of its paths."""
 
     def source(self, sources: Sequence[int]) -> int | None:
         """Return the newest of some results, given by place, that can be fetched again; None if there is none."""
@@ -73,9 +75,12 @@ class Fetching:
         """Return whether, behind the result at a place and before another, a call that doesn't only look named a path
         that its own call names: what is fetched again isn't what it was.
         """
-        asking = self._items[place].answers
-        paths = _paths(self._items[asking]) if asking is not None else frozenset()
-        return any(place < at < before and paths & written for at, written in self._written)
+        if place not in self._since:
+            asking = self._items[place].answers
+            paths = _paths(self._items[asking]) if asking is not None else frozenset()
+            written = (at for at, written in self._written if at > place and paths & written)
+            self._since[place] = next(written, len(self._items))
+        return self._since[place] < before
 
     @cached_property
     def _written(self) -> list[tuple[int, frozenset[str]]]:
