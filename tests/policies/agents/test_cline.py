@@ -14,16 +14,21 @@ def loop(driven: Driven, count: int, size: int = 3_000) -> list[str]:
     return sent
 
 
-def test_usage_plays_no_part() -> None:
-    driven = Driven("cline", 100_000)
-    driven.user("The task.")
-    driven.calls("r", used=1_000_000)
-    assert SUMMARY not in driven.sent()
+def test_usage_over_the_count_lowers_the_limit_four_times_at_most() -> None:
+    # Nine tenths of 100,000 are 90,000 tokens; a call and its result are about 1,200. 25 of them are 30,000: beside a
+    # usage that is 4 times the count or more, 22,500 are the limit; beside one of 2 times, 45,000.
+    for used, summarised in ((1_000_000, True), (60_000, False), (1, False)):
+        driven = Driven("cline", 100_000)
+        driven.user("The task.")
+        for number in range(25):
+            driven.calls(f"{number:02}" * 1_500, used=used)
+            sent = driven.sent()
+        assert (SUMMARY in sent) is summarised
 
 
 def test_its_own_count_decides() -> None:
-    # 3,000 characters, their JSON in JSON and the fields around them are about 1,150 tokens; of a call about 110. Nine
-    # tenths of 10,000 are reached with the eighth result.
+    # 3,000 characters, their JSON and the fields around them are about 1,100 tokens; of a call about 110. Nine tenths
+    # of 10,000 are reached with the eighth result.
     driven = Driven("cline:preserve_tokens=1000", 10_000)
     driven.user("The task.")
     assert SUMMARY not in loop(driven, 6)

@@ -1,7 +1,7 @@
 """Cline: a summary and 20,000 tokens of what came last, or the history folded without a model."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import ClassVar, Literal
@@ -19,6 +19,9 @@ ASSISTANT_FIELDS, RESULT_FIELDS, USER_FIELDS = 283, 207, 120
 """Characters of a message's own fields (id, time, metrics), means of a session in Cline's format; a result stands in an
 object of its own, of 87 characters as observed."""
 
+MOST_UNDERESTIMATED = 4
+"""Times that the usage of the last request may be larger than the count; more isn't believed."""
+
 LEFT_OF_RESULTS = 16
 """Characters of a result that the summariser gets when much is to be summarised."""
 
@@ -31,12 +34,13 @@ class Cline(Policy):
     """From `threshold_ratio` of the window on, by its own count: a summary, then what came last.
 
     cline/cline, sdk/packages/core/src/extensions/context: compaction.ts, agentic-compaction.ts, basic-compaction.ts.
-    It never looks at usage: ceil(characters of the messages' JSON / 3), whose results count as they are sent until
-    the first compaction, and whole afterwards. "agentic" keeps messages from the end until `preserve_tokens` are
-    reached, back to a response, never from behind the newest text of the user unless that is the first. "basic" asks
-    no model: it keeps the texts of the user and the newest messages within 0.7 of the trigger, which are then never
-    folded again, so that the next fold takes all that came after them. A refused request is folded to half, once per
-    run. Results keep 8,000 characters at their ends on arrival.
+    It counts ceil(characters of the messages' JSON / 3), whose results count as they are sent until the first
+    compaction, and whole afterwards. Where the last request's usage was more than that, the limit is as much lower.
+    "agentic" keeps messages from the end until `preserve_tokens` are reached, back to a response, never from behind
+    the newest text of the user unless that is the first. "basic" asks no model: it keeps the texts of the user and
+    the newest messages within 0.7 of the trigger, which are then never folded again, so that the next fold takes
+    all that came after them. A refused request is folded to half, once per run. Results keep 8,000 characters at
+    their ends on arrival.
     """
 
     family = "agents"
@@ -70,35 +74,44 @@ class Cline(Policy):
     def before_call(self, view: View) -> View:
         if newly_asked(view):
             self._recovered = False
-        used = self.sees.estimate(view) + sum(self._fields(item, self._compacted) for item in view)
-        if used < self.threshold():
+        used = self.sees.estimate(view) + self._fields(view, self._compacted)
+        told = (self.sees.usage.input_tokens or 0) if self.sees.usage else 0
+        limit = self.threshold() / min(MOST_UNDERESTIMATED, max(1, told / used))
+        if used < limit:
             return view
-        reason = f"{used:,} tokens are {self.threshold():,.0f} or more"
+        reason = f"{used:,} tokens are {limit:,.0f} or more"
         if self.strategy == "agentic":
             return self._agentic(view, reason)
-        return self._basic(view, 0.7 * self.threshold() - self.sees.estimator.head(self.sees.head), reason)
+        return self._basic(view, 0.7 * limit - self.sees.estimator.head(self.sees.head), reason)
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
         if self._recovered:
             return None
         self._recovered = True
-        return self._basic(view, sum(map(self._size, view)) / 2, "the provider refused: window exceeded")
+        return self._basic(view, self._size(view) / 2, "the provider refused: window exceeded")
 
-    def _fields(self, item: Item, whole: bool) -> int:
-        """Tokens of what stands around an item: one message for each response and for each result."""
-        if item.kind == "tool_result":
-            return self._more.get(item.place, (0, 0))[whole]
-        return -(-(ASSISTANT_FIELDS if item.kind == "tool_call" else USER_FIELDS) // 3)
+    def _fields(self, items: Iterable[Item], whole: bool) -> int:
+        """Tokens of what stands around items: one message for each response, each text of the user and each result."""
+        tokens, behind = 0, None
+        for item in items:
+            if item.kind == "tool_result":
+                tokens += self._more.get(item.place, (0, 0))[whole]
+            elif item.message != behind:
+                tokens += -(-(ASSISTANT_FIELDS if item.kind in RESPONSE_KINDS else USER_FIELDS) // 3)
+            behind = item.message
+        return tokens
 
-    def _size(self, item: Item) -> int:
-        """Tokens of an item when it is decided what stays: a result counts whole."""
-        return self.sees.estimator.item(item) + self._fields(item, whole=True)
+    def _size(self, items: Sequence[Item]) -> int:
+        """Tokens of items when it is decided what stays: a result counts whole."""
+        return sum(map(self.sees.estimator.item, items)) + self._fields(items, whole=True)
 
     def _agentic(self, view: View, reason: str) -> View:
         tokens, start = 0, len(view)
         while start and tokens < self.preserve_tokens:
-            start -= 1
-            tokens += self._size(view[start])
+            end, message = start, view[start - 1].message
+            while start and view[start - 1].message == message:
+                start -= 1
+            tokens += self._size(view[start:end])
         asked = last_asked(view)
         if asked > 0:
             start = min(start, asked)
@@ -115,11 +128,11 @@ class Cline(Policy):
 
     def _basic(self, view: View, target: float, reason: str) -> View:
         kept = {item.place for item in view if item.kind == "user"} | self._frozen
-        left = target - sum(self._size(item) for item in view if item.place in kept)
+        left = target - self._size([item for item in view if item.place in kept])
         for exchange in reversed(exchanges(view)):
             if all(item.place in kept for item in exchange):
                 continue
-            left -= sum(map(self._size, exchange))
+            left -= self._size(exchange)
             if left < 0:
                 break
             kept |= {item.place for item in exchange}
@@ -134,8 +147,8 @@ class Cline(Policy):
 
 
 def _in_an_object(text: str, plain: int) -> int:
-    """Tokens by which a result counts more than JSON of `plain` characters: it is JSON in JSON, in its message."""
-    return -(-(len(json.dumps(json.dumps(text))) - plain + RESULT_FIELDS) // 3)
+    """Tokens by which a result counts more than JSON of `plain` characters: it stands in an object, in its message."""
+    return -(-(len(json.dumps(text)) - plain + RESULT_FIELDS) // 3)
 
 
 def _notice(old: Sequence[Item]) -> str:
