@@ -62,6 +62,12 @@ PLACES = (
     Place("Roo Code", "cline", "", f"{_CODE_MAC}/rooveterinaryinc.roo-cline", _TASKS),
 )
 
+NAMES = {place.format: place.agent for place in reversed(PLACES)} | {
+    "cline": "Cline", "hermes": "Hermes", "mini-swe-agent": "mini-SWE-agent", "openhands-completions": "OpenHands",
+    "openhands-events": "OpenHands", "swe-agent": "SWE-agent",
+}  # fmt: skip
+"""By format, the agent that writes it, as people call it."""
+
 
 class Kept(NamedTuple):
     """What lies in a place: its files or folders, their bytes, and when first and last changed, epoch seconds."""

@@ -21,6 +21,11 @@ WIDTH = 80
 TRIED_NAMED = 4
 """Of what else was tried, so many are named: those that save the most."""
 
+BILL = "ctxsim bill --by part"
+
+IDLE = 0.005
+"""Share of the bill that is no change."""
+
 COLUMNS = (
     Column("agent", "agent", left=True), Column("settings", "settings", left=True),
     Column("amount", "beside as set", "the bill, or what else was compared, beside the agent as it is set"),
@@ -70,7 +75,7 @@ def tried_sheet(agents: Iterable[AgentAdvice]) -> Sheet:
 
 def _wrapped(text: str) -> list[str]:
     # No line ends between a number and its unit, or a key and its value.
-    for held in (" %", " = ", " USD"):
+    for held in (" %", " = ", " USD", BILL):
         text = text.replace(held, held.replace(" ", "\u00a0"))
     lines = textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\u00a0", " ") for line in lines]
@@ -139,8 +144,10 @@ def _month(one: AgentAdvice) -> str:
         return ""
     (now_low, now_high), (low, high) = one.prediction.days
     since = one.prediction.since
-    of = f", told from the {one.prediction.seen:,} sessions since {day(since)}" if since is not None else ""
-    return f"Next 30 days{of}: {usd(low)} to {usd(high)} USD instead of {usd(now_low)} to {usd(now_high)} (90 %)."
+    of = f", forecast from the {one.prediction.seen:,} sessions since {day(since)}" if since is not None else ""
+    return (
+        f"Next 30 days{of}: {usd(low)} to {usd(high)} USD instead of {usd(now_low)} to {usd(now_high)} (90 % ranges)."
+    )
 
 
 def came_answer(found: Sequence[Came]) -> str:
@@ -201,14 +208,16 @@ def _nothing(one: AgentAdvice) -> str:
     return (
         f"Change nothing. Of {len(one.tried)} settings tried over {one.sessions:,} "
         f"session{'s' if one.sessions > 1 else ''} none saves more than {least} "
-        "What you pay for: ctxsim bill --by part"
+        f"What you pay for: {BILL}"
     )
 
 
 def _doubts(one: AgentAdvice) -> list[str]:
     found = []
     if one.amount == "tokens" and one.goal == "dollars":
-        found.append(f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts: tokens count.")
+        found.append(
+            f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts, so tokens decide."
+        )
     if one.sessions == 1:
         found.append("From one session; it may not hold for others.")
     elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
@@ -227,8 +236,18 @@ def _doubts(one: AgentAdvice) -> list[str]:
 def _also(one: AgentAdvice) -> str:
     if not one.tried:
         return ""
-    named = [f"{told(each.settings, False)} ({_effect(each)})" for each in _spread(one.tried)]
-    return f"Also tried: {', '.join(named)}. {len(one.tried) + bool(one.settings)} settings."
+    idle = [each for each in one.tried if _idle(each, one.now)]
+    named = [f"{told(each.settings, False)} ({_effect(each)})" for each in _spread(one.tried) if each not in idle]
+    if not named:
+        return "The settings tried leave these sessions as they are."
+    many = len(one.tried) + bool(one.settings)
+    rest = f"{len(idle)} of {many} settings tried change nothing." if idle else f"{many} settings were tried."
+    return f"Also tried: {', '.join(named)}. {rest}"
+
+
+def _idle(one: Tried, now: Figures) -> bool:
+    """Whether a setting leaves these sessions as they are."""
+    return one.amount is not None and abs(one.amount - 1) < IDLE and one.kept == (now.kept and now.kept.value)
 
 
 def _spread(tried: Sequence[Tried]) -> list[Tried]:

@@ -6,19 +6,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath
 
+from ctxsim.answers.advice.in_words import name_of
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.smaller import Saving, Smaller
 from ctxsim.answers.bill.sums import UNDATED, Misses, Sum
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.report.style import middle_cut
-
-AGENTS = {
-    "claude-code": "Claude Code", "codex-rollout": "Codex", "gemini-cli": "Gemini CLI", "copilot-cli": "Copilot CLI",
-    "opencode": "OpenCode", "pi": "pi", "qwen-code": "Qwen Code", "cursor": "Cursor", "goose": "Goose",
-    "droid": "Droid", "kimi": "Kimi CLI", "cline": "Cline",
-}  # fmt: skip
-"""What people call the agent that writes a format."""
 
 SHOWN = 10
 """Rows for people; the rest is one row. Programs get all."""
@@ -64,7 +58,7 @@ def group(part: str) -> str:
 def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[float, float] | None,
             begun: tuple[int, float], compactions: tuple[int, float]) -> Iterator[str]:  # fmt: skip
     """Yield the first lines: whose sessions, when, what they cost, and what that rests on."""
-    agents = ", ".join(dict.fromkeys(AGENTS.get(one, one) for one in formats))
+    agents = ", ".join(dict.fromkeys(name_of(one) for one in formats))
     when = f", {_dates(*span_s)}" if span_s else ""
     cost = f"{usd(total.usd)} USD" if total.usd else f"{tokens(total.input)} tokens"
     yield f"{agents}: {sessions:,} session{'s' * (sessions != 1)}{when}, {cost}."
@@ -103,7 +97,7 @@ def pauses(found: dict[str, Misses], total: Sum) -> Iterator[str]:
 def names_of(by: str, names: Sequence[str]) -> dict[str, str]:
     """Return names for people: of paths the end that tells them apart."""
     if by == "agent":
-        return {name: AGENTS.get(name, name) for name in names}
+        return {name: name_of(name) for name in names}
     if by not in ("project", "session"):
         return {name: name for name in names}
     parts = {name: PurePath(name.replace("\\", "/")).parts or (name,) for name in names}

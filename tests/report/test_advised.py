@@ -94,12 +94,12 @@ def test_a_month_says_since_when_sessions_are_alike_and_where_prices_are_missing
     days = (10.0, 20.0), (5.0, 10.0)
     said = Prediction("claude-code", {}, {}, {}, days, seen=41, since=1_770_339_152.0)
     text = " ".join(screen(msgspec.structs.replace(one, prediction=said)))
-    assert "Next 30 days, told from the 41 sessions since 6 February 2026: 5.000 to 10.00 USD instead of" in text
+    assert "Next 30 days, forecast from the 41 sessions since 6 February 2026: 5.000 to 10.00 USD instead of" in text
     all_alike = msgspec.structs.replace(one, prediction=msgspec.structs.replace(said, since=None))
     assert "Next 30 days: 5.000 to 10.00 USD" in " ".join(screen(all_alike))
-    assert "tokens count" not in text
+    assert "tokens decide" not in text
     unpriced = msgspec.structs.replace(one, amount="tokens", take=msgspec.structs.replace(one.take, priced=1))
-    assert "Prices are known for 1 of 3 transcripts: tokens count." in " ".join(screen(unpriced))
+    assert "Prices are known for 1 of 3 transcripts, so tokens decide." in " ".join(screen(unpriced))
 
 
 def test_a_page_begins_with_what_to_set_and_leaves_out_nothing_of_the_screen(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from ctxsim.labels import named, split
 from ctxsim.policies.agents.given import Given, agent_of, parsed
 from ctxsim.policies.agents.lines import where
 from ctxsim.policies.agents.versions import is_version, numbers_of
-from ctxsim.readers.agent_folders import PLACES
+from ctxsim.readers.agent_folders import NAMES
 from ctxsim.results.info import Recorder
 
 
@@ -56,9 +56,14 @@ def changed(advice: AsSetAdvice) -> tuple[Given, ...]:
     return tuple(one for one in given_in(advice.take.policy) if one not in base)
 
 
+def name_of(format: str) -> str:
+    """Return the agent that writes a format, as people call it; the format where nobody's name is known."""
+    return NAMES.get(format, format)
+
+
 def title_of(agent: str) -> str:
     """Return an agent's name as people write it."""
-    return next((place.agent for place in PLACES if agent_of(place.format) == agent), agent)
+    return next((name for format, name in NAMES.items() if agent_of(format) == agent), agent)
 
 
 def who(recorders: Sequence[Recorder]) -> str:
