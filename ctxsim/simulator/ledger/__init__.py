@@ -7,6 +7,6 @@ ones, `kernel` answers it, `ledger` is what all policies on a transcript share, 
 from ctxsim.simulator.ledger.course import Course
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
 from ctxsim.simulator.ledger.ledger import Ledger
-from ctxsim.simulator.ledger.legs import Leg
+from ctxsim.simulator.ledger.legs import SPREAD, Leg
 
-__all__ = ["Bill", "Course", "Kernel", "Ledger", "Leg", "SummaryCall", "Verdict"]
+__all__ = ["SPREAD", "Bill", "Course", "Kernel", "Ledger", "Leg", "SummaryCall", "Verdict"]

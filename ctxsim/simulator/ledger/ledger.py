@@ -11,7 +11,7 @@ from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, Verdict
-from ctxsim.simulator.ledger.legs import Leg, legs_of
+from ctxsim.simulator.ledger.legs import SPREAD, Leg, legs_of
 from ctxsim.simulator.ledger.refused import drops_of
 from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider.rules import Provider
@@ -47,15 +47,21 @@ class Kept(NamedTuple):
 class Ledger:
     """One transcript before one provider."""
 
-    def __init__(self, transcript: Transcript, provider: Provider, counter: Counter) -> None:
+    def __init__(self, transcript: Transcript, provider: Provider, counter: Counter, apart: int = 1) -> None:
+        """`apart`: how far from each other neighbouring places and messages are."""
         counter.learn_transcript(transcript)
         self.transcript = transcript
         self.provider = provider
         self.counter = counter
         self.frames = Frames(provider, counter)
-        self.legs = legs_of(transcript, provider, counter)
+        self.legs = legs_of(transcript, provider, counter, apart)
         self._sizes: dict[Estimator, Sizes] = {}
         self._views: dict[Estimator, list[View]] = {}
+
+    @cached_property
+    def spread(self) -> Ledger:
+        """The same with room between the items, for replays that insert some."""
+        return Ledger(self.transcript, self.provider, self.counter, SPREAD)
 
     def sizes(self, estimator: Estimator) -> Sizes:
         """Return what an estimator has said of items."""

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.provider.rules import Provider
 from ctxsim.transcript import Call, Head, Item, Transcript
+
+
+SPREAD = 1 << 20
+"""How far apart neighbouring places are in a ledger that leaves room between them."""
 
 
 class Leg(msgspec.Struct, frozen=True, gc=False):
@@ -35,9 +40,10 @@ class Leg(msgspec.Struct, frozen=True, gc=False):
     new_from: int
 
 
-def legs_of(transcript: Transcript, provider: Provider, counter: Counter) -> list[Leg]:
-    """Return the calls of a transcript in order."""
-    legs, joined, before, items = [], 0, 0, transcript.items
+def legs_of(transcript: Transcript, provider: Provider, counter: Counter, apart: int = 1) -> list[Leg]:
+    """Return the calls of a transcript in order; places and messages that follow each other are so far `apart`."""
+    legs, joined, before = [], 0, 0
+    items = transcript.items if apart == 1 else tuple(_spread(item, apart) for item in transcript.items)
     for number, call in enumerate(transcript.calls, 1):
         joining, response = items[joined : call.start], items[call.start : call.end]
         answered, begins_turn = response, False
@@ -49,9 +55,16 @@ def legs_of(transcript: Transcript, provider: Provider, counter: Counter) -> lis
         head = call.head or transcript.head
         scheduled_s = _scheduled_s(transcript, number, provider.pace_s)
         output = _output(call, response, counter)
-        legs.append(Leg(number, call, head, scheduled_s, joining, begins_turn, response, answered, output, before))
+        legs.append(
+            Leg(number, call, head, scheduled_s, joining, begins_turn, response, answered, output, before * apart)
+        )
         joined, before = call.end, call.start
     return legs
+
+
+def _spread(item: Item, apart: int) -> Item:
+    answers = None if item.answers is None else item.answers * apart
+    return replace(item, place=item.place * apart, message=item.message * apart, answers=answers)
 
 
 def _spoken(items: Sequence[Item]) -> tuple[Item, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from ctxsim.policies import Spec
-from ctxsim.simulator.ledger import Ledger, Leg, Verdict
+from ctxsim.simulator.ledger import SPREAD, Ledger, Leg, Verdict
 from ctxsim.simulator.references import Counts, References, Survival
 from ctxsim.simulator.references.fetching import Fetching
 from ctxsim.simulator.replay.loop import Replay
@@ -31,7 +31,8 @@ def _always() -> bool:
 class ClosedLoop(Replay):
     """One replay in which what was lost is fetched again; iterate it once.
 
-    Recorded items stand later by what was inserted before them, so that a policy sees one conversation in order.
+    Places and messages are spread, so that what is fetched stands between recorded ones, and a policy sees one
+    conversation in order.
     """
 
     def __init__(
@@ -46,29 +47,24 @@ class ClosedLoop(Replay):
         """`kept`: the counts of views that nobody edited; `taken` says of each fetch whether it is made. Raises
         ContractError where the policy breaks its contract.
         """
-        super().__init__(ledger, spec, references)
+        super().__init__(ledger.spread, spec, references)
+        self._recorded_legs = ledger.legs
         self._fetching = fetching
         self._taken = taken
         self._survival = Survival(references, kept)
         self.inserted = self.changed = 0
         """Calls inserted, and those of them whose source had been written to since."""
         self._starts = [leg.call.start for leg in ledger.legs]
-        self._shift = self._messages = 0
-        """By how much places and messages are later than recorded."""
-        self._now_at: dict[int, int] = {}
-        """By place in the recording, where an item stands, if elsewhere."""
-        self._was_at: dict[int, int] = {}
-        """The other way round; of what was fetched a place apart."""
-        self._begun_at = 0
-        """Where the newest response begins."""
         self._asked: set[int] = set()
         """Results that have been asked for since the last recorded call."""
         self._brought: tuple[Item, ...] = ()
+        self._inserted_at = self._free = 0
+        """Where the response of the newest inserted call begins, and the next one's would."""
 
     def __iter__(self) -> Iterator[Sent]:
         for leg in self._ledger.legs:
             self._asked.clear()
-            due = self._moved(leg) if self._shift else leg
+            self._free, due = (leg.call.start - 1) * SPREAD + 1, leg
             while True:
                 self._brought = ()
                 sent = self._call(due)
@@ -77,12 +73,15 @@ class ClosedLoop(Replay):
                 if not self._brought:
                     break
                 self._survival.begin([Made("", Edit(None, self._recorded(one), 0, "")) for one in self._brought])
-                due = self._moved(leg, self._brought)
+                # What the recording says of the cache was so at the first request after the pause.
+                due = replace(
+                    leg, call=replace(leg.call, held=None), joining=self._brought, begins_turn=False,
+                    new_from=self._inserted_at,
+                )  # fmt: skip
         self._moments.close()
 
     def _answered(self, leg: Leg, verdict: Verdict) -> Leg:
         self._survival.begin(self._as_recorded(self._moments.tally.edits))
-        self._begun_at = leg.call.start + self._shift
         wanted = self._wanted(leg) if self._moments.touched and verdict.status == "ok" else ()
         return self._fetch(leg, wanted) if wanted else leg
 
@@ -111,7 +110,7 @@ class ClosedLoop(Replay):
         items = self._ledger.transcript.items
         asking = items[place].answers
         assert asking is not None  # what can be fetched answers a call
-        leg = self._ledger.legs[bisect_right(self._starts, asking) - 1]
+        leg = self._recorded_legs[bisect_right(self._starts, asking) - 1]
         if leg.call.start <= asking < leg.call.end:
             return leg.response, leg.tokens_output
         # It came over from before a recorded compaction: no call here is answered by it.
@@ -122,19 +121,19 @@ class ClosedLoop(Replay):
         """The call answered by fetching: by the response that asked for these results, but for its thinking and its
         other tool calls; the results join before what is due.
         """
-        items, at = self._ledger.transcript.items, self._begun_at
+        items, last = self._ledger.transcript.items, leg.call.start - 1
+        at = self._inserted_at = self._free
         response, output = self._brought_by(wanted[0])
         asking = {items[place].answers for place in wanted}
         said = [one for one in response if one.kind == "assistant" or one.place in asking]
-        message = items[leg.call.start - 1].message + 1 + self._messages
+        message = items[last].message * SPREAD + at - last * SPREAD
         asks = tuple(self._copied(one, at + n, message) for n, one in enumerate(said))
         asked_at = {one.place: ask.place for one, ask in zip(said, asks, strict=True)}
         self._brought = tuple(
             self._copied(items[place], at + n, message + 1, asked_at[items[place].answers or 0])
             for n, place in enumerate(wanted, len(asks))
         )
-        self._shift += len(asks) + len(self._brought)
-        self._messages += 2
+        self._free = self._brought[-1].place + 1
         self.inserted += 1
         self.changed += any(self._fetching.changed(place, leg.call.start) for place in wanted)
         if len(said) < sum(one.kind != "reasoning" for one in response):
@@ -143,39 +142,17 @@ class ClosedLoop(Replay):
 
     def _copied(self, item: Item, place: int, message: int, answers: int | None = None) -> Item:
         """A recorded item once more. Its id is as long as recorded, so that it costs as much on the wire."""
-        self._was_at[place] = FETCHED - place
         mark = f"~{self.inserted}"
         again = item.call_id and item.call_id[: -len(mark)] + mark
         return replace(item, place=place, message=message, answers=answers, call_id=again)
 
-    def _moved(self, leg: Leg, brought: tuple[Item, ...] | None = None) -> Leg:
-        """A recorded call where it stands now; behind one that was inserted, with what that brought."""
-        response = {item.place: self._later(item) for item in leg.response}
-        answered = tuple(response[item.place] for item in leg.answered)
-        joining, call, begins_turn = brought, leg.call, False
-        if joining is None:
-            joining, begins_turn = tuple(map(self._later, leg.joining)), leg.begins_turn
-        elif call.held is not None:
-            # What the recording says of the cache was so at the first request after the pause.
-            call = replace(call, held=None)
-        return replace(
-            leg, call=call, joining=joining, begins_turn=begins_turn, response=tuple(response.values()),
-            answered=answered, new_from=self._begun_at,
-        )  # fmt: skip
-
-    def _later(self, item: Item) -> Item:
-        place = item.place + self._shift
-        self._now_at[item.place], self._was_at[place] = place, item.place
-        answers = None if item.answers is None else self._now_at.get(item.answers, item.answers)
-        return replace(item, place=place, message=item.message + self._messages, answers=answers)
-
     def _recorded(self, item: Item) -> Item:
-        place = self._was_at.get(item.place, item.place)
-        return item if place == item.place else replace(item, place=place)
+        if item.synthetic:
+            return item
+        place, fetched = divmod(item.place, SPREAD)
+        return replace(item, place=FETCHED - item.place if fetched else place)
 
     def _as_recorded(self, edits: Sequence[Made]) -> Sequence[Made]:
-        if not self._was_at:
-            return edits
         moved = []
         for made in edits:
             before, after = made.edit.before, made.edit.after
