@@ -9,6 +9,7 @@ valid behind it. An older rule: of the newest response no thinking may be change
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from ctxsim.simulator.ledger.legs import Leg
@@ -101,7 +102,9 @@ class Thinking:
         newest = self._newest
         if not newest:
             return False
-        sent = {item.place: item for item in reversed(items) if newest[0].place <= item.place <= newest[-1].place}
+        first, last = newest[0].place, newest[-1].place
+        behind = takewhile(lambda item: item.order >= first, reversed(items))
+        sent = {item.place: item for item in behind if first <= item.place <= last}
         spoken = any(item.kind != "reasoning" and item.place in sent for item in newest)
         return spoken and any(item.kind == "reasoning" and sent.get(item.place) != item for item in newest)
 
