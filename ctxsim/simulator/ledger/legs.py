@@ -11,7 +11,6 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.provider.rules import Provider
 from ctxsim.transcript import Call, Head, Item, Transcript
 
-
 SPREAD = 1 << 20
 """How far apart neighbouring places are in a ledger that leaves room between them."""
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.policies import Oracle, Overflow, Spec, Surroundings
+from ctxsim.policies import Overflow, Spec, Surroundings
 from ctxsim.simulator.ledger import Course, Ledger, Leg, Verdict
 from ctxsim.simulator.ledger.refused import DROPPED
 from ctxsim.simulator.provider import Provider, SummaryMode
-from ctxsim.simulator.references import References, prepare
+from ctxsim.simulator.references import References
+from ctxsim.simulator.replay.foresight import Foresight
 from ctxsim.simulator.replay.moments import Asked, Moments
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item, Transcript, Usage
 from ctxsim.view import View
-
-if TYPE_CHECKING:
-    from ctxsim.simulator.references.ahead import Ahead
 
 
 class Replay:
@@ -32,7 +28,7 @@ class Replay:
         """
         self._ledger, self._provider, transcript = ledger, ledger.provider, ledger.transcript
         spec = spec.as_shipped(transcript.format, transcript.version, transcript.model)
-        self._references = references
+        self._foresight = Foresight(ledger, references)
         self._summaries = summaries or self._provider.summaries
         sees = Surroundings(self._provider.window, transcript.head, spec.estimator, summarize=self._summarize)
         self._course = Course(ledger, bound=not spec.server_side)
@@ -41,12 +37,7 @@ class Replay:
         )
         self._number = self._thinking_dropped = 0
         for link in self._moments.links:
-            if isinstance(link, Oracle):
-                from ctxsim.simulator.bounds.lossless import plan
-
-                link.foresee(plan(ledger, self._known, link.aim, link.stub))
-            if link.bound and (follow := getattr(link, "follow", None)):
-                follow(transcript.compactions, transcript.cleared)
+            self._foresight.tell(link)
 
     @property
     def threshold(self) -> float | None:
@@ -140,7 +131,7 @@ class Replay:
     def _summarize(self, items: Iterable[Item], max_tokens: int) -> str | None:
         items = list(items)
         recorded = map(self._recorded, items)
-        wanted = self._ahead.wanted(self._number, recorded) if self._summaries == "clairvoyant" else ()
+        wanted = self._foresight.wanted(self._number, recorded) if self._summaries == "clairvoyant" else ()
         result = self._course.summarize(items, max_tokens, wanted, self._summaries)
         self._moments.touched = True
         self._moments.tally.summaries.append(result)
@@ -150,17 +141,6 @@ class Replay:
     def _recorded(self, item: Item) -> Item:
         """Return an item of the view with its place in the recording."""
         return item
-
-    @cached_property
-    def _known(self) -> References:
-        """The transcript's references, prepared here only if nobody has."""
-        return self._references or prepare(self._ledger.transcript)
-
-    @cached_property
-    def _ahead(self) -> Ahead:
-        from ctxsim.simulator.references.ahead import Ahead
-
-        return Ahead(self._known)
 
 
 def replay(transcript: Transcript, spec: Spec, provider: Provider, counter: Counter | None = None) -> Replay:

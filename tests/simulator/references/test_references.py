@@ -27,8 +27,8 @@ from ctxsim.simulator.references import (
     reissues,
     word_hash,
 )
-from ctxsim.simulator.references.ahead import Ahead
 from ctxsim.simulator.references.canonical import canonical, fold, resolve, values
+from ctxsim.simulator.replay.foresight import Ahead
 from ctxsim.transcript import Call, Head, Transcript
 from ctxsim.view import Made, Sizes, View
 
