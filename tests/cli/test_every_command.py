@@ -30,7 +30,7 @@ ANSWERS = {
     "bench logs --policy mask:keep=1 --out a": r"^Change nothing[\s\S]*mask:keep=1,batch=1 .*\d%.*\n[\s\S]*Results: a/",
     "bench logs --policy mask --format csv --out b": r"^policy,policy_bound,usd,[\s\S]*^keep-all,True,",
     "bench logs --policy papers --out c --columns all": r"policy +sum +comp\. +rank [\s\S]*policy +hit +read +write ",
-    "advise logs": r"^(Claude Code|Codex)[^\n]*: 2 sessions, [\s\S]*\n\n(Set in|Change nothing)[\s\S]*(Also|settings) tried",
+    "advise logs": r"^(Claude Code|Codex)[^\n]*: 2 sessions, [\s\S]*\n\n(Set in|Change nothing)[\s\S]*(Also|gs) tried",
     "advise logs --for policies": r"^policies: 6 transcripts, [\s\S]*(Construct|Use nothing of it)",
     "sweep logs --policy mask:keep=1|3 --out s": r"mask:keep=3[\s\S]*Results: s/",
     "replay logs/rollout-1.jsonl --policy mask:keep=1 --losses": r"6 calls under mask:keep=1[\s\S]*lost: 'ticket-1093'",
