@@ -10,30 +10,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.transcript import Media, Usage
 
 
-class _ModelStats(msgspec.Struct):
-    api_calls: int | None = None
-    tokens_sent: int | None = None
-    instance_cost: Any = None
-
-
-class _Info(msgspec.Struct):
-    model_stats: _ModelStats | None = None
-
-
 class Described(msgspec.Struct):
-    """The part of a file that describes its run."""
+    """The part of a file that describes its run: totals."""
 
-    info: _Info | None = None
-
-    @property
-    def stats(self) -> _ModelStats:
-        """The totals, empty where none are recorded."""
-        return (self.info and self.info.model_stats) or _ModelStats()
+    api_calls: int | None = field(default=None, name="info.model_stats.api_calls")
+    tokens_sent: int | None = field(default=None, name="info.model_stats.tokens_sent")
+    instance_cost: Any = field(default=None, name="info.model_stats.instance_cost")
 
 
 class Run:

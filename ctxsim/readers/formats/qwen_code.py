@@ -68,14 +68,10 @@ class UsageMetadata(GeminiUsage, rename="camel"):
         return Usage(self.prompt_token_count, output, self.cached_content_token_count, None, self.thoughts_token_count)
 
 
-class _CompressionInfo(msgspec.Struct, rename="camel"):
-    original_token_count: int | None = None
-    new_token_count: int | None = None
-
-
-class _Compression(msgspec.Struct, rename="camel"):
-    info: _CompressionInfo = msgspec.field(default_factory=_CompressionInfo)
-    compressed_history: list[_Message] = []
+class _Compression(msgspec.Struct):
+    tokens_before: int | None = msgspec.field(default=None, name="info.originalTokenCount")
+    tokens_after: int | None = msgspec.field(default=None, name="info.newTokenCount")
+    history: list[_Message] = msgspec.field(default=[], name="compressedHistory")
 
 
 class _Line(session_tree.Envelope):
@@ -211,12 +207,12 @@ class _Conversation:
         else:
             where = f"{self.assembly.name}:{line.line}"
             compression = convert(payload, _Compression, where)
-            tokens, info = compression.info.original_token_count, compression.info
+            tokens = compression.tokens_before
             said = f"{tokens} tokens" if tokens is not None else ""
             self.compactions.append((self.assembly.calls + 1, "recorded compaction", said))
-            history = _said(compression.compressed_history, f"{where} compressedHistory")
+            history = _said(compression.history, f"{where} compressedHistory")
             kept, new = kept_and_new(self.assembly.items, history)
-            self.assembly.compacted("", new, kept, tokens, info.new_token_count)
+            self.assembly.compacted("", new, kept, tokens, compression.tokens_after)
             self.whole_history = True
 
 

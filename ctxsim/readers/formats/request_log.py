@@ -37,10 +37,6 @@ READS = "Requests with system prompt and tools, responses, provider usage and ti
 NOT_READ = "Streamed responses (server-sent events), SWE-agent's own estimate of usage, headers."
 
 
-class _Moment(msgspec.Struct):
-    timestamp: str | float | None = None
-
-
 class Pair(msgspec.Struct):
     """One entry of a log. The time is that of the request where the log tells it.
 
@@ -50,6 +46,7 @@ class Pair(msgspec.Struct):
 
     request: dict[str, Any]
     response: Any = None
+    sent: str | float | None = msgspec.field(default=None, name="request.timestamp")
     timestamp: str | float | None = None
     start_time: str | float | None = None
     created_at: str | float | None = None
@@ -112,8 +109,7 @@ def _logs(entries: Iterator[tuple[str, Any]], left_out: Frequencies[str]) -> Ite
     for where, value in entries:
         if _is_pair(value):
             pair = convert(value, Pair, where)
-            inside = convert(pair.request, _Moment, f"{where} request").timestamp
-            times = (pair.start_time, inside, pair.timestamp, pair.created_at)
+            times = (pair.start_time, pair.sent, pair.timestamp, pair.created_at)
             time_s = epoch_s(next((time for time in times if time is not None), None))
             if pair.kind != "main":
                 left_out[f"request(s) that are not the conversation left out: {pair.kind}"] += 1

@@ -86,12 +86,11 @@ def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
         first = agent == agents[0]
         assembly = Assembly(name if first else f"{name}#{agent}", NAME, None if first else name)
         _add_history(assembly, [entry for entry in entries if entry.agent == agent])
-        stats = attempt.stats
-        assembly.cost_usd = dollars(stats.instance_cost) if len(agents) == 1 else None
-        if stats.tokens_sent and first:
+        assembly.cost_usd = dollars(attempt.instance_cost) if len(agents) == 1 else None
+        if attempt.tokens_sent and first:
             # 0.x sent only the last five observations in full; the totals of the known runs fit that.
             assembly.notes.append(
-                f"usage is recorded as totals only: {stats.tokens_sent} tokens sent in {stats.api_calls} requests; "
+                f"usage is recorded as totals only: {attempt.tokens_sent} tokens sent in {attempt.api_calls} requests; "
                 "history processors may have shortened what was sent"
             )
         yield assembly.transcript()

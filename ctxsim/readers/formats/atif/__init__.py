@@ -77,9 +77,8 @@ def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> T
     tools = stated if isinstance(stated, list) else trajectory.agent.tool_definitions or []
     assembly.tools += map(compact_json, tools)
     assembly.notes += [f"{count} {what}" for what, count in reading.counts.items() if count]
-    final = trajectory.final_metrics
-    if final and not reading.costs:
-        assembly.cost_usd = dollars(final.total_cost_usd)
+    if not reading.costs:
+        assembly.cost_usd = dollars(trajectory.total_cost_usd)
     if trajectory.continued_trajectory_ref:
         assembly.notes.append(f"goes on in {trajectory.continued_trajectory_ref}, a trajectory of its own")
     return _completed(assembly.finished("no model response is recorded"), reading, trajectory, where)
@@ -149,7 +148,7 @@ class _Reading:
 
     def _results(self, step: Step) -> None:
         called = {call.tool_call_id for call in step.tool_calls or []}
-        for call_id, results in _by_call(step.observation.results if step.observation else []).items():
+        for call_id, results in _by_call(step.results).items():
             texts = [text_and_media(result.content, IMAGE_TOKENS["openai"]) for result in results]
             text = "\n".join(text for text, _ in texts)
             media = tuple(one for _, found in texts for one in found) + _media_of(results[0])

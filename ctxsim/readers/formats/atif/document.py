@@ -49,10 +49,6 @@ class Result(msgspec.Struct):
     extra: dict[str, Any] | None = None
 
 
-class _Observation(msgspec.Struct):
-    results: list[Result] = []
-
-
 class Step(msgspec.Struct):
     """One step. Only an agent's has reasoning, calls and metrics."""
 
@@ -62,7 +58,7 @@ class Step(msgspec.Struct):
     model_name: str | None = None
     reasoning_content: str | None = None
     tool_calls: list[ToolCall] | None = None
-    observation: _Observation | None = None
+    results: list[Result] = msgspec.field(default=[], name="observation.results")
     metrics: Metrics | None = None
     is_copied_context: bool | None = None
     llm_call_count: int | None = None
@@ -75,10 +71,6 @@ class _Agent(msgspec.Struct):
     extra: dict[str, Any] | None = None
 
 
-class _FinalMetrics(msgspec.Struct):
-    total_cost_usd: float | None = None
-
-
 class Trajectory(msgspec.Struct):
     """A document, or a sub-agent inside one."""
 
@@ -86,7 +78,7 @@ class Trajectory(msgspec.Struct):
     steps: list[Any]
     session_id: str | None = None
     trajectory_id: str | None = None
-    final_metrics: _FinalMetrics | None = None
+    total_cost_usd: float | None = msgspec.field(default=None, name="final_metrics.total_cost_usd")
     continued_trajectory_ref: str | None = None
     extra: dict[str, Any] | None = None
     subagent_trajectories: list[Any] | None = None

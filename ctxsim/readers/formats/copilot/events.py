@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, text_and_media
 from ctxsim.readers.assembly.responses_items import Result
@@ -51,23 +52,13 @@ class UserMessage(msgspec.Struct, rename="camel"):
     attachments: list[Any] | None = None
 
 
-class ToolOutput(msgspec.Struct):
-    """`content` is what the model is sent, `contents` the same in blocks, for images."""
+class ToolComplete(msgspec.Struct):
+    """The end of a tool execution: `content` is what the model is sent, `contents` the same in blocks, for images."""
 
-    content: str | None = None
-    contents: list[Any] | None = None
-
-
-class _ToolError(msgspec.Struct):
-    message: str = ""
-
-
-class ToolComplete(msgspec.Struct, rename="camel"):
-    """The end of a tool execution."""
-
-    tool_call_id: str
-    result: ToolOutput | None = None
-    error: _ToolError | None = None
+    tool_call_id: str = field(name="toolCallId")
+    content: str | None = field(default=None, name="result.content")
+    contents: list[Any] | None = field(default=None, name="result.contents")
+    error: str = field(default="", name="error.message")
 
 
 class _ModelUsage(msgspec.Struct, rename="camel"):
@@ -121,7 +112,6 @@ def parts(message: AssistantMessage) -> list[Part]:
 
 def result(done: ToolComplete) -> Result:
     """Return what the model was sent for a call: the short form of the output, or the error."""
-    output = done.result or ToolOutput()
-    text = output.content if output.content is not None else (done.error.message if done.error else "")
-    _, media = text_and_media(output.contents, IMAGE_TOKENS["openai"])
+    text = done.error if done.content is None else done.content
+    _, media = text_and_media(done.contents, IMAGE_TOKENS["openai"])
     return Result(text, done.tool_call_id, media)

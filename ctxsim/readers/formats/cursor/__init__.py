@@ -43,13 +43,9 @@ NOT_READ = (
 _BLOCK_TYPES = {"tool_call": "tool_use", "tool-call": "tool_use", "tool-result": "tool_result"}
 
 
-class _Inner(msgspec.Struct):
-    content: str | list[Any] | None = None
-
-
 class _Line(msgspec.Struct):
     role: Literal["user", "assistant"]
-    message: _Inner
+    content: list[Any] = msgspec.field(name="message.content")
     model: str | None = None
 
 
@@ -84,7 +80,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             assembly.left_out[str(kind or "line without a type")] += 1
             continue
         line = convert(record.value, _Line, record.where)
-        content = [_renamed(block) for block in line.message.content or []]
+        content = [_renamed(block) for block in line.content]
         add_turn(assembly, Turn(line.role, content), record.where, model=line.model or "")
     yield assembly.finished("no response of the model in this file")
 

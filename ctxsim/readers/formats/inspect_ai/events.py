@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.readers.formats.inspect_ai.messages import Message, ModelUsage, with_attachments
 from ctxsim.readers.source import compact_json, convert, convert_all, has
@@ -20,22 +21,6 @@ _OTHERS = (
 
 class _Choice(msgspec.Struct):
     message: Message
-
-
-class _Output(msgspec.Struct):
-    choices: list[Any] | None = None
-    usage: ModelUsage | None = None
-    model: str = ""
-
-
-class Request(msgspec.Struct):
-    """The request as the provider's library was given it; its messages are in the provider's own form."""
-
-    tools: Any = None
-
-
-class _RawCall(msgspec.Struct):
-    request: Any = None
 
 
 class Compaction(msgspec.Struct):
@@ -52,8 +37,11 @@ class RawModelEvent(msgspec.Struct):
     input: list[Any] | None = None
     input_refs: list[tuple[int, int]] | None = None
     tools: list[Any] | None = None
-    output: _Output | None = None
-    call: _RawCall | None = None
+    choices: list[Any] | None = field(default=None, name="output.choices")
+    usage: ModelUsage | None = field(default=None, name="output.usage")
+    served_by: str = field(default="", name="output.model")
+    # As the provider's library was given them.
+    sent_tools: Any = field(default=None, name="call.request.tools")
     timestamp: Any = None
     error: Any = None
     pending: bool | None = None
@@ -143,17 +131,15 @@ class Walk:
         return found
 
     def _model(self, event: RawModelEvent, where: str, context: str, agent: str) -> None:
-        output = event.output or _Output()
-        if event.pending or event.error or not output.choices:
+        if event.pending or event.error or not event.choices:
             self.left_out["model call that failed or was cut off"] += 1
             return
         if event.cache == "read":
             self.left_out["request, answered from the harness's own cache"] += 1
-        reply = convert(with_attachments(output.choices[0], self._attachments), _Choice, f"{where} choice 0").message
-        request = convert(event.call.request, Request, where) if event.call and event.call.request else Request()
-        tools = request.tools if isinstance(request.tools, list) and request.tools else event.tools or []
+        reply = convert(with_attachments(event.choices[0], self._attachments), _Choice, f"{where} choice 0").message
+        tools = event.sent_tools if isinstance(event.sent_tools, list) and event.sent_tools else event.tools or []
         tools = [compact_json(tool) for tool in with_attachments(tools, self._attachments)]
-        messages, served_by = self._messages(event, where), output.model or event.model
+        messages, served_by = self._messages(event, where), event.served_by or event.model
         compaction = self._compactions.pop(context, None)
         self.calls.append(
             ModelEvent(
@@ -163,7 +149,7 @@ class Walk:
                 tools,
                 context,
                 agent,
-                output.usage,
+                event.usage,
                 served_by,
                 event.timestamp,
                 compaction,

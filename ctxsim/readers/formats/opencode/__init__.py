@@ -119,7 +119,7 @@ def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
         for path in sorted(kept[session.id].glob("*.json")) if session.id in kept else ():
             info = json_file(path, Info)
             messages.append(Message(info, parts.get(info.id, [])))
-        messages.sort(key=lambda message: message.info.created_ms)
+        messages.sort(key=lambda message: message.info.created_ms or 0)
         parent = names.get(session.parent_id or "")
         made = transcript(names[session.id], NAME, session, messages, parent)
         yield msgspec.structs.replace(made, notes=(*made.notes, *copied))
