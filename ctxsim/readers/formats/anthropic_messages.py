@@ -21,7 +21,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "anthropic-messages"
 TITLE = "Anthropic messages"
-DOCS = "https://docs.anthropic.com/en/api/messages"
 VERSIONS = "any version, with tool, thinking and image blocks"
 READS = "A list, an object with `messages` (and `system`, `tools`), JSONL of either."
 NOT_READ = "Signatures, citations, the content of encrypted thinking."

@@ -20,7 +20,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "braintrust"
 TITLE = "Braintrust logs"
-DOCS = "https://www.braintrust.dev/docs/reference/api/Logs"
 MARKS = ("root_span_id",)
 VERSIONS = (
     "events of 2026 as the API's documentation describes them; tested on rows that the Python SDK 0.47.0 sent, not on "

@@ -1,6 +1,6 @@
 """Codex CLI rollouts: the items of the Responses API, wrapped in lines with a time, and events with token counts.
 
-Documentation: https://github.com/openai/codex, codex-rs/protocol/src/protocol.rs (RolloutItem) and models.rs
+Documentation: https://github.com/openai/codex/blob/main/codex-rs/protocol/src/protocol.rs (RolloutItem) and models.rs
 
     {"timestamp": "2026-01-05T09:00:00Z", "type": "session_meta", "payload": {"id": "s", "cli_version": "0.140.0"}}
     {"type": "turn_context", "payload": {"model": "gpt-5"}}
@@ -27,7 +27,6 @@ from ctxsim.transcript import Item, Transcript, Usage
 
 NAME = "codex-rollout"
 TITLE = "Codex CLI rollout"
-DOCS = "https://github.com/openai/codex/blob/main/codex-rs/protocol/src/protocol.rs"
 MARKS = ("payload", "thread_id", "git", "instructions")
 VERSIONS = "Codex CLI from before 0.40 (bare items) to 0.146"
 READS = "Response items, base instructions, models, and token counts of ~/.codex/sessions/**/rollout-*.jsonl."

@@ -26,7 +26,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "droid"
 TITLE = "Factory Droid sessions"
-DOCS = "https://docs.factory.ai"
 MARKS = ("type=session_start", "toolName", "type=completion")
 VERSIONS = "session files and streams of 0.8x (2026)"
 READS = "Messages, tool calls and results, times, and the model where the stream names it."

@@ -1,6 +1,7 @@
 """Gemini CLI sessions: one JSON document with `messages`, from 0.40 on JSONL with updates; results stand in the calls.
 
-Documentation: https://github.com/google-gemini/gemini-cli, packages/core/src/services/chatRecordingTypes.ts
+Documentation:
+https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services/chatRecordingTypes.ts
 
     {"sessionId": "s", "projectHash": "h", "kind": "main"}
     {"id": "1", "type": "user", "content": [{"text": "Any mail?"}]}
@@ -27,7 +28,6 @@ from ctxsim.transcript import Kind, Media, Transcript, Usage
 
 NAME = "gemini-cli"
 TITLE = "Gemini CLI session"
-DOCS = "https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services/chatRecordingTypes.ts"
 MARKS = ("projectHash",)
 VERSIONS = "Gemini CLI from October 2025 (JSON) to 0.40 of 2026 (JSONL)"
 READS = "User and model messages with their tool calls, results and token counts, of ~/.gemini/tmp/*/chats/."

@@ -22,7 +22,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "gemini-contents"
 TITLE = "Gemini API contents"
-DOCS = "https://ai.google.dev/api/caching#Content"
 MARKS = ("parts",)
 VERSIONS = "Gemini API v1beta, REST and Python field names; Gemini CLI checkpoints and saved chats"
 READS = "Contents with all their parts, the system instruction, and function declarations."

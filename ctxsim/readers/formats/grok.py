@@ -24,7 +24,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "grok"
 TITLE = "Grok CLI sessions"
-DOCS = "https://docs.x.ai"
 MARKS = ("model_id", "prompt_index")
 VERSIONS = "chat format 1 (2026)"
 READS = "The system prompt, user texts, responses and tool results; folders inside the session's folder as children."

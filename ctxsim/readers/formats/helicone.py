@@ -19,7 +19,6 @@ from ctxsim.readers.source import has
 
 NAME = "helicone"
 TITLE = "Helicone requests"
-DOCS = "https://docs.helicone.ai/tools/export"
 MARKS = ("request_created_at",)
 VERSIONS = (
     "rows of 2024 to 2026 as the API's types and export scripts describe them; tested on rows made from a real "

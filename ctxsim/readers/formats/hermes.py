@@ -24,7 +24,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "hermes"
 TITLE = "Hermes Agent sessions"
-DOCS = "https://github.com/NousResearch/hermes-agent"
 MARKS = ("session_start",)
 VERSIONS = "session documents of 2026"
 READS = "Chat messages, reasoning, the system prompt and the tools where they are stored."

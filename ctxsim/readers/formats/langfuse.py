@@ -20,7 +20,6 @@ from ctxsim.readers.source import has
 
 NAME = "langfuse"
 TITLE = "Langfuse observations"
-DOCS = "https://langfuse.com/docs/api-and-data-platform/features/export-from-ui"
 MARKS = ("traceId", "trace_id")
 VERSIONS = (
     "documented fields of API v1 and v2 and of the exports, 2024 to 2026; tested on what the Python SDK 5.0.4 "

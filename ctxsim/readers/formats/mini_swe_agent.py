@@ -36,7 +36,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "mini-swe-agent"
 TITLE = "mini-swe-agent trajectory"
-DOCS = "https://mini-swe-agent.com/latest/usage/output_files/"
 MARKS = ("trajectory_format", "role")
 VERSIONS = "versions 2.2 and 2.3 (`mini-swe-agent-1.1`), and bare lists of 1.x; not tested on real documents of 1.x"
 READS = "Messages, tool calls or fenced commands, reasoning, provider usage and times."

@@ -23,7 +23,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "openai-responses"
 TITLE = "OpenAI Responses API items"
-DOCS = "https://platform.openai.com/docs/api-reference/responses"
 MARKS = ("call_id", "summary", "type=message", "input", "items", "output")
 VERSIONS = "Responses API of 2025 and 2026, and what `to_input_list()` of openai-agents returns"
 READS = "Messages, reasoning, tool calls of every kind and their outputs, instructions, tools, usage of a response."

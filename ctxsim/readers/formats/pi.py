@@ -30,7 +30,6 @@ from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 NAME = "pi"
 TITLE = "pi and OpenClaw sessions"
-DOCS = "https://github.com/badlogic/pi-mono/tree/main/packages/coding-agent/docs"
 MARKS = ("type=session",)
 VERSIONS = "session versions 1 to 3"
 READS = (

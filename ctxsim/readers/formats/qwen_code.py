@@ -37,7 +37,6 @@ from ctxsim.transcript import Kind, Transcript, Usage
 
 NAME = "qwen-code"
 TITLE = "Qwen Code sessions"
-DOCS = "https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/services/chatRecordingService.ts"
 MARKS = ("systemPayload", "parts")
 VERSIONS = "Qwen Code 0.21"
 READS = "the branch a session ended on, sub-agents as transcripts of their own"

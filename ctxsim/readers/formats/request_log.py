@@ -4,7 +4,7 @@ Pairs `{"request": …, "response": …}` of chat completions, the Responses API
 generateContent, one a line, in a list, or alone, also with the two under `body`; or SWE-agent's lines of `type` request
 and response. `ctxsim serve` writes such pairs.
 
-Documentation: https://platform.openai.com/docs/api-reference/chat, https://docs.anthropic.com/en/api/messages,
+Documentation: https://docs.anthropic.com/en/api/messages, https://platform.openai.com/docs/api-reference/chat,
 https://platform.openai.com/docs/api-reference/responses, https://ai.google.dev/api/generate-content
 
     {"request": {"model": "m", "system": "Be brief.", "messages": [{"role": "user", "content": "Any mail?"}]},
@@ -30,7 +30,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "request-log"
 TITLE = "Request and response log (OpenAI, Anthropic, Gemini, SWE-agent, `ctxsim serve`)"
-DOCS = "https://docs.anthropic.com/en/api/messages"
 MARKS = ("request_params", "request")
 VERSIONS = "`llm_interactions` of SWE-agent 1.1, and logs of `ctxsim serve`; not tested on real logs of other proxies"
 READS = "Requests with system prompt and tools, responses, provider usage and times; one transcript a conversation."

@@ -32,7 +32,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "swe-agent"
 TITLE = "SWE-agent trajectory"
-DOCS = "https://swe-agent.com/latest/usage/trajectories/"
 MARKS = ("history",)
 VERSIONS = (
     "versions 0.x of 2024 and 1.x, with commands in the text or function calls; not tested on real attempts and "

@@ -27,7 +27,6 @@ from ctxsim.transcript import Transcript, Usage
 
 NAME = "tau2-bench"
 TITLE = "tau2-bench results"
-DOCS = "https://github.com/sierra-research/tau2-bench"
 MARKS = ("simulations",)
 VERSIONS = "results of 2025 and 2026"
 READS = "The agent's side of every simulation, with the provider's usage; the policy as system prompt."

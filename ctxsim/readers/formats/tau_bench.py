@@ -27,7 +27,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "tau-bench"
 TITLE = "tau-bench results"
-DOCS = "https://github.com/sierra-research/tau-bench"
 MARKS = ("traj",)
 VERSIONS = "results of 2024 and 2025"
 READS = "The agent's chat messages of every run, its system prompt included."

@@ -36,7 +36,6 @@ from ctxsim.transcript import Head, Media, Transcript, Usage, problems
 
 NAME = "atif"
 TITLE = "ATIF trajectories (Harbor, Terminal-Bench)"
-DOCS = "https://harborframework.com/docs/trajectory-format"
 MARKS = ("schema_version",)
 VERSIONS = "ATIF-v1.0 to v1.8, as one document or JSON lines; tested on documents that Harbor 0.25.0 accepts"
 READS = "Steps, tool calls, observations, usage, costs, times, compactions, embedded sub-agents; and written too."

@@ -41,7 +41,6 @@ from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
 NAME = "claude-code"
 TITLE = "Claude Code sessions"
-DOCS = "https://code.claude.com/docs/en/sessions"
 MARKS = ("isSidechain", "leafUuid", "snapshot")
 VERSIONS = "Claude Code 2.0 to 2.1"
 READS = "the branch a session ended on, sub-agents as transcripts of their own, attachments whose text is recorded"

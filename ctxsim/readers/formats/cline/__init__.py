@@ -28,7 +28,6 @@ from ctxsim.transcript import Transcript, Usage
 
 NAME = "cline"
 TITLE = "Cline sessions, Cline and Roo task folders"
-DOCS = "https://github.com/cline/cline"
 MARKS = ("agent",)
 VERSIONS = "session documents of version 1 (2026), and task folders of Cline 3 and Roo Code 3"
 READS = "Messages with the usage of each response; in task folders the usage comes from ui_messages.json."

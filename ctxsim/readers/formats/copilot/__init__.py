@@ -1,6 +1,8 @@
 """GitHub Copilot CLI sessions: `events.jsonl`, one event a line, messages and tool results among screen events.
 
-Documentation: https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilot-sdk/streaming-events
+Documentation:
+https://github.com/github/copilot-sdk/blob/main/nodejs/src/generated/session-events.ts,
+https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilot-sdk/streaming-events
 
     {"type": "session.start", "id": "1", "parentId": null, "data": {"producer": "copilot-agent"}}
     {"type": "system.message", "id": "2", "parentId": "1", "data": {"content": "Be brief."}}
@@ -32,7 +34,6 @@ from ctxsim.transcript import Media, Transcript, Usage
 
 NAME = "copilot-cli"
 TITLE = "GitHub Copilot CLI session"
-DOCS = "https://github.com/github/copilot-sdk/blob/main/nodejs/src/generated/session-events.ts"
 MARKS = ("parentId",)
 VERSIONS = "Copilot CLI 0.0.420 to 1.0.77"
 READS = "System prompt, messages as sent, tool requests and results, sub-agents, compactions, totals at shutdown."

@@ -25,7 +25,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "cursor"
 TITLE = "Cursor agent transcripts and conversations"
-DOCS = "https://cursor.com/docs"
 MARKS = ("cursorDiskKV", "message")
 VERSIONS = (
     "transcripts of 2026; state.vscdb with composerData of versions 1 to 10 and bubbles of versions 2 and 3, as "

@@ -35,7 +35,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "inspect-ai"
 TITLE = "Inspect AI evaluation logs"
-DOCS = "https://inspect.aisi.org.uk/eval-logs.html"
 MARKS = ("eval", "header.json", "_journal/start.json")
 VERSIONS = "log versions 2 and 3 (inspect_ai 0.3.4x to 0.3.28x), also with chunked samples"
 READS = "Every request of every sample with the provider's usage; one transcript per thread, sub-agents included."

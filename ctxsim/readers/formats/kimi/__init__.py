@@ -29,7 +29,6 @@ from ctxsim.transcript import Item, Transcript
 
 NAME = "kimi"
 TITLE = "Kimi Code sessions"
-DOCS = "https://github.com/MoonshotAI/kimi-code"
 MARKS = ("protocol_version",)
 VERSIONS = "wire protocol 1.4 (2026)"
 READS = "Every step with its usage, the system prompt and the tools, sub-agents, and the agent's own compactions."

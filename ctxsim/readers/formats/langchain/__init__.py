@@ -27,7 +27,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "langchain"
 TITLE = "LangChain messages and LangSmith runs"
-DOCS = "https://python.langchain.com/docs/concepts/messages/"
 MARKS = ("lc", "run_type", "additional_kwargs")
 VERSIONS = "langchain-core 0.1 to 1.x"
 READS = "Message lists in all three dumped forms with their usage_metadata; of LangSmith runs those of type llm."

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 NAME = "opencode"
 TITLE = "OpenCode sessions"
-DOCS = "https://opencode.ai/docs"
 MARKS = ("info", "session")
 VERSIONS = "opencode.db of 1.x, tested on what 1.18.33 wrote; storage folders of 0.x and 1.x, and exported sessions"
 READS = "Sessions with their sub-sessions, tool calls and results, reasoning, and the usage of each step."

@@ -34,7 +34,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "openhands-completions"
 TITLE = "OpenHands completion records"
-DOCS = "https://github.com/All-Hands-AI/OpenHands/blob/main/openhands/llm/llm.py"
 MARKS = ("response",)
 VERSIONS = "OpenHands of December 2024 (0.14), and OpenHands SDK 1.0 with and without function calling"
 READS = "Exact requests with tools, responses, provider usage, costs and times; a folder of records is one source."

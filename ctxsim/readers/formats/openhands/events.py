@@ -30,7 +30,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "openhands-events"
 TITLE = "OpenHands events"
-DOCS = "https://github.com/All-Hands-AI/OpenHands/tree/main/openhands/events"
 MARKS = ("history", "observation")
 VERSIONS = (
     "event lists of January 2025 and resolver output of 2024; not tested on real folders, delegates and condensations"

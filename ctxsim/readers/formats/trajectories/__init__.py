@@ -35,7 +35,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "trajectories"
 TITLE = "Tables of trajectories (Parquet, JSON lines)"
-DOCS = "https://huggingface.co/datasets/nebius/SWE-agent-trajectories"
 VERSIONS = "columns as nebius, SWE-Gym, SWE-smith and ShareGPT document them; tested on invented rows of each"
 READS = (
     "One transcript a row, read in small batches: messages as lists or JSON text, calls in tags or fenced blocks, "
