@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, chat_messages, text_and_media
+from ctxsim.readers.assembly import Assembly, chat_messages
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has
 from ctxsim.transcript import Transcript
 
@@ -63,8 +63,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         message = convert(value, Message, f"{source.name} message {number}")
         if message.role == "assistant":
             message.reasoning_content = message.reasoning_content or message.reasoning
-            text, _ = text_and_media(message.content, IMAGE_TOKENS["openai"])
-            assembly.response(chat_messages.response_parts(message, text), model=session.model)
+            assembly.response(message.parts(), model=session.model)
         else:
             message.name = message.name or message.tool_name
             chat_messages.add_message(assembly, message, first=not assembly.calls)

@@ -26,9 +26,8 @@ import msgspec
 from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_messages import Message as ChatMessage
-from ctxsim.readers.assembly.chat_messages import ToolCall, response_parts
-from ctxsim.readers.assembly.chat_response import ChatUsage, ThinkingBlock, with_thinking
+from ctxsim.readers.assembly.chat_messages import Reply
+from ctxsim.readers.assembly.chat_response import ChatUsage
 from ctxsim.readers.assembly.swe_runs import Described, Run
 from ctxsim.readers.assembly.text_calls import command_parts
 from ctxsim.readers.source import Sample, Source, convert, convert_all, has
@@ -46,15 +45,11 @@ SENT_AS_USER = ("user", "developer")
 LAST_COMMANDS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 
 
-class Message(msgspec.Struct):
+class Message(Reply, kw_only=True):
     """One message, with what the agent adds to it. Role `exit` ends a run; it was not sent."""
 
     role: str
-    content: str | list[Any] | None = None
-    tool_calls: list[ToolCall] | None = None
     tool_call_id: str | None = None
-    reasoning_content: str | None = None
-    thinking_blocks: list[ThinkingBlock] | None = None
     usage: ChatUsage | None = field(default=None, name="extra.response.usage")
     model: str | None = field(default=None, name="extra.response.model")
     # When the provider began to answer, and when the response had come.
@@ -133,15 +128,10 @@ def _ends(parts: list[Part]) -> bool:
 
 def _parts(message: Message, text: str, called: bool) -> list[Part]:
     if called:
-        chat = ChatMessage("assistant", None, message.tool_calls)
-        parts = response_parts(chat, text)
-    else:
-        blocks = list(COMMAND.finditer(text))
-        # The agent answers any other number of commands with an error text.
-        parts = command_parts(text, blocks[0].start(1) if len(blocks) == 1 else None)
-    if message.reasoning_content:
-        parts = [Part("reasoning", message.reasoning_content), *parts]
-    return with_thinking(parts, message.thinking_blocks)
+        return message.parts()
+    blocks = list(COMMAND.finditer(text))
+    # The agent answers any other number of commands with an error text.
+    return message.parts(command_parts(text, blocks[0].start(1) if len(blocks) == 1 else None))
 
 
 def _add_response(run: Run, message: Message, parts: list[Part], called: bool) -> None:

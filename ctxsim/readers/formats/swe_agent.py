@@ -23,8 +23,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_messages import Message, ToolCall, response_parts
-from ctxsim.readers.assembly.chat_response import ThinkingBlock, with_thinking
+from ctxsim.readers.assembly.chat_messages import Reply
 from ctxsim.readers.assembly.swe_runs import Described, Run
 from ctxsim.readers.assembly.text_calls import command_parts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has
@@ -41,15 +40,12 @@ READS = "`history` of each agent, of each attempt, with demonstrations and think
 NOT_READ = "`trajectory` and its `query` (copies), what history processors cut, run totals of usage (none per call)."
 
 
-class _Entry(msgspec.Struct):
+class _Entry(Reply, kw_only=True):
     role: str
-    content: str | list[Any] | None = None
     action: str | None = None
     agent: str = ""
     is_demo: bool | None = None
-    tool_calls: list[ToolCall] | None = None
     tool_call_ids: list[str] | None = None
-    thinking_blocks: list[ThinkingBlock] | None = None
 
 
 class _Attempt(Described, kw_only=True):
@@ -134,10 +130,8 @@ def _is_exit(entry: _Entry) -> bool:
 
 def _parts(entry: _Entry, text: str) -> list[Part]:
     if entry.tool_calls:
-        parts = response_parts(Message("assistant", None, entry.tool_calls), text)
-    else:
-        parts = command_parts(text, _command_place(text, (entry.action or "").strip()))
-    return with_thinking(parts, entry.thinking_blocks)
+        return entry.parts()
+    return entry.parts(command_parts(text, _command_place(text, (entry.action or "").strip())))
 
 
 def _command_place(text: str, command: str) -> int | None:

@@ -25,8 +25,8 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_messages import Message
-from ctxsim.readers.assembly.chat_response import ChatResponse, add_chat_message
+from ctxsim.readers.assembly.chat_messages import Message, add_message
+from ctxsim.readers.assembly.chat_response import ChatResponse
 from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
 from ctxsim.readers.assembly.text_calls import call_in_text
 from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has
@@ -141,11 +141,11 @@ def _logged(value: Any, where: str) -> Logged:
     as_text = record.raw_messages is not None
     for number, entry in enumerate(record.messages):
         place = f"{where} message {number}"
-        message = convert(entry, Message, place) if as_text else None
-        if message and message.role in ("user", "assistant"):
+        message = convert(entry, Message, place)
+        if as_text and message.role in ("user", "assistant"):
             _add_text_message(request, message)
         else:
-            add_chat_message(request, entry, place, first=not request.said)
+            add_message(request, message, first=not request.said)
     # `kwargs` is what was sent. `tools` alone was not, where a converter wrote it into the system prompt.
     tools = record.sent_tools or (None if as_text else record.tools) or []
     request.tools += map(compact_json, tools)
