@@ -1,7 +1,5 @@
 """The table of formats in docs/formats.md, from what each reader says of itself."""
 
-from __future__ import annotations
-
 import inspect
 
 from ctxsim.readers.formats import ctxsim_jsonl

@@ -1,7 +1,5 @@
 """What each format's file has, and which formats there are: found by looking into `formats/`."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """From a source's records to a valid transcript: places, messages, calls, and results paired with their calls."""
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

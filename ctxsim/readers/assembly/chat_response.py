@@ -4,8 +4,6 @@ Documentation: https://platform.openai.com/docs/api-reference/chat/object; LiteL
 DeepSeek its own (https://docs.litellm.ai/docs/completion/prompt_caching).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

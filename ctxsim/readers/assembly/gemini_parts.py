@@ -3,8 +3,6 @@
 Documentation: https://ai.google.dev/api/caching#Part
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from typing import Any
 

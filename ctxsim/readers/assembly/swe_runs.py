@@ -4,8 +4,6 @@ Where the model calls no tool, its command stands in the text and the observatio
 result of that command.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

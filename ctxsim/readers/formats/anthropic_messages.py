@@ -9,8 +9,6 @@ Documentation: https://docs.anthropic.com/en/api/messages
       {"role": "assistant", "content": [{"type": "text", "text": "Two."}]}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ctxsim.readers.assembly import text_and_media

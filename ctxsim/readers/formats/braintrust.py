@@ -8,8 +8,6 @@ Documentation: https://www.braintrust.dev/docs/reference/api/Logs, https://www.b
      "metrics": {"start": 1767225600.0, "prompt_tokens": 40, "completion_tokens": 2}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -11,8 +11,6 @@ Documentation: https://github.com/openai/codex/blob/main/codex-rs/protocol/src/p
     {"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": {"input_tokens": 900}}}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -12,8 +12,6 @@ A file may hold several transcripts. Fields with their default value are left ou
     {"call": {"start": 3, "end": 4}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

@@ -12,8 +12,6 @@ Documentation: https://docs.factory.ai (`droid exec --output-format stream-json`
     {"type": "completion", "finalText": "Two.", "session_id": "s"}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -11,8 +11,6 @@ https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services
       "result": [{"functionResponse": {"id": "c1", "name": "search", "response": {"output": "2 messages"}}}]}]}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -9,8 +9,6 @@ Documentation: https://ai.google.dev/api/caching#Content; Gemini CLI saves them 
       {"role": "model", "parts": [{"text": "Two."}]}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

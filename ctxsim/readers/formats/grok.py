@@ -10,8 +10,6 @@ Documentation: https://docs.x.ai (Grok Build; the format itself is not documente
     {"type": "tool_result", "tool_call_id": "c1", "content": "2 messages"}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

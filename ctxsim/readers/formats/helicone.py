@@ -8,8 +8,6 @@ Documentation: https://docs.helicone.ai/tools/export, https://docs.helicone.ai/r
      "response_body": {"choices": [{"message": {"role": "assistant", "content": "Two."}}]}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

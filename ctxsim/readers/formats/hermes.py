@@ -11,8 +11,6 @@ Documentation: https://github.com/NousResearch/hermes-agent
       {"role": "session_meta"}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

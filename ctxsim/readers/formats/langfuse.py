@@ -9,8 +9,6 @@ https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fie
      "output": {"role": "assistant", "content": "Two."}, "usageDetails": {"input": 40, "output": 2, "total": 42}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -15,8 +15,6 @@ Documentation: https://mini-swe-agent.com/latest/usage/output_files/
      "trajectory_format": "mini-swe-agent-1.1"}
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

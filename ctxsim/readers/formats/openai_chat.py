@@ -10,8 +10,6 @@ Documentation: https://platform.openai.com/docs/api-reference/chat
       {"role": "assistant", "content": "Two."}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -9,8 +9,6 @@ Documentation: https://platform.openai.com/docs/api-reference/responses
      {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Two."}]}]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -12,8 +12,6 @@ https://docs.openclaw.ai/reference/session-management-compaction
       "toolName": "mail", "content": [{"type": "text", "text": "2 messages"}]}}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath

@@ -13,8 +13,6 @@ Documentation: https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/s
       "parts": [{"functionResponse": {"id": "c1", "name": "mail", "response": {"output": "2 messages"}}}]}}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath

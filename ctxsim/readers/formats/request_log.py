@@ -14,8 +14,6 @@ https://platform.openai.com/docs/api-reference/responses, https://ai.google.dev/
     {"type": "response", "response": {"choices": [{"message": {"role": "assistant", "content": "Two."}}]}}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any

@@ -14,8 +14,6 @@ Documentation: https://swe-agent.com/latest/usage/trajectories/
      "trajectory": [], "info": {"model_stats": {"api_calls": 1}}}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any

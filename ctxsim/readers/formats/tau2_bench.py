@@ -11,8 +11,6 @@ Documentation: https://github.com/sierra-research/tau2-bench
       {"role": "tool", "id": "c1", "content": "on its way", "requestor": "assistant"}]}]}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any, Literal

@@ -11,8 +11,6 @@ Documentation: https://github.com/sierra-research/tau-bench
       {"role": "assistant", "content": "It is on its way."}]}]
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any

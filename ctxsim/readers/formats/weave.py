@@ -10,8 +10,6 @@ https://docs.wandb.ai/weave/guides/tracking/call-schema-reference
        "usage": {"prompt_tokens": 40, "completion_tokens": 2}}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Readers see a copy under its own path, beside the copies of its neighbours, so t
 Labels, notes and errors say where the original is.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import weakref

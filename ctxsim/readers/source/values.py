@@ -1,7 +1,5 @@
 """JSON values: decoded even where a recording holds what JSON doesn't allow, and turned into what readers expect."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

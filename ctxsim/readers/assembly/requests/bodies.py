@@ -5,8 +5,6 @@ https://platform.openai.com/docs/api-reference/responses, https://docs.anthropic
 https://ai.google.dev/api/generate-content
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 

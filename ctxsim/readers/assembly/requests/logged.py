@@ -5,8 +5,6 @@ by the agent: the transcript keeps the whole history. Where it holds a summary, 
 messages were only left out or shortened, the calls from there on are not comparable.
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 

@@ -10,8 +10,6 @@ Documentation: https://harborframework.com/docs/trajectory-format (schema: Harbo
        "metrics": {"prompt_tokens": 40, "completion_tokens": 9, "cached_tokens": 0}}]}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 Source of the fields: Harbor 0.25.0, `harbor/models/trajectories/*.py` (schema ATIF-v1.8).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -12,8 +12,6 @@ Documentation: https://code.claude.com/docs/en/sessions (the files; their lines 
       "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "2 messages"}]}}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath

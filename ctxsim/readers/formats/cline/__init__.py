@@ -11,8 +11,6 @@ Documentation: https://github.com/cline/cline
         {"type": "tool_result", "tool_use_id": "t1", "content": "2 messages"}]}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

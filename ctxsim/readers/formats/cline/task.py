@@ -3,8 +3,6 @@
 Documentation: https://github.com/RooCodeInc/Roo-Code (`src/core/task-persistence`)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

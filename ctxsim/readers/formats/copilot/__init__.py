@@ -13,8 +13,6 @@ https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilot-sdk/streaming
       "success": true, "result": {"content": "2 messages"}}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by

@@ -3,8 +3,6 @@
 Documentation: https://github.com/github/copilot-sdk/blob/main/nodejs/src/generated/session-events.ts
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

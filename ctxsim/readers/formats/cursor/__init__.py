@@ -10,8 +10,6 @@ Documentation: https://cursor.com/docs (agent transcripts; the formats themselve
                  cursorDiskKV   key bubbleId:c1:b1, value {"type": 1, "text": "Any mail?"}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -36,8 +34,8 @@ READS = (
 )
 NOT_READ = (
     "Usage, times and tool definitions are not in the files. Of the database: attached files and rules, summaries, the "
-    "chat panel of 2024, `agentKv` blobs, conversations from before 0.46 in a workspace's own database. A result there is "
-    "what the editor keeps, not to the letter what was sent."
+    "chat panel of 2024, `agentKv` blobs, conversations from before 0.46 in a workspace's own database. A result there "
+    "is what the editor keeps, not to the letter what was sent."
 )
 
 _BLOCK_TYPES = {"tool_call": "tool_use", "tool-call": "tool_use", "tool-result": "tool_result"}

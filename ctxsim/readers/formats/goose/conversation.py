@@ -1,7 +1,5 @@
 """One session of Goose: its messages as the requests and responses that they stand for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, text_and_media

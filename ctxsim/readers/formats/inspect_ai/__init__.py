@@ -10,8 +10,6 @@ Documentation: https://inspect.aisi.org.uk/eval-logs.html
            "choices": [{"message": {"role": "assistant", "content": "Two."}}]}}]}]}
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast

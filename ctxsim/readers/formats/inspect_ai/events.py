@@ -1,7 +1,5 @@
 """Events of an Inspect sample: its model calls in order, each with the agent that made it."""
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Mapping, Sequence
 from typing import Any

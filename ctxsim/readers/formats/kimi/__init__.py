@@ -14,8 +14,6 @@ Documentation: https://github.com/MoonshotAI/kimi-code (`packages/agent-core/src
       "usage": {"inputOther": 90, "output": 12, "inputCacheRead": 0, "inputCacheCreation": 0}}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

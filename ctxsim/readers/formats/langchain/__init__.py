@@ -11,8 +11,6 @@ Documentation: https://python.langchain.com/docs/concepts/messages/ (`messages_t
       "kwargs": {"content": "Any mail?"}}]
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 Documentation: https://python.langchain.com/api_reference/core/messages.html
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from typing import Any
 

@@ -3,8 +3,6 @@
 Documentation: https://docs.smith.langchain.com/reference/data_formats/run_data_format
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 Source of what is sent and what is not: https://github.com/sst/opencode (`session/message-v2.ts`, `toModelMessages`)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -4,8 +4,6 @@ The lines around an observation follow `openhands/events/observation/commands.py
 `openhands/memory/conversation_memory.py` of https://github.com/All-Hands-AI/OpenHands; the recorded usage fits them.
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from typing import Any
 

@@ -14,8 +14,6 @@ Documentation: https://github.com/All-Hands-AI/OpenHands/blob/main/openhands/llm
      "timestamp": 1700000000.5}
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -14,8 +14,6 @@ Documentation: https://github.com/All-Hands-AI/OpenHands/tree/main/openhands/eve
        "tool_call_metadata": {"tool_call_id": "c1"}}]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any

@@ -17,8 +17,6 @@ https://arize-ai.github.io/openinference/spec/semantic_conventions.html
       "openinference.span.kind": "LLM", "llm.output_messages.0.message.content": "Two."}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 

@@ -19,8 +19,6 @@ https://huggingface.co/datasets/SWE-Gym/OpenHands-Sampled-Trajectories, https://
       {"from": "observation", "value": "2 messages"}, {"from": "gpt", "value": "Two."}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any

@@ -3,8 +3,6 @@
 Documentation: https://huggingface.co/docs/trl/dataset_formats, and the cards of the data sets that `__init__` names.
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from typing import Any
 
