@@ -74,8 +74,6 @@ def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
     for number, value in enumerate(values):
         message = convert(value, Message, f"{where} message {number}")
         add_message(assembly, message, first=number == 0 or assembly.calls == 0)
-    if not any(message.get("role") in ("system", "developer") for message in values if isinstance(message, dict)):
-        assembly.head_recorded = False
 
 
 def add_message(assembly: Assembly, message: Message, first: bool) -> None:

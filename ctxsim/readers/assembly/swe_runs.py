@@ -55,8 +55,7 @@ class Run:
             self.assembly.user(Part("user", text, media=media))
 
     def finish(self, notes: Iterable[str]) -> None:
-        """End the run with these notes, and one where no response is recorded; the head is recorded if it's there."""
-        self.assembly.head_recorded = bool(self.assembly.system)
+        """End the run with these notes, and one where no response is recorded."""
         self.assembly.notes += notes
         if not self.assembly.calls:
             self.assembly.notes.append("no model response is recorded")

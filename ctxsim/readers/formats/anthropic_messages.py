@@ -40,5 +40,4 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         if isinstance(found.value, dict) and found.value.get("system"):
             assembly.system.append(text_and_media(found.value["system"], 0)[0])
         add_messages(assembly, messages, found.where)
-        assembly.head_recorded = bool(assembly.system)
         yield assembly.transcript()

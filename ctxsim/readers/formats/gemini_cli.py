@@ -195,7 +195,6 @@ def _outputs(message: Any) -> list[str]:
 class _Conversation:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
-        self.assembly.head_recorded = False
         self._response: Message | None = None
         self._where = ""
         self._notice = False

@@ -86,5 +86,4 @@ def _one(assembly: Assembly, where: str, value: Any) -> Transcript:
     if held.output and held.usage:
         exchanges.usage(held.usage.whole())
     exchanges.finish()
-    assembly.head_recorded = bool(assembly.system)
     return assembly.transcript()

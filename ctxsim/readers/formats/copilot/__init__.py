@@ -89,7 +89,6 @@ class _Agent:
 
     def transcript(self) -> Transcript:
         self.exchanges.finish()
-        self.assembly.head_recorded = bool(self.assembly.system)
         return self.assembly.transcript()
 
 

@@ -49,15 +49,12 @@ class RawModelEvent(msgspec.Struct):
 class ModelEvent(msgspec.Struct):
     """A request with its response. `compaction` is the one recorded since the last request in the same context."""
 
-    model: str
+    stored: RawModelEvent
     messages: list[Message]
     reply: Message
-    tools: list[Any]
+    tools: list[str]
     context: str
     agent: str
-    usage: ModelUsage | None
-    served_by: str
-    time: Any
     compaction: Compaction | None
 
 
@@ -137,22 +134,8 @@ class Walk:
         reply = convert(with_attachments(event.choices[0], self._attachments), _Choice, f"{where} choice 0").message
         tools = event.sent_tools if isinstance(event.sent_tools, list) and event.sent_tools else event.tools or []
         tools = [compact_json(tool) for tool in with_attachments(tools, self._attachments)]
-        messages, served_by = self._messages(event, where), event.served_by or event.model
-        compaction = self._compactions.pop(context, None)
-        self.calls.append(
-            ModelEvent(
-                event.model,
-                messages,
-                reply,
-                tools,
-                context,
-                agent,
-                event.usage,
-                served_by,
-                event.timestamp,
-                compaction,
-            )
-        )
+        messages, compaction = self._messages(event, where), self._compactions.pop(context, None)
+        self.calls.append(ModelEvent(event, messages, reply, tools, context, agent, compaction))
 
     def _messages(self, event: RawModelEvent, where: str) -> list[Message]:
         if event.input_refs is not None:
