@@ -114,15 +114,12 @@ class _Reading:
         self._results(step)
 
     def _response(self, step: Step, held: OfStep, where: str) -> None:
-        metrics, several = step.metrics, (step.llm_call_count or 1) > 1
+        several = (step.llm_call_count or 1) > 1
         usage = None
-        if metrics and metrics.prompt_tokens is not None and not several and not step.is_copied_context:
-            extra = metrics.extra or {}
-            written, reasoning = extra.get("cache_creation_input_tokens"), extra.get("reasoning_tokens")
-            written = written if isinstance(written, int) else None
-            reasoning = reasoning if isinstance(reasoning, int) else None
-            usage = Usage(metrics.prompt_tokens, metrics.completion_tokens, metrics.cached_tokens, written, reasoning)
-            usage = usage.costing(dollars(metrics.cost_usd))
+        if step.prompt_tokens is not None and not several and not step.is_copied_context:
+            written, reasoning = (one if isinstance(one, int) else None for one in (step.written, step.reasoning))
+            usage = Usage(step.prompt_tokens, step.completion_tokens, step.cached_tokens, written, reasoning)
+            usage = usage.costing(dollars(step.cost_usd))
             self.costs = self.costs or usage.cost_usd is not None
         self.counts["step(s) of several requests at once: their usage is a sum, left out"] += several
         copied = "copied from an earlier trajectory: their calls were made there, without usage here"

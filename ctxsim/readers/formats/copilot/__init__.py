@@ -21,6 +21,7 @@ from ctxsim.readers.formats.copilot.events import (
     AssistantMessage,
     Compaction,
     Event,
+    ModelMetrics,
     Shutdown,
     ToolComplete,
     UserMessage,
@@ -127,7 +128,7 @@ class _Session:
             case "session.compaction_complete" | "session.truncation":
                 _compacted(agent, convert(data, Compaction, where))
             case "session.shutdown":
-                self._shutdown(convert(data, Shutdown, where))
+                self._shutdown(convert(data, Shutdown, where), where)
             case _:
                 self.left_out[event.type] += 1
 
@@ -169,12 +170,12 @@ class _Session:
             agent.assembly.notes.append("the first user text is taken from the call that started this sub-agent")
         agent.response(message, time_s(event.timestamp))
 
-    def _shutdown(self, shutdown: Shutdown) -> None:
+    def _shutdown(self, shutdown: Shutdown, where: str) -> None:
         notes = self.main.assembly.notes
-        for model, metrics in (shutdown.model_metrics or {}).items():
-            count = metrics.requests if isinstance(metrics.requests, int | None) else metrics.requests.count
-            usage = metrics.usage
-            if usage is None or usage.input_tokens is None:
+        for model, told in (shutdown.model_metrics or {}).items():
+            usage = convert(told, ModelMetrics, f"{where} modelMetrics {model}")
+            count = usage.requests if isinstance(usage.requests, int | None) else usage.requests.count
+            if usage.input_tokens is None:
                 continue
             notes.append(
                 f"recorded total of {model}: {count} request(s), {usage.input_tokens} tokens in, "

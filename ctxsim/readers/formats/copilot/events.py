@@ -59,27 +59,25 @@ class ToolComplete(msgspec.Struct):
     error: str = field(default="", name="error.message")
 
 
-class _ModelUsage(msgspec.Struct, rename="camel"):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
-
-
 class _Requests(msgspec.Struct):
     count: int | None = None
 
 
-class _ModelMetrics(msgspec.Struct):
+class ModelMetrics(msgspec.Struct):
+    """What all requests to a model used together."""
+
     requests: _Requests | int | None = None
-    usage: _ModelUsage | None = None
+    input_tokens: int | None = field(default=None, name="usage.inputTokens")
+    output_tokens: int | None = field(default=None, name="usage.outputTokens")
+    cache_read_tokens: int | None = field(default=None, name="usage.cacheReadTokens")
+    cache_write_tokens: int | None = field(default=None, name="usage.cacheWriteTokens")
+    reasoning_tokens: int | None = field(default=None, name="usage.reasoningTokens")
 
 
 class Shutdown(msgspec.Struct, rename="camel"):
     """The totals of a session, and the client's split of the last request."""
 
-    model_metrics: dict[str, _ModelMetrics] | None = None
+    model_metrics: dict[str, Any] | None = None
     system_tokens: int | None = None
     tool_definitions_tokens: int | None = None
     conversation_tokens: int | None = None
