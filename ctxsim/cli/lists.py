@@ -126,9 +126,9 @@ def _settings(wanted: str) -> tuple[Sheet, Said]:
 
 
 def _formats(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.readers import registered_formats
+    from ctxsim.readers.reader import documentation, registered_formats
 
-    rows = [(name, one.TITLE, one.VERSIONS, one.READS, one.NOT_READ, one.DOCS)
+    rows = [(name, one.TITLE, one.VERSIONS, one.READS, one.NOT_READ, documentation(one))
             for name, one in registered_formats().items() if fnmatchcase(name, wanted)]  # fmt: skip
 
     said = [(f"{name}: {title}, {versions}", f"reads: {reads}\nnot read: {rest}\n{docs}")

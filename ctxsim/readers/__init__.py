@@ -1,7 +1,5 @@
 """Readers: one file per recorded format, found by looking at the content, never at the file's name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ctxsim.errors import CtxsimError, ReaderFailed, told

@@ -3,8 +3,6 @@
 A project's sessions show together which window they had, so all of them are looked at before the first is replayed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

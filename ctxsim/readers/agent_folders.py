@@ -1,7 +1,5 @@
 """Where agents keep their sessions on a machine, as their documentation says; listed without being read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path

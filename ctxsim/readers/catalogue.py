@@ -1,11 +1,9 @@
 """The table of formats in docs/formats.md, from what each reader says of itself."""
 
-from __future__ import annotations
-
 import inspect
 
 from ctxsim.readers.formats import ctxsim_jsonl
-from ctxsim.readers.reader import registered_formats
+from ctxsim.readers.reader import documentation, registered_formats
 
 INTRODUCTION = """# Transcript formats
 
@@ -51,7 +49,7 @@ def markdown() -> str:
     """Return the page: one line per format, examples' place, and our own format."""
     lines = []
     for name, reader in registered_formats().items():
-        line = f"- [{reader.TITLE}]({reader.DOCS}), `{name}`: {reader.VERSIONS}"
+        line = f"- [{reader.TITLE}]({documentation(reader)}), `{name}`: {reader.VERSIONS}"
         lines.append(" ".join(line.split()))
     lines += ["", "Each reader in `ctxsim/readers/formats/` begins with a short invented example of its format.", ""]
     _, about, example = (inspect.getdoc(ctxsim_jsonl) or "").split("\n\n", 2)

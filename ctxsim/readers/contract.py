@@ -1,7 +1,5 @@
 """The reader contract, checked on anybody's reader: what must hold for transcripts to be replayed, and to be whole."""
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
 from pathlib import Path

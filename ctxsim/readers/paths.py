@@ -1,7 +1,5 @@
 """What paths on the command line mean: files, archives, folders, lists and patterns, as sources of transcripts."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Iterator
 from glob import glob

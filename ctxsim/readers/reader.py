@@ -1,7 +1,5 @@
 """What each format's file has, and which formats there are: found by looking into `formats/`."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re
@@ -27,7 +25,6 @@ class Reader(Protocol):
 
     NAME: str
     TITLE: str
-    DOCS: str
     VERSIONS: str
     READS: str
     NOT_READ: str
@@ -98,7 +95,7 @@ def load_reader_module(module: Any, where: str) -> Reader:
     missing = [name for name in ("matches", "read") if not callable(getattr(module, name, None))]
     if missing:
         raise LabelError(f"{where} is no reader: it has no function {' and no '.join(missing)}(...)")
-    usual = {"NAME": where, "TITLE": where, "DOCS": "", "VERSIONS": "", "READS": "", "NOT_READ": ""}
+    usual = {"NAME": where, "TITLE": where, "VERSIONS": "", "READS": "", "NOT_READ": ""}
     for name in usual:
         setattr(module, name, getattr(module, name, usual[name]))
     return cast(Reader, module)
@@ -127,6 +124,12 @@ def _folder_formats() -> tuple[FolderReader, ...]:
 
 
 forgotten_by(_installed.cache_clear, registered_formats.cache_clear, _folder_formats.cache_clear)
+
+
+def documentation(reader: Reader) -> str:
+    """Return where a format is documented: the first address behind `Documentation:` in its docstring, or ''."""
+    told = re.search(r"Documentation:\s+([^\s,;]+)", reader.__doc__ or "")
+    return told[1].rstrip(".") if told else ""
 
 
 def owner(folder: Path) -> FolderReader | None:

@@ -1,7 +1,5 @@
 """Which formats some sources have, by a look at their beginnings: nothing is read whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ctxsim.errors import CtxsimError

@@ -1,7 +1,5 @@
 """The conversation as it was sent: cut at the agent's own compactions, and as large as its provider recorded it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

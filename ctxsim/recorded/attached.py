@@ -4,8 +4,6 @@ Seen in 27 recorded compactions: the next request is larger than head and summar
 hold, but for those of over 5,000 tokens, which are left out (correlation .63). No line says so.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

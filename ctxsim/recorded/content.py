@@ -1,7 +1,5 @@
 """What kind of content a text is: JSON, HTML, code, logs, prose and so on, by a few cheap signs."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -7,8 +7,6 @@ The constant and the heads have the least squared relative error. What joined un
 `recorded.usage.fit_size`, and taken out. All of it is *fitted*.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 

@@ -3,8 +3,6 @@
 Source: Solving Least Squares Problems, 1974, chapter 23, algorithm NNLS.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """Dollars as billed: which of a model's listed prices reproduce what the log says was paid."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

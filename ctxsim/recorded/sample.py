@@ -1,7 +1,5 @@
 """What a calibration is fitted to: every text of some transcripts, and every request as it was sent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePath
 

@@ -1,7 +1,5 @@
 """What a set of transcripts holds: calls, sizes, kinds of content."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from statistics import median
 

@@ -9,8 +9,6 @@ A head and a factor are fitted by weighted least squares; then steps: places fro
 is larger and stays so. All of it is *fitted*, and named so wherever it is shown.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby, pairwise

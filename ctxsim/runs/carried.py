@@ -174,7 +174,8 @@ class _Place:
             where, what, no_transcript = one.refused
             refused = (NotATranscript if no_transcript else InputError)(where, what)
         path = None if one.path is None else self._here(one.path)
-        source = Placed(one.name, root, one.shown, path, one.data, one.named, one.member, refused, self._copies)
+        told = {"path": path, "data": one.data, "named": one.named, "member": one.member, "refused": refused}
+        source = Placed(one.name, root, one.shown, self._copies, **told)
         source.column, source.reader, source.beside = one.column, one.reader, one.beside
         for name, data in one.files.items():
             file = self._here(name)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.chat_response import ChatUsage, Details, ThinkingBlock, with_thinking
+from ctxsim.readers.assembly.chat_messages import Reply, ThinkingBlock
+from ctxsim.readers.assembly.chat_response import ChatUsage, Details
 from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, looks_like_request
 from ctxsim.transcript import Usage
 
@@ -66,9 +67,9 @@ def test_what_a_request_looks_like() -> None:
 def test_thinking_stands_first_and_never_twice() -> None:
     said, thought = Part("assistant", "Yes."), Part("reasoning", "Hm.")
     blocks = [ThinkingBlock("Hm."), ThinkingBlock(data="gAA")]
-    assert with_thinking([said], blocks) == [Part("reasoning", "Hm."), Part("reasoning", "gAA"), said]
-    assert with_thinking([thought, said], blocks) == [thought, said]
-    assert with_thinking([said], None) == [said]
+    assert Reply(content="Yes.", thinking_blocks=blocks).parts() == [thought, Part("reasoning", "gAA"), said]
+    assert Reply(content="Yes.", thinking_blocks=blocks, reasoning_content="Hm.").parts() == [thought, said]
+    assert Reply(content="Yes.").parts() == [said]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from ctxsim.errors import InputError
 from ctxsim.readers import ORDER, formats, read, registered_formats, sources
 from ctxsim.readers.catalogue import markdown
 from ctxsim.readers.formats import ctxsim_jsonl
-from ctxsim.readers.reader import FolderReader, Reader, _files, detect
+from ctxsim.readers.reader import FolderReader, Reader, _files, detect, documentation
 from ctxsim.readers.source import Sample
 
 
@@ -38,9 +38,9 @@ def test_the_page_of_formats_is_current() -> None:
 def test_every_format_says_what_it_is() -> None:
     for name, reader in registered_formats().items():
         assert name == reader.NAME
-        for text in (reader.TITLE, reader.DOCS, reader.VERSIONS, reader.READS, reader.NOT_READ):
+        for text in (reader.TITLE, documentation(reader), reader.VERSIONS, reader.READS, reader.NOT_READ):
             assert isinstance(text, str) and text.strip(), name
-        assert reader.DOCS.startswith("https://") or name == "ctxsim", name
+        assert documentation(reader).startswith("https://") or name == "ctxsim", name
         document = reader.__doc__ or ""
         assert "Documentation:" in document and "{" in document, f"{name} shows no example"
 

@@ -3,8 +3,6 @@
 Documentation: https://docs.anthropic.com/en/api/messages
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import msgspec

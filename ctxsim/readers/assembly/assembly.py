@@ -1,7 +1,5 @@
 """From a source's records to a valid transcript: places, messages, calls, and results paired with their calls."""
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -42,7 +40,8 @@ class Assembly:
         self.parent = parent
         self.system: list[str] = []
         self.tools: list[str] = []
-        self.head_recorded = True
+        # None: recorded if there is a system prompt.
+        self.head_recorded: bool | None = None
         self.notes: list[str] = []
         # What of the recording is not in the transcript, and how often.
         self.left_out: Frequencies[str] = Frequencies()
@@ -176,17 +175,14 @@ class Assembly:
         self.notes.append(f"recorded {what} before call {self.calls + 1}{suffix}{after}")
 
     def finished(self, silent: str, *more: str) -> Transcript:
-        """Return the transcript, noting what was left out, `more`, and `silent` where there is no response.
-
-        The head counts as recorded if there is a system prompt.
-        """
-        self.head_recorded = bool(self.system)
+        """Return the transcript, noting what was left out, `more`, and `silent` where there is no response."""
         self.notes += [*left_out(+self.left_out), *more, *([] if self._calls else [silent])]
         return self.transcript()
 
     def transcript(self) -> Transcript:
         """Return the finished transcript. Calls of the last response may stay unanswered: no request follows."""
         self._flush()
+        recorded = bool(self.system) if self.head_recorded is None else self.head_recorded
         notes = list(self.notes)
         if self._placeholders:
             notes.append(f"{self._placeholders} tool call(s) without a recorded result: '{NO_RESULT}' stands for it")
@@ -194,7 +190,7 @@ class Assembly:
             notes.append(f"{self._orphans} result(s) without a call left out")
         return Transcript(
             name=self.name,
-            head=Head("\n\n".join(self.system), tuple(self.tools), self.head_recorded),
+            head=Head("\n\n".join(self.system), tuple(self.tools), recorded),
             items=tuple(self._items),
             calls=tuple(self._calls),
             format=self.format,

@@ -1,7 +1,5 @@
 """Content that is a string, a list of blocks, or nothing: its text, and its non-text parts by the vendor's rule."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

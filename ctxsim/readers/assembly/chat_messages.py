@@ -3,8 +3,6 @@
 Documentation: https://platform.openai.com/docs/api-reference/chat
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import msgspec
@@ -29,16 +27,46 @@ class ToolCall(msgspec.Struct):
     id: str | None = None
 
 
-class Message(msgspec.Struct):
-    """One chat message; older sources have a single `function_call`, DeepSeek adds `reasoning_content`."""
+class ThinkingBlock(msgspec.Struct):
+    """A block of Anthropic's extended thinking, as LiteLLM passes it on."""
 
-    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    thinking: str = ""
+    data: str = ""
+
+
+class Reply(msgspec.Struct, kw_only=True):
+    """What a model answered; older sources have a single `function_call`, DeepSeek adds `reasoning_content`."""
+
     content: str | list[Any] | None = None
     tool_calls: list[ToolCall] | None = None
     function_call: Function | None = None
+    reasoning_content: str | None = None
+    thinking_blocks: list[ThinkingBlock] | None = None
+
+    def parts(self, said: list[Part] | None = None) -> list[Part]:
+        """Return reasoning, text and tool calls; `said` takes the place of the text and the calls.
+
+        LiteLLM repeats thinking blocks as `reasoning_content`: never both.
+        """
+        blocks = [block.thinking or block.data for block in self.thinking_blocks or []]
+        reasoning = [self.reasoning_content] if self.reasoning_content else blocks
+        return [*(Part("reasoning", text) for text in reasoning), *(self._said() if said is None else said)]
+
+    def _said(self) -> list[Part]:
+        text, _ = text_and_media(self.content, IMAGE_TOKENS["openai"])
+        parts = [Part("assistant", text)] if text else []
+        for call in [*(self.tool_calls or []), ToolCall(self.function_call)]:
+            if function := call.function:
+                parts.append(Part("tool_call", compact_json(function.arguments), function.name, call.id or ""))
+        return parts
+
+
+class Message(Reply, kw_only=True):
+    """One chat message."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     tool_call_id: str | None = None
     name: str | None = None
-    reasoning_content: str | None = None
 
 
 def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
@@ -46,8 +74,6 @@ def add_messages(assembly: Assembly, values: list[Any], where: str) -> None:
     for number, value in enumerate(values):
         message = convert(value, Message, f"{where} message {number}")
         add_message(assembly, message, first=number == 0 or assembly.calls == 0)
-    if not any(message.get("role") in ("system", "developer") for message in values if isinstance(message, dict)):
-        assembly.head_recorded = False
 
 
 def add_message(assembly: Assembly, message: Message, first: bool) -> None:
@@ -66,19 +92,4 @@ def add_message(assembly: Assembly, message: Message, first: bool) -> None:
         case "assistant":
             if any(call.function is None for call in message.tool_calls or []):
                 assembly.notes.append("an empty entry of `tool_calls` left out")
-            assembly.response(response_parts(message, text))
-
-
-def response_parts(message: Message, text: str) -> list[Part]:
-    """Return the parts of an assistant message: reasoning, text, tool calls."""
-    parts = [Part("reasoning", message.reasoning_content)] if message.reasoning_content else []
-    if text:
-        parts.append(Part("assistant", text))
-    for call in message.tool_calls or []:
-        function = call.function
-        if function is None:
-            continue
-        parts.append(Part("tool_call", compact_json(function.arguments), function.name, call.id or ""))
-    if message.function_call:
-        parts.append(Part("tool_call", compact_json(message.function_call.arguments), message.function_call.name))
-    return parts
+            assembly.response(message.parts())

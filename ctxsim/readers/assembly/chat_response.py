@@ -4,17 +4,15 @@ Documentation: https://platform.openai.com/docs/api-reference/chat/object; LiteL
 DeepSeek its own (https://docs.litellm.ai/docs/completion/prompt_caching).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly import Part
 from ctxsim.readers.assembly.anthropic_content import Lifetimes
-from ctxsim.readers.assembly.chat_messages import Function, Message, ToolCall, add_message, response_parts
+from ctxsim.readers.assembly.chat_messages import Reply
 from ctxsim.readers.assembly.usage import dollars
-from ctxsim.readers.source import convert, time_s
+from ctxsim.readers.source import time_s
 from ctxsim.transcript import Usage
 
 
@@ -51,51 +49,6 @@ class ChatUsage(msgspec.Struct):
         long = kept.ephemeral_1h_input_tokens if kept else None
         usd = dollars(self.cost)
         return Usage(self.prompt_tokens, self.completion_tokens, read, written, reasoning, usd, long)
-
-
-class ThinkingBlock(msgspec.Struct):
-    """A block of Anthropic's extended thinking, as LiteLLM passes it on."""
-
-    thinking: str = ""
-    data: str = ""
-
-
-class _Thinking(msgspec.Struct):
-    thinking_blocks: list[ThinkingBlock] | None = None
-
-
-def add_chat_message(assembly: Assembly, value: Any, where: str, first: bool) -> None:
-    """Add one message of a request, an assistant's with its thinking blocks. Raises InputError if it doesn't fit."""
-    message = convert(value, Message, where)
-    if message.role != "assistant":
-        add_message(assembly, message, first)
-        return
-    text, _ = text_and_media(message.content, IMAGE_TOKENS["openai"])
-    assembly.response(with_thinking(response_parts(message, text), convert(value, _Thinking, where).thinking_blocks))
-
-
-class Reply(msgspec.Struct):
-    """The message of a response; it needs no role."""
-
-    content: str | list[Any] | None = None
-    tool_calls: list[ToolCall] | None = None
-    function_call: Function | None = None
-    reasoning_content: str | None = None
-    thinking_blocks: list[ThinkingBlock] | None = None
-
-    def parts(self) -> list[Part]:
-        """Return reasoning, text and tool calls."""
-        text, _ = text_and_media(self.content, IMAGE_TOKENS["openai"])
-        message = Message("assistant", None, self.tool_calls, self.function_call)
-        message.reasoning_content = self.reasoning_content or None
-        return with_thinking(response_parts(message, text), self.thinking_blocks)
-
-
-def with_thinking(parts: list[Part], blocks: list[ThinkingBlock] | None) -> list[Part]:
-    """Return the parts with the thinking blocks first. LiteLLM repeats them as `reasoning_content`: never both."""
-    if any(part.kind == "reasoning" for part in parts):
-        return parts
-    return [Part("reasoning", block.thinking or block.data) for block in blocks or []] + parts
 
 
 class _Choice(msgspec.Struct):

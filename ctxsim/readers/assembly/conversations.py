@@ -1,7 +1,5 @@
 """Message lists in their containers: a whole document, one conversation a line, or one message a line."""
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any, NamedTuple

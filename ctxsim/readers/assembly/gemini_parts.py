@@ -3,8 +3,6 @@
 Documentation: https://ai.google.dev/api/caching#Part
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from typing import Any
 
@@ -51,12 +49,8 @@ class GeminiUsage(msgspec.Struct, rename="camel"):
 
     def whole(self) -> Usage | None:
         """The same in our words; None if the prompt's size is missing."""
-        prompt, candidates, cached = (
-            self.prompt_token_count,
-            self.candidates_token_count,
-            self.cached_content_token_count,
-        )
-        return None if prompt is None else with_thoughts(prompt, candidates, cached, self.thoughts_token_count)
+        counts = (self.candidates_token_count, self.cached_content_token_count, self.thoughts_token_count)
+        return None if self.prompt_token_count is None else with_thoughts(self.prompt_token_count, *counts)
 
 
 class ApiPart(msgspec.Struct, rename="camel"):

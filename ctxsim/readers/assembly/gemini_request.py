@@ -3,8 +3,6 @@
 Documentation: https://ai.google.dev/api/caching#Content
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import msgspec

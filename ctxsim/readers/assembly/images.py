@@ -1,7 +1,5 @@
 """Tokens of an image by its vendor's formula, from the size that its first bytes tell."""
 
-from __future__ import annotations
-
 import math
 from base64 import b64decode
 from io import BytesIO

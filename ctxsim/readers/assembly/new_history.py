@@ -1,7 +1,5 @@
 """Logs that hold the new history of a compaction whole: what of it is recorded already, and what is new."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ctxsim.transcript import Item, Kind

@@ -1,7 +1,5 @@
 """Numbers that a recording may state: what no provider can have said is noted, and counts as not recorded."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

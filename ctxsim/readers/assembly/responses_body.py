@@ -3,8 +3,6 @@
 Documentation: https://platform.openai.com/docs/api-reference/responses
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

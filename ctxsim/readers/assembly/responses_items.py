@@ -4,8 +4,6 @@ Documentation: https://platform.openai.com/docs/api-reference/responses/object; 
 https://github.com/openai/codex, codex-rs/protocol/src/models.rs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ A reader delivers the whole history. Nobody sent that after a compaction: `segme
 `across` is the history as if it had never been compacted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Iterator
 
 import msgspec

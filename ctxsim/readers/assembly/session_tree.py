@@ -1,7 +1,5 @@
 """Session files made of appended lines that name their parents: the branch a session ended on, and its sub-agents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, TypeVar

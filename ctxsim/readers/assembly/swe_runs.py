@@ -4,36 +4,22 @@ Where the model calls no tool, its command stands in the text and the observatio
 result of that command.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.transcript import Media, Usage
 
 
-class _ModelStats(msgspec.Struct):
-    api_calls: int | None = None
-    tokens_sent: int | None = None
-    instance_cost: Any = None
-
-
-class _Info(msgspec.Struct):
-    model_stats: _ModelStats | None = None
-
-
 class Described(msgspec.Struct):
-    """The part of a file that describes its run."""
+    """The part of a file that describes its run: totals."""
 
-    info: _Info | None = None
-
-    @property
-    def stats(self) -> _ModelStats:
-        """The totals, empty where none are recorded."""
-        return (self.info and self.info.model_stats) or _ModelStats()
+    api_calls: int | None = field(default=None, name="info.model_stats.api_calls")
+    tokens_sent: int | None = field(default=None, name="info.model_stats.tokens_sent")
+    instance_cost: Any = field(default=None, name="info.model_stats.instance_cost")
 
 
 class Run:
@@ -69,8 +55,7 @@ class Run:
             self.assembly.user(Part("user", text, media=media))
 
     def finish(self, notes: Iterable[str]) -> None:
-        """End the run with these notes, and one where no response is recorded; the head is recorded if it's there."""
-        self.assembly.head_recorded = bool(self.assembly.system)
+        """End the run with these notes, and one where no response is recorded."""
         self.assembly.notes += notes
         if not self.assembly.calls:
             self.assembly.notes.append("no model response is recorded")

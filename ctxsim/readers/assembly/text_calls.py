@@ -1,7 +1,5 @@
 """Tool calls that a model wrote into its text, because it was offered no function calling."""
 
-from __future__ import annotations
-
 import re
 
 from ctxsim.readers.assembly import Part

@@ -1,7 +1,5 @@
 """What logs say that requests used and cost, in our words."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

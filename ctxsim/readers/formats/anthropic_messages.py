@@ -9,8 +9,6 @@ Documentation: https://docs.anthropic.com/en/api/messages
       {"role": "assistant", "content": [{"type": "text", "text": "Two."}]}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ctxsim.readers.assembly import text_and_media
@@ -21,7 +19,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "anthropic-messages"
 TITLE = "Anthropic messages"
-DOCS = "https://docs.anthropic.com/en/api/messages"
 VERSIONS = "any version, with tool, thinking and image blocks"
 READS = "A list, an object with `messages` (and `system`, `tools`), JSONL of either."
 NOT_READ = "Signatures, citations, the content of encrypted thinking."
@@ -43,5 +40,4 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         if isinstance(found.value, dict) and found.value.get("system"):
             assembly.system.append(text_and_media(found.value["system"], 0)[0])
         add_messages(assembly, messages, found.where)
-        assembly.head_recorded = bool(assembly.system)
         yield assembly.transcript()

@@ -8,8 +8,6 @@ Documentation: https://www.braintrust.dev/docs/reference/api/Logs, https://www.b
      "metrics": {"start": 1767225600.0, "prompt_tokens": 40, "completion_tokens": 2}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,7 +18,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "braintrust"
 TITLE = "Braintrust logs"
-DOCS = "https://www.braintrust.dev/docs/reference/api/Logs"
 MARKS = ("root_span_id",)
 VERSIONS = (
     "events of 2026 as the API's documentation describes them; tested on rows that the Python SDK 0.47.0 sent, not on "

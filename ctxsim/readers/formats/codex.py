@@ -1,6 +1,6 @@
 """Codex CLI rollouts: the items of the Responses API, wrapped in lines with a time, and events with token counts.
 
-Documentation: https://github.com/openai/codex, codex-rs/protocol/src/protocol.rs (RolloutItem) and models.rs
+Documentation: https://github.com/openai/codex/blob/main/codex-rs/protocol/src/protocol.rs (RolloutItem) and models.rs
 
     {"timestamp": "2026-01-05T09:00:00Z", "type": "session_meta", "payload": {"id": "s", "cli_version": "0.140.0"}}
     {"type": "turn_context", "payload": {"model": "gpt-5"}}
@@ -11,12 +11,11 @@ Documentation: https://github.com/openai/codex, codex-rs/protocol/src/protocol.r
     {"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": {"input_tokens": 900}}}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, kept_and_new, text_and_media
@@ -26,7 +25,6 @@ from ctxsim.transcript import Item, Transcript, Usage
 
 NAME = "codex-rollout"
 TITLE = "Codex CLI rollout"
-DOCS = "https://github.com/openai/codex/blob/main/codex-rs/protocol/src/protocol.rs"
 MARKS = ("payload", "thread_id", "git", "instructions")
 VERSIONS = "Codex CLI from before 0.40 (bare items) to 0.146"
 READS = "Response items, base instructions, models, and token counts of ~/.codex/sessions/**/rollout-*.jsonl."
@@ -39,16 +37,12 @@ class _Line(msgspec.Struct):
     timestamp: Any = None
 
 
-class _Instructions(msgspec.Struct):
-    text: str = ""
-
-
 class Meta(msgspec.Struct):
     """What a session says of itself. `instructions` of old versions are the user's own, from AGENTS.md."""
 
     cli_version: str = ""
     cwd: str = ""
-    base_instructions: _Instructions | None = None
+    base_instructions: str = field(default="", name="base_instructions.text")
     instructions: str | None = None
     dynamic_tools: list[Any] | dict[str, Any] | None = None
     parent_thread_id: str | None = None
@@ -66,10 +60,11 @@ class Tokens(msgspec.Struct):
     total_tokens: int | None = None
 
 
-class _TokenInfo(msgspec.Struct):
-    total_token_usage: Tokens | None = None
-    last_token_usage: Tokens | None = None
-    model_context_window: int | None = None
+class _TokenCount(msgspec.Struct):
+    # The event also comes with mere changes of the rate limits: then all is missing or repeated.
+    total: Tokens | None = field(default=None, name="info.total_token_usage")
+    last: Tokens | None = field(default=None, name="info.last_token_usage")
+    window: int | None = field(default=None, name="info.model_context_window")
 
 
 class _Started(msgspec.Struct):
@@ -86,11 +81,6 @@ class Compacted(msgspec.Struct):
 class _Replaced(msgspec.Struct):
     type: str = "message"
     content: str | list[Any] | None = None
-
-
-class _TokenCount(msgspec.Struct):
-    # The event also comes with mere changes of the rate limits: then it is missing or repeated.
-    info: _TokenInfo | None = None
 
 
 def matches(sample: Sample) -> bool:
@@ -184,8 +174,7 @@ class _Rollout:
         assembly.project, assembly.version = meta.cwd, meta.cli_version
         if self._spare:
             assembly.notes.append(f"{self._spare} token count(s) of requests that are not in the recording")
-        base = meta.base_instructions.text if meta.base_instructions else ""
-        if base:
+        if base := meta.base_instructions:
             assembly.system.insert(0, base)
         assembly.head_recorded = bool(base)
         if not assembly.calls:
@@ -211,7 +200,7 @@ class _Rollout:
     def _event(self, payload: Any, where: str) -> None:
         kind = payload.get("type") if isinstance(payload, dict) else None
         if kind == "token_count":
-            self._count(convert(payload, _TokenCount, where).info or _TokenInfo())
+            self._count(convert(payload, _TokenCount, where))
         elif kind == "thread_rolled_back":
             self.exchanges.close()
             self.exchanges.comparable = False
@@ -223,9 +212,9 @@ class _Rollout:
                 self.assembly.window = started.model_context_window or self.assembly.window
             self.left_out[f"event {kind}"] += 1
 
-    def _count(self, info: _TokenInfo) -> None:
-        last, total = info.last_token_usage, info.total_token_usage
-        self.assembly.window = info.model_context_window or self.assembly.window
+    def _count(self, count: _TokenCount) -> None:
+        last, total = count.last, count.total
+        self.assembly.window = count.window or self.assembly.window
         compacted = any(compaction.call == self.assembly.calls + 1 for compaction in self.assembly.compactions)
         if last and not last.input_tokens and compacted and not self.exchanges.open:
             self.assembly.compacted(tokens_after=last.total_tokens or None)

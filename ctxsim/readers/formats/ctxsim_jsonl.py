@@ -1,6 +1,6 @@
 """ctxsim's own JSONL: what every other format converts to, and what reads back equal.
 
-Documentation: docs/formats.md. A transcript is one line that starts it, then its items and calls in recorded order.
+Documentation: #ctxsim-jsonl. A transcript is one line that starts it, then its items and calls in recorded order.
 A file may hold several transcripts. Fields with their default value are left out.
 
     {"ctxsim": 1, "name": "s.jsonl", "head": {"system": "Be brief."}, "format": "openai-chat"}
@@ -12,8 +12,6 @@ A file may hold several transcripts. Fields with their default value are left ou
     {"call": {"start": 3, "end": 4}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec
@@ -24,7 +22,6 @@ from ctxsim.transcript import Call, Compaction, Head, Item, Needle, Transcript, 
 
 NAME = "ctxsim"
 TITLE = "ctxsim JSONL"
-DOCS = "#ctxsim-jsonl"
 MARKS = ("ctxsim",)
 VERSIONS = "version 1"
 READS = "Everything: head, items, calls with usage, times and models, notes, needles, compactions."

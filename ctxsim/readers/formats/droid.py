@@ -12,8 +12,6 @@ Documentation: https://docs.factory.ai (`droid exec --output-format stream-json`
     {"type": "completion", "finalText": "Two.", "session_id": "s"}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +24,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "droid"
 TITLE = "Factory Droid sessions"
-DOCS = "https://docs.factory.ai"
 MARKS = ("type=session_start", "toolName", "type=completion")
 VERSIONS = "session files and streams of 0.8x (2026)"
 READS = "Messages, tool calls and results, times, and the model where the stream names it."

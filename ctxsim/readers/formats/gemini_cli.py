@@ -1,6 +1,7 @@
 """Gemini CLI sessions: one JSON document with `messages`, from 0.40 on JSONL with updates; results stand in the calls.
 
-Documentation: https://github.com/google-gemini/gemini-cli, packages/core/src/services/chatRecordingTypes.ts
+Documentation:
+https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services/chatRecordingTypes.ts
 
     {"sessionId": "s", "projectHash": "h", "kind": "main"}
     {"id": "1", "type": "user", "content": [{"text": "Any mail?"}]}
@@ -9,8 +10,6 @@ Documentation: https://github.com/google-gemini/gemini-cli, packages/core/src/se
      "toolCalls": [{"id": "c1", "name": "search", "args": {"q": "mail"},
       "result": [{"functionResponse": {"id": "c1", "name": "search", "response": {"output": "2 messages"}}}]}]}
 """
-
-from __future__ import annotations
 
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator
@@ -27,7 +26,6 @@ from ctxsim.transcript import Kind, Media, Transcript, Usage
 
 NAME = "gemini-cli"
 TITLE = "Gemini CLI session"
-DOCS = "https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/services/chatRecordingTypes.ts"
 MARKS = ("projectHash",)
 VERSIONS = "Gemini CLI from October 2025 (JSON) to 0.40 of 2026 (JSONL)"
 READS = "User and model messages with their tool calls, results and token counts, of ~/.gemini/tmp/*/chats/."
@@ -197,7 +195,6 @@ def _outputs(message: Any) -> list[str]:
 class _Conversation:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
-        self.assembly.head_recorded = False
         self._response: Message | None = None
         self._where = ""
         self._notice = False

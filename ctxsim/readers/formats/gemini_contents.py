@@ -9,8 +9,6 @@ Documentation: https://ai.google.dev/api/caching#Content; Gemini CLI saves them 
       {"role": "model", "parts": [{"text": "Two."}]}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +20,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "gemini-contents"
 TITLE = "Gemini API contents"
-DOCS = "https://ai.google.dev/api/caching#Content"
 MARKS = ("parts",)
 VERSIONS = "Gemini API v1beta, REST and Python field names; Gemini CLI checkpoints and saved chats"
 READS = "Contents with all their parts, the system instruction, and function declarations."
@@ -55,5 +52,4 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         if isinstance(found.value, dict):
             add_head(assembly, found.value, found.where)
         add_contents(assembly, _contents(found.value) or [found.value], found.where)
-        assembly.head_recorded = bool(assembly.system)
         yield with_compaction_notes(assembly.transcript())

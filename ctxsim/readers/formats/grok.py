@@ -10,8 +10,6 @@ Documentation: https://docs.x.ai (Grok Build; the format itself is not documente
     {"type": "tool_result", "tool_call_id": "c1", "content": "2 messages"}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "grok"
 TITLE = "Grok CLI sessions"
-DOCS = "https://docs.x.ai"
 MARKS = ("model_id", "prompt_index")
 VERSIONS = "chat format 1 (2026)"
 READS = "The system prompt, user texts, responses and tool results; folders inside the session's folder as children."

@@ -8,8 +8,6 @@ Documentation: https://docs.helicone.ai/tools/export, https://docs.helicone.ai/r
      "response_body": {"choices": [{"message": {"role": "assistant", "content": "Two."}}]}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +17,6 @@ from ctxsim.readers.source import has
 
 NAME = "helicone"
 TITLE = "Helicone requests"
-DOCS = "https://docs.helicone.ai/tools/export"
 MARKS = ("request_created_at",)
 VERSIONS = (
     "rows of 2024 to 2026 as the API's types and export scripts describe them; tested on rows made from a real "

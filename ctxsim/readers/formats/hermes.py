@@ -11,20 +11,17 @@ Documentation: https://github.com/NousResearch/hermes-agent
       {"role": "session_meta"}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, chat_messages, text_and_media
+from ctxsim.readers.assembly import Assembly, chat_messages
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has
 from ctxsim.transcript import Transcript
 
 NAME = "hermes"
 TITLE = "Hermes Agent sessions"
-DOCS = "https://github.com/NousResearch/hermes-agent"
 MARKS = ("session_start",)
 VERSIONS = "session documents of 2026"
 READS = "Chat messages, reasoning, the system prompt and the tools where they are stored."
@@ -64,8 +61,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         message = convert(value, Message, f"{source.name} message {number}")
         if message.role == "assistant":
             message.reasoning_content = message.reasoning_content or message.reasoning
-            text, _ = text_and_media(message.content, IMAGE_TOKENS["openai"])
-            assembly.response(chat_messages.response_parts(message, text), model=session.model)
+            assembly.response(message.parts(), model=session.model)
         else:
             message.name = message.name or message.tool_name
             chat_messages.add_message(assembly, message, first=not assembly.calls)

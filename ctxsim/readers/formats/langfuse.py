@@ -9,8 +9,6 @@ https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fie
      "output": {"role": "assistant", "content": "Two."}, "usageDetails": {"input": 40, "output": 2, "total": 42}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +18,6 @@ from ctxsim.readers.source import has
 
 NAME = "langfuse"
 TITLE = "Langfuse observations"
-DOCS = "https://langfuse.com/docs/api-and-data-platform/features/export-from-ui"
 MARKS = ("traceId", "trace_id")
 VERSIONS = (
     "documented fields of API v1 and v2 and of the exports, 2024 to 2026; tested on what the Python SDK 5.0.4 "

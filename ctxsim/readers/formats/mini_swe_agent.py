@@ -15,19 +15,17 @@ Documentation: https://mini-swe-agent.com/latest/usage/output_files/
      "trajectory_format": "mini-swe-agent-1.1"}
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_messages import Message as ChatMessage
-from ctxsim.readers.assembly.chat_messages import ToolCall, response_parts
-from ctxsim.readers.assembly.chat_response import ChatUsage, ThinkingBlock, with_thinking
+from ctxsim.readers.assembly.chat_messages import Reply
+from ctxsim.readers.assembly.chat_response import ChatUsage
 from ctxsim.readers.assembly.swe_runs import Described, Run
 from ctxsim.readers.assembly.text_calls import command_parts
 from ctxsim.readers.source import Sample, Source, convert, convert_all, has
@@ -35,7 +33,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "mini-swe-agent"
 TITLE = "mini-swe-agent trajectory"
-DOCS = "https://mini-swe-agent.com/latest/usage/output_files/"
 MARKS = ("trajectory_format", "role")
 VERSIONS = "versions 2.2 and 2.3 (`mini-swe-agent-1.1`), and bare lists of 1.x; not tested on real documents of 1.x"
 READS = "Messages, tool calls or fenced commands, reasoning, provider usage and times."
@@ -46,30 +43,17 @@ SENT_AS_USER = ("user", "developer")
 LAST_COMMANDS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 
 
-class _Response(msgspec.Struct):
-    usage: ChatUsage | None = None
-    model: str | None = None
-    created: float | None = None
-
-
-class Extra(msgspec.Struct):
-    """What the agent adds to a message. `timestamp` is when the response had come."""
-
-    response: _Response | None = None
-    timestamp: float | None = None
-    cost: Any = None
-
-
-class Message(msgspec.Struct):
-    """One message. Role `exit` ends a run; it was not sent."""
+class Message(Reply, kw_only=True):
+    """One message, with what the agent adds to it. Role `exit` ends a run; it was not sent."""
 
     role: str
-    content: str | list[Any] | None = None
-    tool_calls: list[ToolCall] | None = None
     tool_call_id: str | None = None
-    reasoning_content: str | None = None
-    thinking_blocks: list[ThinkingBlock] | None = None
-    extra: Extra | None = None
+    usage: ChatUsage | None = field(default=None, name="extra.response.usage")
+    model: str | None = field(default=None, name="extra.response.model")
+    # When the provider began to answer, and when the response had come.
+    created: float | None = field(default=None, name="extra.response.created")
+    timestamp: float | None = field(default=None, name="extra.timestamp")
+    cost: Any = field(default=None, name="extra.cost")
 
 
 class _Document(Described, kw_only=True):
@@ -102,12 +86,12 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     messages = convert_all(document.messages, Message, f"{source.name} message")
     assembly = Assembly(source.name, NAME)
     _add_messages(assembly, messages)
-    asked = document.stats.api_calls
+    asked = document.api_calls
     if asked and asked != assembly.calls:
         assembly.notes.append(f"{asked} requests were made, {assembly.calls} responses are recorded")
     made = assembly.transcript()
     if not any(call.usage and call.usage.cost_usd for call in made.calls):
-        made = msgspec.structs.replace(made, cost_usd=dollars(document.stats.instance_cost))
+        made = msgspec.structs.replace(made, cost_usd=dollars(document.instance_cost))
     yield made
 
 
@@ -142,23 +126,15 @@ def _ends(parts: list[Part]) -> bool:
 
 def _parts(message: Message, text: str, called: bool) -> list[Part]:
     if called:
-        chat = ChatMessage("assistant", None, message.tool_calls)
-        parts = response_parts(chat, text)
-    else:
-        blocks = list(COMMAND.finditer(text))
-        # The agent answers any other number of commands with an error text.
-        parts = command_parts(text, blocks[0].start(1) if len(blocks) == 1 else None)
-    if message.reasoning_content:
-        parts = [Part("reasoning", message.reasoning_content), *parts]
-    return with_thinking(parts, message.thinking_blocks)
+        return message.parts()
+    blocks = list(COMMAND.finditer(text))
+    # The agent answers any other number of commands with an error text.
+    return message.parts(command_parts(text, blocks[0].start(1) if len(blocks) == 1 else None))
 
 
 def _add_response(run: Run, message: Message, parts: list[Part], called: bool) -> None:
-    extra = message.extra or Extra()
-    response = extra.response or _Response()
-    # `created` is when the provider began to answer, the nearest to the request; else when the response had come.
-    time_s = extra.timestamp if response.created is None else response.created
-    usage = response.usage.whole() if response.usage else None
-    if usage and (usd := dollars(extra.cost)) is not None:
+    time_s = message.timestamp if message.created is None else message.created
+    usage = message.usage.whole() if message.usage else None
+    if usage and (usd := dollars(message.cost)) is not None:
         usage = usage.costing(usd)
-    run.response(parts, usage, time_s, response.model or "", answered_by_user=not called)
+    run.response(parts, usage, time_s, message.model or "", answered_by_user=not called)

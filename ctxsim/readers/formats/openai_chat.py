@@ -10,8 +10,6 @@ Documentation: https://platform.openai.com/docs/api-reference/chat
       {"role": "assistant", "content": "Two."}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +21,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "openai-chat"
 TITLE = "OpenAI chat-completions messages"
-DOCS = "https://platform.openai.com/docs/api-reference/chat"
 VERSIONS = "any version, with `tool_calls`, the older `function_call`, and `reasoning_content`"
 READS = "A list, an object with `messages` (and `tools`), JSONL of either; used by most frameworks and evidence."
 NOT_READ = "Log probabilities, audio bytes, refusals apart from their text."

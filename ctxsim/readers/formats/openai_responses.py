@@ -9,8 +9,6 @@ Documentation: https://platform.openai.com/docs/api-reference/responses
      {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Two."}]}]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +21,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "openai-responses"
 TITLE = "OpenAI Responses API items"
-DOCS = "https://platform.openai.com/docs/api-reference/responses"
 MARKS = ("call_id", "summary", "type=message", "input", "items", "output")
 VERSIONS = "Responses API of 2025 and 2026, and what `to_input_list()` of openai-agents returns"
 READS = "Messages, reasoning, tool calls of every kind and their outputs, instructions, tools, usage of a response."
@@ -89,5 +86,4 @@ def _one(assembly: Assembly, where: str, value: Any) -> Transcript:
     if held.output and held.usage:
         exchanges.usage(held.usage.whole())
     exchanges.finish()
-    assembly.head_recorded = bool(assembly.system)
     return assembly.transcript()

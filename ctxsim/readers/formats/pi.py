@@ -12,8 +12,6 @@ https://docs.openclaw.ai/reference/session-management-compaction
       "toolName": "mail", "content": [{"type": "text", "text": "2 messages"}]}}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
@@ -23,14 +21,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
+from ctxsim.readers.assembly.anthropic_content import response_parts
 from ctxsim.readers.assembly.session_tree import ancestors, compaction_notes, kind_of
 from ctxsim.readers.assembly.usage import in_parts
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
+from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 
 NAME = "pi"
 TITLE = "pi and OpenClaw sessions"
-DOCS = "https://github.com/badlogic/pi-mono/tree/main/packages/coding-agent/docs"
 MARKS = ("type=session",)
 VERSIONS = "session versions 1 to 3"
 READS = (
@@ -56,15 +54,6 @@ class TokenUsage(msgspec.Struct, rename="camel"):
         cost = self.cost.get("total") if isinstance(self.cost, dict) else None
         usage = in_parts(self.input, self.output, self.cache_read, self.cache_write, None, cost)
         return usage if usage.input_tokens else None
-
-
-class _Block(msgspec.Struct):
-    type: str
-    text: str = ""
-    thinking: str = ""
-    id: str | None = None
-    name: str = ""
-    arguments: Any = None
 
 
 class Message(msgspec.Struct, rename="camel"):
@@ -246,7 +235,7 @@ class _Conversation:
         elif not message.content and usage is None:
             self.counts["empty response, aborted or failed"] += 1
         else:
-            parts = list(_response_parts(message.content, entry.where))
+            parts = response_parts(_renamed(message.content), entry.where)
             self.assembly.response(
                 self._resent(parts) if message.stop_reason in ("aborted", "error") else parts,
                 usage,
@@ -275,21 +264,16 @@ class _Conversation:
         self.assembly.compacted("", [entry.summary or ""], kept, entry.tokens_before)
 
 
-def _response_parts(content: str | list[Any] | None, where: str) -> Iterator[Part]:
-    for value in [{"type": "text", "text": content}] if isinstance(content, str) else content or []:
-        block = convert(value, _Block, where)
-        match block.type:
-            case "text":
-                if block.text:
-                    yield Part("assistant", block.text)
-            case "thinking":
-                # Empty where the provider only gives an encrypted signature.
-                yield Part("reasoning", block.thinking)
-            case "toolCall":
-                arguments = {} if block.arguments is None else block.arguments
-                yield Part("tool_call", compact_json(arguments), block.name, block.id or "")
-            case _:
-                yield Part("assistant", compact_json(value))
+def _renamed(content: str | list[Any] | None) -> str | list[Any] | None:
+    """Content in which tool calls are blocks of Anthropic's API, as all others are."""
+    if not isinstance(content, list):
+        return content
+    return [
+        block | {"type": "tool_use", "input": {} if block.get("arguments") is None else block["arguments"]}
+        if has(block, type=str) and block["type"] == "toolCall"
+        else block
+        for block in content
+    ]
 
 
 def _command_text(message: Message) -> str:

@@ -13,8 +13,6 @@ Documentation: https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/s
       "parts": [{"functionResponse": {"id": "c1", "name": "mail", "response": {"output": "2 messages"}}}]}}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
@@ -37,7 +35,6 @@ from ctxsim.transcript import Kind, Transcript, Usage
 
 NAME = "qwen-code"
 TITLE = "Qwen Code sessions"
-DOCS = "https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/services/chatRecordingService.ts"
 MARKS = ("systemPayload", "parts")
 VERSIONS = "Qwen Code 0.21"
 READS = "the branch a session ended on, sub-agents as transcripts of their own"
@@ -68,14 +65,10 @@ class UsageMetadata(GeminiUsage, rename="camel"):
         return Usage(self.prompt_token_count, output, self.cached_content_token_count, None, self.thoughts_token_count)
 
 
-class _CompressionInfo(msgspec.Struct, rename="camel"):
-    original_token_count: int | None = None
-    new_token_count: int | None = None
-
-
-class _Compression(msgspec.Struct, rename="camel"):
-    info: _CompressionInfo = msgspec.field(default_factory=_CompressionInfo)
-    compressed_history: list[_Message] = []
+class _Compression(msgspec.Struct):
+    tokens_before: int | None = msgspec.field(default=None, name="info.originalTokenCount")
+    tokens_after: int | None = msgspec.field(default=None, name="info.newTokenCount")
+    history: list[_Message] = msgspec.field(default=[], name="compressedHistory")
 
 
 class _Line(session_tree.Envelope):
@@ -211,12 +204,12 @@ class _Conversation:
         else:
             where = f"{self.assembly.name}:{line.line}"
             compression = convert(payload, _Compression, where)
-            tokens, info = compression.info.original_token_count, compression.info
+            tokens = compression.tokens_before
             said = f"{tokens} tokens" if tokens is not None else ""
             self.compactions.append((self.assembly.calls + 1, "recorded compaction", said))
-            history = _said(compression.compressed_history, f"{where} compressedHistory")
+            history = _said(compression.history, f"{where} compressedHistory")
             kept, new = kept_and_new(self.assembly.items, history)
-            self.assembly.compacted("", new, kept, tokens, info.new_token_count)
+            self.assembly.compacted("", new, kept, tokens, compression.tokens_after)
             self.whole_history = True
 
 

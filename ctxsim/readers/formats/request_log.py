@@ -4,7 +4,7 @@ Pairs `{"request": …, "response": …}` of chat completions, the Responses API
 generateContent, one a line, in a list, or alone, also with the two under `body`; or SWE-agent's lines of `type` request
 and response. `ctxsim serve` writes such pairs.
 
-Documentation: https://platform.openai.com/docs/api-reference/chat, https://docs.anthropic.com/en/api/messages,
+Documentation: https://docs.anthropic.com/en/api/messages, https://platform.openai.com/docs/api-reference/chat,
 https://platform.openai.com/docs/api-reference/responses, https://ai.google.dev/api/generate-content
 
     {"request": {"model": "m", "system": "Be brief.", "messages": [{"role": "user", "content": "Any mail?"}]},
@@ -13,8 +13,6 @@ https://platform.openai.com/docs/api-reference/responses, https://ai.google.dev/
     {"type": "request", "timestamp": "2025-01-01T00:00:00", "request_params": {"model": "m", "messages": []}}
     {"type": "response", "response": {"choices": [{"message": {"role": "assistant", "content": "Two."}}]}}
 """
-
-from __future__ import annotations
 
 from collections import Counter as Frequencies
 from collections.abc import Iterator
@@ -30,15 +28,10 @@ from ctxsim.transcript import Transcript
 
 NAME = "request-log"
 TITLE = "Request and response log (OpenAI, Anthropic, Gemini, SWE-agent, `ctxsim serve`)"
-DOCS = "https://docs.anthropic.com/en/api/messages"
 MARKS = ("request_params", "request")
 VERSIONS = "`llm_interactions` of SWE-agent 1.1, and logs of `ctxsim serve`; not tested on real logs of other proxies"
 READS = "Requests with system prompt and tools, responses, provider usage and times; one transcript a conversation."
 NOT_READ = "Streamed responses (server-sent events), SWE-agent's own estimate of usage, headers."
-
-
-class _Moment(msgspec.Struct):
-    timestamp: str | float | None = None
 
 
 class Pair(msgspec.Struct):
@@ -50,6 +43,7 @@ class Pair(msgspec.Struct):
 
     request: dict[str, Any]
     response: Any = None
+    sent: str | float | None = msgspec.field(default=None, name="request.timestamp")
     timestamp: str | float | None = None
     start_time: str | float | None = None
     created_at: str | float | None = None
@@ -112,8 +106,7 @@ def _logs(entries: Iterator[tuple[str, Any]], left_out: Frequencies[str]) -> Ite
     for where, value in entries:
         if _is_pair(value):
             pair = convert(value, Pair, where)
-            inside = convert(pair.request, _Moment, f"{where} request").timestamp
-            times = (pair.start_time, inside, pair.timestamp, pair.created_at)
+            times = (pair.start_time, pair.sent, pair.timestamp, pair.created_at)
             time_s = epoch_s(next((time for time in times if time is not None), None))
             if pair.kind != "main":
                 left_out[f"request(s) that are not the conversation left out: {pair.kind}"] += 1

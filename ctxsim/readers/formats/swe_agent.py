@@ -14,8 +14,6 @@ Documentation: https://swe-agent.com/latest/usage/trajectories/
      "trajectory": [], "info": {"model_stats": {"api_calls": 1}}}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any
@@ -23,8 +21,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_messages import Message, ToolCall, response_parts
-from ctxsim.readers.assembly.chat_response import ThinkingBlock, with_thinking
+from ctxsim.readers.assembly.chat_messages import Reply
 from ctxsim.readers.assembly.swe_runs import Described, Run
 from ctxsim.readers.assembly.text_calls import command_parts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has
@@ -32,7 +29,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "swe-agent"
 TITLE = "SWE-agent trajectory"
-DOCS = "https://swe-agent.com/latest/usage/trajectories/"
 MARKS = ("history",)
 VERSIONS = (
     "versions 0.x of 2024 and 1.x, with commands in the text or function calls; not tested on real attempts and "
@@ -42,15 +38,12 @@ READS = "`history` of each agent, of each attempt, with demonstrations and think
 NOT_READ = "`trajectory` and its `query` (copies), what history processors cut, run totals of usage (none per call)."
 
 
-class _Entry(msgspec.Struct):
+class _Entry(Reply, kw_only=True):
     role: str
-    content: str | list[Any] | None = None
     action: str | None = None
     agent: str = ""
     is_demo: bool | None = None
-    tool_calls: list[ToolCall] | None = None
     tool_call_ids: list[str] | None = None
-    thinking_blocks: list[ThinkingBlock] | None = None
 
 
 class _Attempt(Described, kw_only=True):
@@ -86,12 +79,11 @@ def _attempt(name: str, where: str, value: Any) -> Iterator[Transcript]:
         first = agent == agents[0]
         assembly = Assembly(name if first else f"{name}#{agent}", NAME, None if first else name)
         _add_history(assembly, [entry for entry in entries if entry.agent == agent])
-        stats = attempt.stats
-        assembly.cost_usd = dollars(stats.instance_cost) if len(agents) == 1 else None
-        if stats.tokens_sent and first:
+        assembly.cost_usd = dollars(attempt.instance_cost) if len(agents) == 1 else None
+        if attempt.tokens_sent and first:
             # 0.x sent only the last five observations in full; the totals of the known runs fit that.
             assembly.notes.append(
-                f"usage is recorded as totals only: {stats.tokens_sent} tokens sent in {stats.api_calls} requests; "
+                f"usage is recorded as totals only: {attempt.tokens_sent} tokens sent in {attempt.api_calls} requests; "
                 "history processors may have shortened what was sent"
             )
         yield assembly.transcript()
@@ -136,10 +128,8 @@ def _is_exit(entry: _Entry) -> bool:
 
 def _parts(entry: _Entry, text: str) -> list[Part]:
     if entry.tool_calls:
-        parts = response_parts(Message("assistant", None, entry.tool_calls), text)
-    else:
-        parts = command_parts(text, _command_place(text, (entry.action or "").strip()))
-    return with_thinking(parts, entry.thinking_blocks)
+        return entry.parts()
+    return entry.parts(command_parts(text, _command_place(text, (entry.action or "").strip())))
 
 
 def _command_place(text: str, command: str) -> int | None:

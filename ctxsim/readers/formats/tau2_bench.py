@@ -11,22 +11,20 @@ Documentation: https://github.com/sierra-research/tau2-bench
       {"role": "tool", "id": "c1", "content": "on its way", "requestor": "assistant"}]}]}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
 
+from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.conversations import trial_name
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
+from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has, time_s
 from ctxsim.transcript import Transcript, Usage
 
 NAME = "tau2-bench"
 TITLE = "tau2-bench results"
-DOCS = "https://github.com/sierra-research/tau2-bench"
 MARKS = ("simulations",)
 VERSIONS = "results of 2025 and 2026"
 READS = "The agent's side of every simulation, with the provider's usage; the policy as system prompt."
@@ -40,11 +38,6 @@ class _ToolCall(msgspec.Struct):
     requestor: str = "assistant"
 
 
-class _Tokens(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
 class Message(msgspec.Struct):
     """One message; a tool message has the call's id as its own `id`."""
 
@@ -53,7 +46,9 @@ class Message(msgspec.Struct):
     tool_calls: list[_ToolCall] | None = None
     id: str | None = None
     requestor: str = "assistant"
-    usage: _Tokens | None = None
+    usage: dict[str, Any] | None = None
+    prompt_tokens: int | None = msgspec.field(default=None, name="usage.prompt_tokens")
+    completion_tokens: int | None = msgspec.field(default=None, name="usage.completion_tokens")
     timestamp: Any = None
     reasoning: Any = None
     errors: list[Any] | None = None
@@ -61,18 +56,10 @@ class Message(msgspec.Struct):
     cost: Any = None
 
 
-class _Environment(msgspec.Struct):
-    policy: str | None = None
-    tool_defs: Any = None
-
-
-class _Agent(msgspec.Struct):
-    llm: str | None = None
-
-
 class _Info(msgspec.Struct):
-    environment_info: _Environment | None = None
-    agent_info: _Agent | None = None
+    policy: str | None = msgspec.field(default=None, name="environment_info.policy")
+    tool_defs: Any = msgspec.field(default=None, name="environment_info.tool_defs")
+    llm: str | None = msgspec.field(default=None, name="agent_info.llm")
 
 
 class _Simulation(msgspec.Struct):
@@ -101,7 +88,6 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
 def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcript:
     assembly = Assembly(name, NAME)
     _add_head(assembly, info)
-    model = (info.agent_info and info.agent_info.llm) or ""
     retried = 0
     greeting: list[Part] = []
     for number, value in enumerate(simulation.messages):
@@ -119,7 +105,9 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
                 retried += bool(message.errors)
                 # The time is when the response was there, not when the request was sent.
                 time = time_s(message.timestamp)
-                assembly.response(_parts(message, text), _usage(message), time, model, comparable=not message.errors)
+                assembly.response(
+                    _parts(message, text), _usage(message), time, info.llm or "", comparable=not message.errors
+                )
             case "tool" if message.requestor == "user":
                 assembly.left_out["result of the simulated user"] += 1
             case "tool":
@@ -135,25 +123,23 @@ def _one(name: str, where: str, simulation: _Simulation, info: _Info) -> Transcr
     if not assembly.calls:
         assembly.user(*greeting)
     again = [f"{retried} response(s) were asked for again after an invalid one, which is left out"] if retried else []
-    made = assembly.finished("no response of the model in this simulation", *again)
-    priced = any(call.usage and call.usage.cost_usd for call in made.calls)
-    return made if priced else msgspec.structs.replace(made, cost_usd=dollars(simulation.agent_cost))
+    finished = assembly.finished("no response of the model in this simulation", *again)
+    priced = any(call.usage and call.usage.cost_usd for call in finished.calls)
+    return finished if priced else msgspec.structs.replace(finished, cost_usd=dollars(simulation.agent_cost))
 
 
 def _add_head(assembly: Assembly, info: _Info) -> None:
-    environment = info.environment_info or _Environment()
-    assembly.system += filter(None, [environment.policy])
-    tools = environment.tool_defs if isinstance(environment.tool_defs, list) else []
+    assembly.system += filter(None, [info.policy])
+    tools = info.tool_defs if isinstance(info.tool_defs, list) else []
     assembly.tools += map(compact_json, tools)
-    if environment.policy and not tools:
+    if info.policy and not tools:
         assembly.notes.append("head: the policy alone; the agent's template and the tool definitions are not recorded")
 
 
 def _usage(message: Message) -> Usage | None:
-    usage = message.usage
-    if usage is None or usage.prompt_tokens is None:
+    if message.prompt_tokens is None:
         return None
-    return Usage(usage.prompt_tokens, usage.completion_tokens).costing(dollars(message.cost))
+    return Usage(message.prompt_tokens, message.completion_tokens).costing(dollars(message.cost))
 
 
 def _parts(message: Message, text: str) -> list[Part]:
@@ -169,31 +155,17 @@ def _parts(message: Message, text: str) -> list[Part]:
 
 def _raw_arguments(raw_data: Any) -> dict[tuple[str, str], str]:
     """Return the arguments as the model wrote them, by id and name: spaces are tokens too."""
+    message = raw_data.get("message") if isinstance(raw_data, dict) else None
+    given = message.get("tool_calls") if isinstance(message, dict) else None
     try:
-        choice = msgspec.convert(raw_data, _RawChoice, strict=False)
-    except msgspec.ValidationError:
+        calls = convert_all(given if isinstance(given, list) else [], _RawCall, "raw_data")
+    except InputError:
         # A copy for debugging that no transcript depends on: `tool_calls` has the same, decoded.
         return {}
-    return {
-        (call.id, call.function.name): call.function.arguments
-        for call in choice.message.tool_calls or []
-        if call.function
-    }
-
-
-class _RawFunction(msgspec.Struct):
-    name: str
-    arguments: str
+    return {(call.id, call.name): call.arguments for call in calls}
 
 
 class _RawCall(msgspec.Struct):
-    function: _RawFunction
+    name: str = msgspec.field(name="function.name")
+    arguments: str = msgspec.field(name="function.arguments")
     id: str = ""
-
-
-class _RawMessage(msgspec.Struct):
-    tool_calls: list[_RawCall] | None = None
-
-
-class _RawChoice(msgspec.Struct):
-    message: _RawMessage

@@ -11,8 +11,6 @@ Documentation: https://github.com/sierra-research/tau-bench
       {"role": "assistant", "content": "It is on its way."}]}]
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +25,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "tau-bench"
 TITLE = "tau-bench results"
-DOCS = "https://github.com/sierra-research/tau-bench"
 MARKS = ("traj",)
 VERSIONS = "results of 2024 and 2025"
 READS = "The agent's chat messages of every run, its system prompt included."

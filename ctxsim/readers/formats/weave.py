@@ -1,7 +1,7 @@
 """Calls of W&B Weave: one row a call of a traced function, as its server streams them and its pages export them.
 
-Documentation: https://docs.wandb.ai/weave/guides/tracking/call-schema-reference,
-https://docs.wandb.ai/weave/guides/tracking/querying-calls
+Documentation: https://docs.wandb.ai/weave/guides/tracking/querying-calls,
+https://docs.wandb.ai/weave/guides/tracking/call-schema-reference
 
     {"id": "c2", "trace_id": "t1", "parent_id": "c1", "op_name": "weave:///ann/mail/op/openai.chat.completions.create:x",
      "started_at": "2026-01-01T12:00:00Z", "attributes": {"weave": {"kind": "llm"}},
@@ -9,8 +9,6 @@ https://docs.wandb.ai/weave/guides/tracking/querying-calls
      "output": {"choices": [{"message": {"role": "assistant", "content": "Two."}}],
        "usage": {"prompt_tokens": 40, "completion_tokens": 2}}}
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +20,6 @@ from ctxsim.readers.assembly.spans.span import finite
 
 NAME = "weave"
 TITLE = "W&B Weave calls"
-DOCS = "https://docs.wandb.ai/weave/guides/tracking/querying-calls"
 MARKS = ("op_name",)
 VERSIONS = "the call schema of 2026; tested on calls that the Python SDK 0.54.0 sent, not on a server's export"
 READS = (

@@ -3,8 +3,6 @@
 Method 93 is Zstandard: APPNOTE.TXT 4.4.5, https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 """
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

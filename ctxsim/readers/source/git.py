@@ -3,8 +3,6 @@
 Documentation: https://git-scm.com/docs/git-cat-file#_batch_output, https://git-scm.com/docs/git-ls-tree
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """How much one source may be once it is decompressed: what is more is refused before it fills the memory or the day."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import BinaryIO

@@ -4,13 +4,10 @@ Readers see a copy under its own path, beside the copies of its neighbours, so t
 Labels, notes and errors say where the original is.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -34,19 +31,8 @@ class Placed(Source):
     `keeps` are the copies, as long as somebody needs them.
     """
 
-    def __init__(
-        self,
-        name: str,
-        root: str,
-        shown: str,
-        path: Path | None = None,
-        data: bytes | None = None,
-        named: bool = False,
-        member: str | None = None,
-        refused: InputError | None = None,
-        keeps: Copies | None = None,
-    ) -> None:
-        super().__init__(name, path, data, named, member, refused)
+    def __init__(self, name: str, root: str, shown: str, keeps: Copies | None = None, **told: Any) -> None:
+        super().__init__(name, **told)
         self.root = root
         self.shown = shown
         self.beside: str | None = None
@@ -86,9 +72,8 @@ class Placed(Source):
 def placed(source: Source, root: str, shown: str, keeps: Copies | None = None) -> Source:
     """Return a source found among the copies under `root`, under the original's name."""
     refused = source.refused and retold(source.refused, root, shown)
-    made = Placed(
-        source.name.replace(root, shown), root, shown, source.path, None, source.named, source.member, refused, keeps
-    )
+    told = {"path": source.path, "named": source.named, "member": source.member, "refused": refused}
+    made = Placed(source.name.replace(root, shown), root, shown, keeps, **told)
     made.column, made.reader = source.column, source.reader
     return made
 

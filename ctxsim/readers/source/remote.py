@@ -5,8 +5,6 @@ Credentials are what the store's own library finds in the environment; nothing h
 Documentation: https://filesystem-spec.readthedocs.io/en/latest/usage.html
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

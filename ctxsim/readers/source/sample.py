@@ -1,7 +1,5 @@
 """What a format is recognised by: the beginning of a source, decoded once for all formats that look at it."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Where transcripts are read from: a file, compressed or not, a member of an archive, a folder, or standard input."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import sys

@@ -1,14 +1,13 @@
 """JSON values: decoded even where a recording holds what JSON doesn't allow, and turned into what readers expect."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -101,11 +100,37 @@ def _clean(value: Any) -> Any:
 
 
 def convert(value: Any, kind: type[T], where: str) -> T:
-    """Return a decoded JSON value as `kind`. Raises InputError naming the field that doesn't fit."""
+    """Return a decoded JSON value as `kind`. Raises InputError naming the field that doesn't fit.
+
+    A name with dots is a path: a field of the name `usage.input` is what `input` is in the object `usage`. It is
+    missing where such an object is missing.
+    """
     try:
+        if isinstance(value, dict) and (paths := _paths(cast(Hashable, kind))):
+            value = {**value, **dict(_along(value, paths))}
         return msgspec.convert(value, kind, strict=False)
     except (msgspec.ValidationError, RecursionError) as error:
         raise InputError(where, str(error)) from None
+
+
+@cache
+def _paths(kind: Hashable) -> tuple[str, ...]:
+    """The names of a struct's fields that are paths."""
+    return tuple(name for name in getattr(kind, "__struct_encode_fields__", ()) if "." in name)
+
+
+def _along(value: dict[str, Any], paths: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """What an object holds under these paths. Raises ValidationError where what holds it is no object."""
+    for path in paths:
+        *above, name = path.split(".")
+        held: Any = value
+        for depth, step in enumerate(above, 1):
+            try:
+                held = msgspec.convert(held.get(step), dict[str, Any] | None, strict=False) or {}
+            except msgspec.ValidationError as error:
+                raise msgspec.ValidationError(f"{error} - at `$.{'.'.join(above[:depth])}`") from None
+        if name in held:
+            yield path, held[name]
 
 
 def convert_all(values: Iterable[Any], kind: type[T], where: str) -> list[T]:

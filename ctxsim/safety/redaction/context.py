@@ -4,8 +4,6 @@ The value has to look like one: it is no word, no name, no path, no version and 
 that are words stay; the recordings of `evidence.redacted` say how often something else goes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Secrets that stand in a text in another writing: as base64, with % for its signs, or broken over lines."""
 
-from __future__ import annotations
-
 import binascii
 import re
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Where no source is named they are those of gitleaks (gitleaks/gitleaks, config/g
 names of its rules; lengths are a little below its own, since recordings cut what they show.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 _WORD = r"[\w-]"

@@ -3,8 +3,6 @@
 Also where they are encoded, or broken over lines. `NOT_LOOKED_FOR` says which kinds are left.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Where somebody is reached, replaced by choice: IP addresses, phone numbers and host names."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Callable

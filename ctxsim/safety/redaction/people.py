@@ -4,8 +4,6 @@ Folders: `/home/NAME` (Filesystem Hierarchy Standard 3.0, 3.8), `/Users/NAME`, `
 escape them; and with hyphens for slashes, as agents call their folders: `-home-NAME-project`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 

@@ -4,8 +4,6 @@ It is made from a number and the form of the original, never from the original i
 whether it gives the same.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Whole transcripts without likely keys, account names and e-mail addresses: every text as long as it was."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any

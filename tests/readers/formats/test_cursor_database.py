@@ -22,7 +22,7 @@ def tool(name: str, result: str | None, call_id: str = "", **fields: Any) -> Jso
     return {"type": 2, "text": "", "toolFormerData": called | ({} if result is None else {"result": result})}
 
 
-def store(folder: Path, composers: dict[str, Any], bubbles: dict[str, Json], items: Json | None = None) -> Path:
+def store(folder: Path, composers: dict[str, Any], bubbles: dict[str, Json]) -> Path:
     path = folder / "state.vscdb"
     with closing(sqlite3.connect(path)) as made:
         for table in ("ItemTable", "cursorDiskKV"):
@@ -34,8 +34,6 @@ def store(folder: Path, composers: dict[str, Any], bubbles: dict[str, Json], ite
             # As text and as bytes: both are there.
             value = json.dumps(bubble) if len(key) % 2 else json.dumps(bubble).encode()
             made.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", (f"bubbleId:{key}", value))
-        for key, value in (items or {}).items():
-            made.execute("INSERT INTO ItemTable VALUES (?, ?)", (key, json.dumps(value)))
         made.commit()
     return path
 
@@ -112,13 +110,11 @@ def test_older_forms_hold_the_bubbles_themselves(tmp_path: Path) -> None:
         "draft": headers(),
         "gone": None,
     }
-    older = {"composer.composerData": {"allComposers": [{"composerId": "old", "conversation": talk},
-                                                        {"composerId": "inside"}]}}  # fmt: skip
-    transcripts = {one.name.partition("#")[2]: one for one in found(store(tmp_path, composers, {}, older))}
-    assert set(transcripts) == {"inside", "map", "child", "agent", "parent", "old"}
+    transcripts = {one.name.partition("#")[2]: one for one in found(store(tmp_path, composers, {}))}
+    assert set(transcripts) == {"inside", "map", "child", "agent", "parent"}
     assert {tuple(said(one)) for one in transcripts.values()} == {(("user", "Any mail?"), ("assistant", "Two."))}
     assert {transcripts[child].parent for child in ("child", "agent")} == {transcripts["parent"].name}
-    assert transcripts["old"].notes[-1] == "left out: 2 session(s) without messages"
+    assert transcripts["parent"].notes[-1] == "left out: 2 session(s) without messages"
 
 
 def test_what_cannot_be_read_is_told_and_the_others_are_read(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ https://platform.openai.com/docs/api-reference/responses, https://docs.anthropic
 https://ai.google.dev/api/generate-content
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +13,8 @@ import msgspec
 from ctxsim.readers.assembly import Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_messages
 from ctxsim.readers.assembly.anthropic_content import response_parts as anthropic_parts
-from ctxsim.readers.assembly.chat_response import ChatResponse, add_chat_message
+from ctxsim.readers.assembly.chat_messages import Message, add_message
+from ctxsim.readers.assembly.chat_response import ChatResponse
 from ctxsim.readers.assembly.gemini_parts import GeminiUsage, api_parts
 from ctxsim.readers.assembly.gemini_parts import response_parts as gemini_parts
 from ctxsim.readers.assembly.gemini_request import add_contents, add_head
@@ -92,7 +91,7 @@ def caught(api: Api, body: dict[str, Any], where: str) -> Caught:
             made.system += [text_and_media(sent.system, 0)[0]] if sent.system else []
             add_messages(made, sent.messages, where)
         for number, value in enumerate(sent.messages if api == "chat" else []):
-            add_chat_message(made, value, f"{where} message {number}", first=not made.said)
+            add_message(made, convert(value, Message, f"{where} message {number}"), first=not made.said)
     return made
 
 

@@ -5,8 +5,6 @@ by the agent: the transcript keeps the whole history. Where it holds a summary, 
 messages were only left out or shortened, the calls from there on are not comparable.
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
@@ -63,15 +61,8 @@ class Caught(Assembly):
         """A user message."""
         self.said.append(Said(tuple(Part("user", part) if isinstance(part, str) else part for part in parts)))
 
-    def response(
-        self,
-        parts: Iterable[Part],
-        usage: Usage | None = None,
-        time_s: float | None = None,
-        model: str = "",
-        comparable: bool = True,
-    ) -> None:
-        """An earlier response, as the request repeats it."""
+    def response(self, parts: Iterable[Part], *_: object, **__: object) -> None:
+        """An earlier response, as the request repeats it: nothing is told of its own request."""
         self.said.append(Said(tuple(parts), response=True))
 
     def result(self, text: str, call_id: str = "", tool: str = "", media: tuple[Media, ...] = ()) -> None:
@@ -159,7 +150,6 @@ def _transcript(assembly: Assembly, notes: Iterable[str], thread: Thread, logs: 
     calls = _calls(thread, logs, counts)
     first, last = calls[0].logged, calls[-1].logged
     assembly.system, assembly.tools = map(list, first.head)
-    assembly.head_recorded = bool(assembly.system)
     assembly.notes += [*notes, *dict.fromkeys(last.request.notes)]
     whole = True
     for call in calls:

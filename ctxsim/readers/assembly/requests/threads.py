@@ -9,8 +9,6 @@ A thread is what its last request goes back to. Requests that it left behind wer
 while the thread did is a thread of its own, and so is what another context took over.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec

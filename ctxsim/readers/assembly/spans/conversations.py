@@ -1,7 +1,5 @@
 """Conversations from the spans of requests to models: each is a whole request; agents inside agents are children."""
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator, Mapping
 

@@ -6,8 +6,6 @@ https://arize-ai.github.io/openinference/spec/semantic_conventions.html,
 https://github.com/traceloop/openllmetry (before 0.50: `gen_ai.prompt.0.content`)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ An input is a body, a list of messages or of Responses items, one message, or a 
 choices, of messages or of Responses items, one message, or a text; each may be JSON as text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple

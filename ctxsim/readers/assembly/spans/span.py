@@ -1,7 +1,5 @@
 """A span: one timed piece of work in a trace, with attributes as plain values by their full names."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

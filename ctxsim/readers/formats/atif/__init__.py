@@ -10,8 +10,6 @@ Documentation: https://harborframework.com/docs/trajectory-format (schema: Harbo
        "metrics": {"prompt_tokens": 40, "completion_tokens": 9, "cached_tokens": 0}}]}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any
@@ -36,7 +34,6 @@ from ctxsim.transcript import Head, Media, Transcript, Usage, problems
 
 NAME = "atif"
 TITLE = "ATIF trajectories (Harbor, Terminal-Bench)"
-DOCS = "https://harborframework.com/docs/trajectory-format"
 MARKS = ("schema_version",)
 VERSIONS = "ATIF-v1.0 to v1.8, as one document or JSON lines; tested on documents that Harbor 0.25.0 accepts"
 READS = "Steps, tool calls, observations, usage, costs, times, compactions, embedded sub-agents; and written too."
@@ -77,9 +74,8 @@ def _one(name: str, where: str, trajectory: Trajectory, parent: str | None) -> T
     tools = stated if isinstance(stated, list) else trajectory.agent.tool_definitions or []
     assembly.tools += map(compact_json, tools)
     assembly.notes += [f"{count} {what}" for what, count in reading.counts.items() if count]
-    final = trajectory.final_metrics
-    if final and not reading.costs:
-        assembly.cost_usd = dollars(final.total_cost_usd)
+    if not reading.costs:
+        assembly.cost_usd = dollars(trajectory.total_cost_usd)
     if trajectory.continued_trajectory_ref:
         assembly.notes.append(f"goes on in {trajectory.continued_trajectory_ref}, a trajectory of its own")
     return _completed(assembly.finished("no model response is recorded"), reading, trajectory, where)
@@ -118,15 +114,12 @@ class _Reading:
         self._results(step)
 
     def _response(self, step: Step, held: OfStep, where: str) -> None:
-        metrics, several = step.metrics, (step.llm_call_count or 1) > 1
+        several = (step.llm_call_count or 1) > 1
         usage = None
-        if metrics and metrics.prompt_tokens is not None and not several and not step.is_copied_context:
-            extra = metrics.extra or {}
-            written, reasoning = extra.get("cache_creation_input_tokens"), extra.get("reasoning_tokens")
-            written = written if isinstance(written, int) else None
-            reasoning = reasoning if isinstance(reasoning, int) else None
-            usage = Usage(metrics.prompt_tokens, metrics.completion_tokens, metrics.cached_tokens, written, reasoning)
-            usage = usage.costing(dollars(metrics.cost_usd))
+        if step.prompt_tokens is not None and not several and not step.is_copied_context:
+            written, reasoning = (one if isinstance(one, int) else None for one in (step.written, step.reasoning))
+            usage = Usage(step.prompt_tokens, step.completion_tokens, step.cached_tokens, written, reasoning)
+            usage = usage.costing(dollars(step.cost_usd))
             self.costs = self.costs or usage.cost_usd is not None
         self.counts["step(s) of several requests at once: their usage is a sum, left out"] += several
         copied = "copied from an earlier trajectory: their calls were made there, without usage here"
@@ -149,7 +142,7 @@ class _Reading:
 
     def _results(self, step: Step) -> None:
         called = {call.tool_call_id for call in step.tool_calls or []}
-        for call_id, results in _by_call(step.observation.results if step.observation else []).items():
+        for call_id, results in _by_call(step.results).items():
             texts = [text_and_media(result.content, IMAGE_TOKENS["openai"]) for result in results]
             text = "\n".join(text for text, _ in texts)
             media = tuple(one for _, found in texts for one in found) + _media_of(results[0])

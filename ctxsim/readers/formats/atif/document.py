@@ -3,11 +3,10 @@
 Source of the fields: Harbor 0.25.0, `harbor/models/trajectories/*.py` (schema ATIF-v1.8).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.transcript import Compaction, Needle
 
@@ -19,16 +18,6 @@ OURS = "ctxsim"
 
 BOUNDARY = {"type": "compaction", "boundary": "replace"}
 """`extra.context_management` of the step where Harbor's own agent replaced its history by a summary."""
-
-
-class Metrics(msgspec.Struct):
-    """Usage of a step; `prompt_tokens` is the whole prompt."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cached_tokens: int | None = None
-    cost_usd: float | None = None
-    extra: dict[str, Any] | None = None
 
 
 class ToolCall(msgspec.Struct):
@@ -49,12 +38,8 @@ class Result(msgspec.Struct):
     extra: dict[str, Any] | None = None
 
 
-class _Observation(msgspec.Struct):
-    results: list[Result] = []
-
-
 class Step(msgspec.Struct):
-    """One step. Only an agent's has reasoning, calls and metrics."""
+    """One step. Only an agent's has reasoning, calls and metrics; `prompt_tokens` is the whole prompt."""
 
     source: str
     message: Any = ""
@@ -62,8 +47,13 @@ class Step(msgspec.Struct):
     model_name: str | None = None
     reasoning_content: str | None = None
     tool_calls: list[ToolCall] | None = None
-    observation: _Observation | None = None
-    metrics: Metrics | None = None
+    results: list[Result] = field(default=[], name="observation.results")
+    prompt_tokens: int | None = field(default=None, name="metrics.prompt_tokens")
+    completion_tokens: int | None = field(default=None, name="metrics.completion_tokens")
+    cached_tokens: int | None = field(default=None, name="metrics.cached_tokens")
+    cost_usd: float | None = field(default=None, name="metrics.cost_usd")
+    written: Any = field(default=None, name="metrics.extra.cache_creation_input_tokens")
+    reasoning: Any = field(default=None, name="metrics.extra.reasoning_tokens")
     is_copied_context: bool | None = None
     llm_call_count: int | None = None
     extra: dict[str, Any] | None = None
@@ -75,10 +65,6 @@ class _Agent(msgspec.Struct):
     extra: dict[str, Any] | None = None
 
 
-class _FinalMetrics(msgspec.Struct):
-    total_cost_usd: float | None = None
-
-
 class Trajectory(msgspec.Struct):
     """A document, or a sub-agent inside one."""
 
@@ -86,7 +72,7 @@ class Trajectory(msgspec.Struct):
     steps: list[Any]
     session_id: str | None = None
     trajectory_id: str | None = None
-    final_metrics: _FinalMetrics | None = None
+    total_cost_usd: float | None = field(default=None, name="final_metrics.total_cost_usd")
     continued_trajectory_ref: str | None = None
     extra: dict[str, Any] | None = None
     subagent_trajectories: list[Any] | None = None

@@ -4,8 +4,6 @@ Source of the rules: Harbor 0.25.0, `harbor/models/trajectories`: step ids count
 step, arguments are objects, only steps of the agent have metrics.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import takewhile

@@ -12,8 +12,6 @@ Documentation: https://code.claude.com/docs/en/sessions (the files; their lines 
       "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "2 messages"}]}}
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
@@ -41,7 +39,6 @@ from ctxsim.transcript import NO_HISTORY, Media, Transcript
 
 NAME = "claude-code"
 TITLE = "Claude Code sessions"
-DOCS = "https://code.claude.com/docs/en/sessions"
 MARKS = ("isSidechain", "leafUuid", "snapshot")
 VERSIONS = "Claude Code 2.0 to 2.1"
 READS = "the branch a session ended on, sub-agents as transcripts of their own, attachments whose text is recorded"

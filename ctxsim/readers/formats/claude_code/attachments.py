@@ -1,7 +1,5 @@
 """Attachments of Claude Code: what newer versions add to a request besides messages, where the file has its text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -2,8 +2,6 @@
 where their own files are gone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

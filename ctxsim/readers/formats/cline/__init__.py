@@ -11,13 +11,12 @@ Documentation: https://github.com/cline/cline
         {"type": "tool_result", "tool_use_id": "t1", "content": "2 messages"}]}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.readers.assembly import Assembly, dollars
 from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
@@ -27,7 +26,6 @@ from ctxsim.transcript import Transcript, Usage
 
 NAME = "cline"
 TITLE = "Cline sessions, Cline and Roo task folders"
-DOCS = "https://github.com/cline/cline"
 MARKS = ("agent",)
 VERSIONS = "session documents of version 1 (2026), and task folders of Cline 3 and Roo Code 3"
 READS = "Messages with the usage of each response; in task folders the usage comes from ui_messages.json."
@@ -36,46 +34,26 @@ NOT_READ = "Tool calls that older task folders hold as XML inside the text: they
 MESSAGES_FILE = "api_conversation_history.json"
 
 
-class _ModelInfo(msgspec.Struct):
-    id: str = ""
+class _Message(Turn):
+    ts: Any = None
+    model: str = field(default="", name="modelInfo.id")
+    # The whole prompt, cached parts included.
+    input_tokens: int | None = field(default=None, name="metrics.inputTokens")
+    output_tokens: int | None = field(default=None, name="metrics.outputTokens")
+    cache_read_tokens: int | None = field(default=None, name="metrics.cacheReadTokens")
+    cache_write_tokens: int | None = field(default=None, name="metrics.cacheWriteTokens")
+    cost: Any = field(default=None, name="metrics.cost")
+    # Marks of a compaction: of the message that replaces others, or of one that was kept.
+    kind: str = field(default="", name="metadata.kind")
+    reason: str = field(default="", name="metadata.reason")
+    messages_removed: int | None = field(default=None, name="metadata.messagesRemoved")
+    compaction: str = field(default="", name="metadata.compaction")
 
-
-class Metrics(msgspec.Struct, rename="camel"):
-    """Usage of one response; `inputTokens` is the whole prompt, cached parts included."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    cost: Any = None
-
-    def whole(self) -> Usage | None:
-        """The same in our words; None if the prompt's size is missing."""
+    def usage(self) -> Usage | None:
         if not self.input_tokens:
             return None
         usage = Usage(self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens)
         return usage.costing(dollars(self.cost))
-
-
-class Metadata(msgspec.Struct, rename="camel"):
-    """Marks of a compaction: of the message that replaces others, or of one that was kept."""
-
-    kind: str = ""
-    reason: str = ""
-    messages_removed: int | None = None
-    compaction: str = ""
-
-    @property
-    def marked(self) -> bool:
-        """Whether the message came out of a compaction."""
-        return self.kind == "compaction" or bool(self.compaction)
-
-
-class _Message(Turn, rename="camel"):
-    ts: Any = None
-    model_info: _ModelInfo | None = None
-    metrics: Metrics | None = None
-    metadata: Metadata | None = None
 
 
 class _Session(msgspec.Struct):
@@ -103,21 +81,19 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     assembly = Assembly(source.name, NAME)
     assembly.system += filter(None, [session.system_prompt])
     messages = convert_all(session.messages, _Message, f"{source.name} message")
-    marked = [number for number, message in enumerate(messages) if message.metadata and message.metadata.marked]
+    marked = [number for number, one in enumerate(messages) if one.kind == "compaction" or one.compaction]
     for number, message in enumerate(messages):
         if marked and number == marked[0]:
-            metadata = message.metadata or Metadata()
-            how = "manual" if "manual" in metadata.reason else "auto"
-            removed = "" if metadata.messages_removed is None else f", {metadata.messages_removed} messages"
+            how = "manual" if "manual" in message.reason else "auto"
+            removed = "" if message.messages_removed is None else f", {message.messages_removed} messages"
             assembly.compaction_note(f"{how}{removed}", ": what it removed is not in the file")
         if message.role == "user":
             message.content = _with_files_as_text(message.content)
-        usage = message.metrics.whole() if message.metrics else None
-        model = message.model_info.id if message.model_info else ""
         # The file holds the history as it is now: what stands up to the last kept message answered longer requests.
         later = not marked or number > marked[-1]
         # The time is that of the finished response.
-        add_turn(assembly, message, f"{source.name} message {number}", usage, time_s(message.ts), model, later)
+        where = f"{source.name} message {number}"
+        add_turn(assembly, message, where, message.usage(), time_s(message.ts), message.model, later)
     yield assembly.finished("no response of the model in this session")
 
 

@@ -3,14 +3,13 @@
 Documentation: https://github.com/RooCodeInc/Roo-Code (`src/core/task-persistence`)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, text_and_media
@@ -29,18 +28,14 @@ class Message(Turn, rename="camel"):
     is_truncation_marker: bool | None = None
 
 
-class _UiModel(msgspec.Struct, rename="camel"):
-    model_id: str = ""
-
-
-class UiMessage(msgspec.Struct, rename="camel"):
+class UiMessage(msgspec.Struct):
     """One line of the user interface; `text` of a request is JSON again."""
 
     say: str | None = None
     text: str | None = None
     ts: Any = None
-    conversation_history_deleted_range: tuple[int, int] | None = None
-    model_info: _UiModel | None = None
+    deleted: tuple[int, int] | None = field(default=None, name="conversationHistoryDeletedRange")
+    model: str = field(default="", name="modelInfo.modelId")
 
 
 class RequestLine(msgspec.Struct, rename="camel"):
@@ -145,7 +140,4 @@ def _requests(path: Path) -> Iterator[Request]:
         except msgspec.DecodeError as error:
             raise InputError(f"{path} message {number}", f"text of the request: {error}") from None
         # The time is when the request was sent.
-        deleted = message.conversation_history_deleted_range
-        yield Request(
-            line.whole(), time_s(message.ts), deleted, message.model_info.model_id if message.model_info else ""
-        )
+        yield Request(line.whole(), time_s(message.ts), message.deleted, message.model)

@@ -1,6 +1,8 @@
 """GitHub Copilot CLI sessions: `events.jsonl`, one event a line, messages and tool results among screen events.
 
-Documentation: https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilot-sdk/streaming-events
+Documentation:
+https://github.com/github/copilot-sdk/blob/main/nodejs/src/generated/session-events.ts,
+https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilot-sdk/streaming-events
 
     {"type": "session.start", "id": "1", "parentId": null, "data": {"producer": "copilot-agent"}}
     {"type": "system.message", "id": "2", "parentId": "1", "data": {"content": "Be brief."}}
@@ -11,8 +13,6 @@ Documentation: https://docs.github.com/en/copilot/how-tos/copilot-sdk/use-copilo
       "success": true, "result": {"content": "2 messages"}}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, started_by
@@ -21,6 +21,7 @@ from ctxsim.readers.formats.copilot.events import (
     AssistantMessage,
     Compaction,
     Event,
+    ModelMetrics,
     Shutdown,
     ToolComplete,
     UserMessage,
@@ -32,7 +33,6 @@ from ctxsim.transcript import Media, Transcript, Usage
 
 NAME = "copilot-cli"
 TITLE = "GitHub Copilot CLI session"
-DOCS = "https://github.com/github/copilot-sdk/blob/main/nodejs/src/generated/session-events.ts"
 MARKS = ("parentId",)
 VERSIONS = "Copilot CLI 0.0.420 to 1.0.77"
 READS = "System prompt, messages as sent, tool requests and results, sub-agents, compactions, totals at shutdown."
@@ -90,7 +90,6 @@ class _Agent:
 
     def transcript(self) -> Transcript:
         self.exchanges.finish()
-        self.assembly.head_recorded = bool(self.assembly.system)
         return self.assembly.transcript()
 
 
@@ -129,7 +128,7 @@ class _Session:
             case "session.compaction_complete" | "session.truncation":
                 _compacted(agent, convert(data, Compaction, where))
             case "session.shutdown":
-                self._shutdown(convert(data, Shutdown, where))
+                self._shutdown(convert(data, Shutdown, where), where)
             case _:
                 self.left_out[event.type] += 1
 
@@ -171,12 +170,12 @@ class _Session:
             agent.assembly.notes.append("the first user text is taken from the call that started this sub-agent")
         agent.response(message, time_s(event.timestamp))
 
-    def _shutdown(self, shutdown: Shutdown) -> None:
+    def _shutdown(self, shutdown: Shutdown, where: str) -> None:
         notes = self.main.assembly.notes
-        for model, metrics in (shutdown.model_metrics or {}).items():
-            count = metrics.requests if isinstance(metrics.requests, int | None) else metrics.requests.count
-            usage = metrics.usage
-            if usage is None or usage.input_tokens is None:
+        for model, told in (shutdown.model_metrics or {}).items():
+            usage = convert(told, ModelMetrics, f"{where} modelMetrics {model}")
+            count = usage.requests if isinstance(usage.requests, int | None) else usage.requests.count
+            if usage.input_tokens is None:
                 continue
             notes.append(
                 f"recorded total of {model}: {count} request(s), {usage.input_tokens} tokens in, "

@@ -3,11 +3,10 @@
 Documentation: https://github.com/github/copilot-sdk/blob/main/nodejs/src/generated/session-events.ts
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, text_and_media
 from ctxsim.readers.assembly.responses_items import Result
@@ -51,46 +50,34 @@ class UserMessage(msgspec.Struct, rename="camel"):
     attachments: list[Any] | None = None
 
 
-class ToolOutput(msgspec.Struct):
-    """`content` is what the model is sent, `contents` the same in blocks, for images."""
+class ToolComplete(msgspec.Struct):
+    """The end of a tool execution: `content` is what the model is sent, `contents` the same in blocks, for images."""
 
-    content: str | None = None
-    contents: list[Any] | None = None
-
-
-class _ToolError(msgspec.Struct):
-    message: str = ""
-
-
-class ToolComplete(msgspec.Struct, rename="camel"):
-    """The end of a tool execution."""
-
-    tool_call_id: str
-    result: ToolOutput | None = None
-    error: _ToolError | None = None
-
-
-class _ModelUsage(msgspec.Struct, rename="camel"):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    tool_call_id: str = field(name="toolCallId")
+    content: str | None = field(default=None, name="result.content")
+    contents: list[Any] | None = field(default=None, name="result.contents")
+    error: str = field(default="", name="error.message")
 
 
 class _Requests(msgspec.Struct):
     count: int | None = None
 
 
-class _ModelMetrics(msgspec.Struct):
+class ModelMetrics(msgspec.Struct):
+    """What all requests to a model used together."""
+
     requests: _Requests | int | None = None
-    usage: _ModelUsage | None = None
+    input_tokens: int | None = field(default=None, name="usage.inputTokens")
+    output_tokens: int | None = field(default=None, name="usage.outputTokens")
+    cache_read_tokens: int | None = field(default=None, name="usage.cacheReadTokens")
+    cache_write_tokens: int | None = field(default=None, name="usage.cacheWriteTokens")
+    reasoning_tokens: int | None = field(default=None, name="usage.reasoningTokens")
 
 
 class Shutdown(msgspec.Struct, rename="camel"):
     """The totals of a session, and the client's split of the last request."""
 
-    model_metrics: dict[str, _ModelMetrics] | None = None
+    model_metrics: dict[str, Any] | None = None
     system_tokens: int | None = None
     tool_definitions_tokens: int | None = None
     conversation_tokens: int | None = None
@@ -121,7 +108,6 @@ def parts(message: AssistantMessage) -> list[Part]:
 
 def result(done: ToolComplete) -> Result:
     """Return what the model was sent for a call: the short form of the output, or the error."""
-    output = done.result or ToolOutput()
-    text = output.content if output.content is not None else (done.error.message if done.error else "")
-    _, media = text_and_media(output.contents, IMAGE_TOKENS["openai"])
+    text = done.error if done.content is None else done.content
+    _, media = text_and_media(done.contents, IMAGE_TOKENS["openai"])
     return Result(text, done.tool_call_id, media)

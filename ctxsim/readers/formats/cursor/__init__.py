@@ -10,8 +10,6 @@ Documentation: https://cursor.com/docs (agent transcripts; the formats themselve
                  cursorDiskKV   key bubbleId:c1:b1, value {"type": 1, "text": "Any mail?"}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -25,7 +23,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "cursor"
 TITLE = "Cursor agent transcripts and conversations"
-DOCS = "https://cursor.com/docs"
 MARKS = ("cursorDiskKV", "message")
 VERSIONS = (
     "transcripts of 2026; state.vscdb with composerData of versions 1 to 10 and bubbles of versions 2 and 3, as "
@@ -37,19 +34,16 @@ READS = (
 )
 NOT_READ = (
     "Usage, times and tool definitions are not in the files. Of the database: attached files and rules, summaries, the "
-    "chat panel of 2024, `agentKv` blobs. A result there is what the editor keeps, not to the letter what was sent."
+    "chat panel of 2024, `agentKv` blobs, conversations from before 0.46 in a workspace's own database. A result there "
+    "is what the editor keeps, not to the letter what was sent."
 )
 
 _BLOCK_TYPES = {"tool_call": "tool_use", "tool-call": "tool_use", "tool-result": "tool_result"}
 
 
-class _Inner(msgspec.Struct):
-    content: str | list[Any] | None = None
-
-
 class _Line(msgspec.Struct):
     role: Literal["user", "assistant"]
-    message: _Inner
+    content: list[Any] = msgspec.field(name="message.content")
     model: str | None = None
 
 
@@ -84,7 +78,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             assembly.left_out[str(kind or "line without a type")] += 1
             continue
         line = convert(record.value, _Line, record.where)
-        content = [_renamed(block) for block in line.message.content or []]
+        content = [_renamed(block) for block in line.content]
         add_turn(assembly, Turn(line.role, content), record.where, model=line.model or "")
     yield assembly.finished("no response of the model in this file")
 

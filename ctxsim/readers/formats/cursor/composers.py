@@ -15,40 +15,24 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
 from ctxsim.readers.assembly.stores import cell, each
-from ctxsim.readers.source import Database, Source, compact_json, time_s
+from ctxsim.readers.source import Database, Source, compact_json, convert, convert_all, time_s
 from ctxsim.transcript import Media, Transcript, Usage
 
 if TYPE_CHECKING:
     import sqlite3
 
 KEYS = "cursorDiskKV"
-ITEMS = "ItemTable"
-_OLD = "composer.composerData"
 
 USER, MODEL = 1, 2
 
 
 class _Header(msgspec.Struct):
-    bubble_id: str = msgspec.field(name="bubbleId")
-
-
-class _ModelName(msgspec.Struct):
-    name: str | None = msgspec.field(default=None, name="modelName")
-
-
-class Tokens(msgspec.Struct, rename="camel"):
-    """Usage of a response; zeros where it isn't known."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-
-
-class _Thinking(msgspec.Struct):
-    text: str = ""
+    bubble_id: str = field(name="bubbleId")
 
 
 class Tool(msgspec.Struct, rename="camel"):
@@ -64,40 +48,35 @@ class Tool(msgspec.Struct, rename="camel"):
     status: str | None = None
 
 
-class _Bubble(msgspec.Struct, rename="camel"):
+class _Bubble(msgspec.Struct):
     type: int
     text: str = ""
-    created_at: Any = None
-    thinking: _Thinking | None = None
-    tool_former_data: Tool | None = None
-    token_count: Tokens | None = None
-    model_info: _ModelName | None = None
+    created_at: Any = field(default=None, name="createdAt")
+    thinking: str = field(default="", name="thinking.text")
+    tool: Tool | None = field(default=None, name="toolFormerData")
+    # Zeros where they aren't known.
+    input_tokens: int | None = field(default=None, name="tokenCount.inputTokens")
+    output_tokens: int | None = field(default=None, name="tokenCount.outputTokens")
+    model: str | None = field(default=None, name="modelInfo.modelName")
     images: list[Any] | None = None
-    bubble_id: str = ""
 
 
-class Composer(msgspec.Struct, rename="camel"):
+class Composer(msgspec.Struct):
     """A conversation: headers of its bubbles, or, in older versions, the bubbles themselves."""
 
-    composer_id: str
-    created_at: Any = None
-    full_conversation_headers_only: list[_Header] | None = None
-    conversation: list[_Bubble] | None = None
-    conversation_map: dict[str, _Bubble] | None = None
-    model_config: _ModelName | None = None
-    context_token_limit: int | None = None
-    sub_composer_ids: list[str] | None = None
-    subagent_composer_ids: list[str] | None = None
-    latest_conversation_summary: Any = None
-
-
-class _Index(msgspec.Struct, rename="camel"):
-    all_composers: list[Composer] | None = None
+    headers: list[_Header] | None = field(default=None, name="fullConversationHeadersOnly")
+    conversation: list[Any] | None = None
+    by_id: dict[str, Any] | None = field(default=None, name="conversationMap")
+    model: str | None = field(default=None, name="modelConfig.modelName")
+    window: int | None = field(default=None, name="contextTokenLimit")
+    sub_composers: list[str] | None = field(default=None, name="subComposerIds")
+    subagents: list[str] | None = field(default=None, name="subagentComposerIds")
+    summary: Any = field(default=None, name="latestConversationSummary")
 
 
 def conversations(source: Source, database: Database, format: str) -> Iterator[Transcript]:
     """Return the conversations of a database in order of their ids, each read at one moment."""
-    ids = database.read(lambda found: _ids(found, source.name))
+    ids = database.read(_ids)
     names = {one: f"{source.name}#{one}" for one in dict.fromkeys(ids)}
     parents = {child: names[one] for one, children in database.read(_children) for child in children if one in names}
 
@@ -113,18 +92,9 @@ def _range(start: str) -> tuple[str, str]:
     return start, f"{start[:-1]};"
 
 
-def _ids(found: sqlite3.Connection, name: str) -> list[str]:
+def _ids(found: sqlite3.Connection) -> list[str]:
     keys = found.execute(f"SELECT key FROM {KEYS} WHERE key >= ? AND key < ? ORDER BY key", _range("composerData:"))
-    ids = [key.partition(":")[2] for (key,) in keys]
-    return ids + [one.composer_id for one in _old(found, name) if one.conversation]
-
-
-def _old(found: sqlite3.Connection, name: str) -> list[Composer]:
-    """Conversations of versions before 0.46, all in one row of a workspace's database."""
-    if not found.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (ITEMS,)).fetchone():
-        return []
-    row = found.execute(f"SELECT value FROM {ITEMS} WHERE key = ?", (_OLD,)).fetchone()
-    return (cell(row[0], _Index, f"{name} {_OLD}").all_composers or []) if row and row[0] else []
+    return [key.partition(":")[2] for (key,) in keys]
 
 
 def _children(found: sqlite3.Connection) -> list[tuple[str, list[str]]]:
@@ -135,38 +105,35 @@ def _children(found: sqlite3.Connection) -> list[tuple[str, list[str]]]:
         # One that can't be read says so when it is read by itself.
         with suppress(InputError):
             one = cell(value, Composer, key)
-            told.append((key.partition(":")[2], [*(one.sub_composer_ids or []), *(one.subagent_composer_ids or [])]))
+            told.append((key.partition(":")[2], [*(one.sub_composers or []), *(one.subagents or [])]))
     return told
 
 
 def _held(found: sqlite3.Connection, one: str, name: str) -> tuple[Composer, list[_Bubble], int] | None:
     """A conversation, its bubbles in order, and how many have no row; None if it has no bubbles."""
     row = found.execute(f"SELECT value FROM {KEYS} WHERE key = ?", (f"composerData:{one}",)).fetchone()
-    if row is None:
-        composer = next(old for old in _old(found, name) if old.composer_id == one)
-    elif row[0] is None:
+    if row is None or row[0] is None:
         return None
-    else:
-        composer = cell(row[0], Composer, name)
-    headers = composer.full_conversation_headers_only or []
-    inside = composer.conversation_map or {}
+    composer = cell(row[0], Composer, name)
+    inside = composer.by_id or {}
     bubbles, missing = [], 0
-    for header in headers:
+    for header in composer.headers or []:
         key = f"bubbleId:{one}:{header.bubble_id}"
         row = found.execute(f"SELECT value FROM {KEYS} WHERE key = ?", (key,)).fetchone()
         if row and row[0] is not None:
             bubbles.append(cell(row[0], _Bubble, f"{name} {key}"))
         elif header.bubble_id in inside:
-            bubbles.append(inside[header.bubble_id])
+            bubbles.append(convert(inside[header.bubble_id], _Bubble, f"{name} {key}"))
         else:
             missing += 1
-    bubbles += [] if headers else composer.conversation or []
+    if not composer.headers:
+        bubbles = convert_all(composer.conversation or [], _Bubble, f"{name} bubble")
     return (composer, bubbles, missing) if bubbles or missing else None
 
 
 def _goes_on(response: list[_Bubble], bubble: _Bubble) -> bool:
     """Whether a bubble belongs to a response: calls end it, unless they say that they are of it."""
-    last, call = response[-1].tool_former_data, bubble.tool_former_data
+    last, call = response[-1].tool, bubble.tool
     if bubble.type != MODEL or last is None:
         return bubble.type == MODEL
     return call is not None and bool(call.model_call_id) and call.model_call_id == last.model_call_id
@@ -176,12 +143,11 @@ def _transcript(
     name: str, format: str, parent: str | None, composer: Composer, bubbles: list[_Bubble], missing: int
 ) -> Transcript:
     assembly = Assembly(name, format, parent)
-    assembly.window = composer.context_token_limit or None
-    chosen = (composer.model_config and composer.model_config.name) or ""
+    assembly.window = composer.window or None
     response: list[_Bubble] = []
     for bubble in bubbles:
         if response and not _goes_on(response, bubble):
-            _add(assembly, response, chosen)
+            _add(assembly, response, composer.model or "")
             response = []
         if bubble.type == USER:
             media = tuple(Media("image", IMAGE_TOKENS["anthropic"]) for _ in bubble.images or [])
@@ -191,10 +157,10 @@ def _transcript(
         else:
             assembly.left_out[f"bubble of type {bubble.type}"] += 1
     if response:
-        _add(assembly, response, chosen)
+        _add(assembly, response, composer.model or "")
     if missing:
         assembly.notes.append(f"{missing} bubble(s) of this conversation are not in the database")
-    if composer.latest_conversation_summary:
+    if composer.summary:
         assembly.notes.append("the conversation was summarized: from when on requests began with that is not recorded")
     return assembly.finished("no response of the model in this conversation")
 
@@ -202,24 +168,21 @@ def _transcript(
 def _add(assembly: Assembly, response: list[_Bubble], chosen: str) -> None:
     parts: list[Part] = []
     for bubble in response:
-        if bubble.thinking and bubble.thinking.text:
-            parts.append(Part("reasoning", bubble.thinking.text))
+        if bubble.thinking:
+            parts.append(Part("reasoning", bubble.thinking))
         if bubble.text:
             parts.append(Part("assistant", bubble.text))
-        if (tool := bubble.tool_former_data) and tool.name:
+        if (tool := bubble.tool) and tool.name:
             arguments = tool.raw_args if tool.raw_args not in (None, "") else tool.params
             parts.append(Part("tool_call", compact_json(arguments or ""), tool.name, tool.tool_call_id))
     if not parts:
         assembly.left_out["empty bubble of the model"] += len(response)
         return
-    counted = [bubble.token_count for bubble in response if bubble.token_count]
-    tokens = next((count for count in reversed(counted) if count.input_tokens), None)
-    usage = Usage(tokens.input_tokens or 0, tokens.output_tokens) if tokens else None
-    named = next((bubble.model_info.name for bubble in response if bubble.model_info), None)
+    usage = next((Usage(one.input_tokens, one.output_tokens) for one in reversed(response) if one.input_tokens), None)
+    named = next((bubble.model for bubble in response if bubble.model), None)
     assembly.response(parts, usage, time_s(response[0].created_at), named or chosen)
     for bubble in response:
-        tool = bubble.tool_former_data
-        if tool and tool.name:
+        if (tool := bubble.tool) and tool.name:
             said = next((held for held in (tool.result, tool.error) if held not in (None, "")), None)
             if said is not None:
                 assembly.result(compact_json(said), tool.tool_call_id, tool.name)

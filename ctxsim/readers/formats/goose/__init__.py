@@ -4,8 +4,8 @@ A response with several tool calls is stored as a message for each, every one fo
 A compaction leaves the old messages where they are, hidden from the agent, and goes on with a summary and a word to
 continue, both hidden from the user.
 
-Documentation: https://github.com/aaif-goose/goose (`session/session_manager.rs`, `conversation/message.rs`,
-`context_mgmt/mod.rs` in `crates/goose/src`)
+Documentation: https://block.github.io/goose/docs/guides/sessions/session-management, https://github.com/aaif-goose/goose
+(`session/session_manager.rs`, `conversation/message.rs`, `context_mgmt/mod.rs` in `crates/goose/src`)
 
     sessions       id 20260101_1, session_type user, model_config_json {"model_name": "m", "context_limit": 128000}
     messages       id 1, session_id 20260101_1, role user, content_json [{"type": "text", "text": "Any mail?"}]
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 NAME = "goose"
 TITLE = "Goose sessions"
-DOCS = "https://block.github.io/goose/docs/guides/sessions/session-management"
 MARKS = ("sessions",)
 VERSIONS = "sessions.db with schema versions 3 to 17, as Goose's source code defines them; not tested on real ones"
 READS = (

@@ -1,11 +1,9 @@
 """One session of Goose: its messages as the requests and responses that they stand for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, call_part, text_and_media
-from ctxsim.readers.formats.goose.stored import Content, Message, Outcome, Session, Spent, for_agent
+from ctxsim.readers.formats.goose.stored import Content, Message, Session, Spent, for_agent
 from ctxsim.transcript import Media, StartedBy, Transcript
 
 _STARTED: Mapping[str, StartedBy] = {
@@ -94,11 +92,10 @@ class _Reading:
         self.assembly.user(*parts)
 
     def _result(self, piece: Content) -> None:
-        outcome = piece.tool_result or Outcome()
-        if outcome.status == "error":
-            self.assembly.result(outcome.error or "", piece.id)
+        if piece.status == "error":
+            self.assembly.result(piece.error or "", piece.id)
             return
-        held = outcome.value.get("content") if isinstance(outcome.value, dict) else outcome.value
+        held = piece.result.get("content") if isinstance(piece.result, dict) else piece.result
         if isinstance(held, list):
             held = [one for one in held if not isinstance(one, dict) or for_agent(one.get("annotations"))]
         text, media = text_and_media(held, IMAGE_TOKENS["anthropic"])
@@ -128,8 +125,7 @@ class _Reading:
             case "redactedThinking":
                 return [Part("reasoning")]
             case "toolRequest" | "frontendToolRequest":
-                outcome = piece.tool_call or Outcome()
-                value = outcome.value if isinstance(outcome.value, dict) else {}
+                value = piece.called if isinstance(piece.called, dict) else {}
                 return [call_part(value.get("name"), value.get("arguments"), piece.id)]
         self.skipped[piece.type] += 1
         return []

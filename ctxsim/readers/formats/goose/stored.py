@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec import field
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import dollars
 from ctxsim.readers.assembly.stores import cell
 from ctxsim.readers.assembly.usage import of_prompt
-from ctxsim.readers.source import convert
+from ctxsim.readers.source import convert, convert_all
 from ctxsim.transcript import Usage
 
 if TYPE_CHECKING:
@@ -35,23 +36,17 @@ class _Model(msgspec.Struct):
     context_limit: int | None = None
 
 
-class Outcome(msgspec.Struct):
-    """A call that could be parsed or not, or what came of it."""
-
-    status: str = ""
-    value: Any = None
-    error: str | None = None
-
-
-class Content(msgspec.Struct, rename="camel"):
-    """One piece of a message, of any type."""
+class Content(msgspec.Struct):
+    """One piece of a message, of any type: a call that could be parsed or not, or what came of it, among others."""
 
     type: str
     text: str = ""
     thinking: str = ""
     id: str = ""
-    tool_call: Outcome | None = None
-    tool_result: Outcome | None = None
+    called: Any = field(default=None, name="toolCall.value")
+    status: str = field(default="", name="toolResult.status")
+    result: Any = field(default=None, name="toolResult.value")
+    error: str | None = field(default=None, name="toolResult.error")
     annotations: Any = None
 
 
@@ -128,7 +123,7 @@ def stored(found: sqlite3.Connection, tables: Tables, session: str, name: str) -
 
 def _message(row: Any, where: str) -> Message:
     number, own, role, content, made, shown = row
-    pieces = cell(content, list[Content], where)
+    pieces = convert_all(cell(content, list[Any], where), Content, f"{where} piece")
     made = convert(made, float, where)
     seconds = made / 1000 if made > _MILLISECONDS else made
     metadata = cell(shown, Metadata, f"{where} metadata_json") if shown else Metadata()

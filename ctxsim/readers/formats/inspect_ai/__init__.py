@@ -10,8 +10,6 @@ Documentation: https://inspect.aisi.org.uk/eval-logs.html
            "choices": [{"message": {"role": "assistant", "content": "Two."}}]}}]}]}
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -35,7 +33,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "inspect-ai"
 TITLE = "Inspect AI evaluation logs"
-DOCS = "https://inspect.aisi.org.uk/eval-logs.html"
 MARKS = ("eval", "header.json", "_journal/start.json")
 VERSIONS = "log versions 2 and 3 (inspect_ai 0.3.4x to 0.3.28x), also with chunked samples"
 READS = "Every request of every sample with the provider's usage; one transcript per thread, sub-agents included."
@@ -70,6 +67,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
         yield from _transcripts(source, where, convert(value, EvalSample, where))
     if empty:
         assembly = Assembly(source.name, NAME)
+        assembly.head_recorded = True
         assembly.notes.append("the log has no samples: its run was not finished, or it is a header alone")
         yield assembly.transcript()
 
@@ -147,7 +145,6 @@ def _final_messages(
     messages = with_attachments(sample.messages or [], attachments)
     for number, value in enumerate(messages):
         add_message(assembly, convert(value, Message, f"{where} message {number}"), image_tokens(""))
-    assembly.head_recorded = bool(assembly.system)
     assembly.notes += left_out(found.left_out)
     assembly.notes.append("no usable model events: read from the final messages, without usage and tool definitions")
     return assembly.transcript()
@@ -156,14 +153,17 @@ def _final_messages(
 def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEvent]) -> None:
     first = calls[chain[0].number]
     assembly.tools += first.tools
+    # Requests are logged whole: what has no system prompt was sent without.
+    assembly.head_recorded = True
     foreign = summaries = 0
     whole = True
     for place, step in enumerate(chain):
         call = calls[step.number]
+        stored = call.stored
         whole = whole and step.whole
         if not step.whole:
             _note_compaction(assembly, call.compaction)
-        image = image_tokens(call.model)
+        image = image_tokens(stored.model)
         new = [message for message in call.messages[step.known :] if not message.summary]
         summarizes = _summarizes(call, chain[place + 1 :], calls)
         # The last message of a request for a summary is the prompt that asks for it.
@@ -173,10 +173,10 @@ def _add_thread(assembly: Assembly, chain: Sequence[Step], calls: list[ModelEven
         if summarizes:
             summaries += 1
             continue
-        usage = call.usage.whole() if call.usage else None
+        usage = stored.usage.whole() if stored.usage else None
         parts = response_parts(call.reply, image, usage.reasoning_tokens if usage else None)
         # The time is the request's start where the log also has `completed`; versions before that knew only the end.
-        assembly.response(parts, usage, time_s(call.time), call.served_by, whole)
+        assembly.response(parts, usage, time_s(stored.timestamp), stored.served_by or stored.model, whole)
     if summaries:
         assembly.notes.append(f"left out: {summaries} x request for a summary")
     if foreign:

@@ -1,12 +1,11 @@
 """Events of an Inspect sample: its model calls in order, each with the agent that made it."""
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.readers.formats.inspect_ai.messages import Message, ModelUsage, with_attachments
 from ctxsim.readers.source import compact_json, convert, convert_all, has
@@ -20,22 +19,6 @@ _OTHERS = (
 
 class _Choice(msgspec.Struct):
     message: Message
-
-
-class _Output(msgspec.Struct):
-    choices: list[Any] | None = None
-    usage: ModelUsage | None = None
-    model: str = ""
-
-
-class Request(msgspec.Struct):
-    """The request as the provider's library was given it; its messages are in the provider's own form."""
-
-    tools: Any = None
-
-
-class _RawCall(msgspec.Struct):
-    request: Any = None
 
 
 class Compaction(msgspec.Struct):
@@ -52,8 +35,11 @@ class RawModelEvent(msgspec.Struct):
     input: list[Any] | None = None
     input_refs: list[tuple[int, int]] | None = None
     tools: list[Any] | None = None
-    output: _Output | None = None
-    call: _RawCall | None = None
+    choices: list[Any] | None = field(default=None, name="output.choices")
+    usage: ModelUsage | None = field(default=None, name="output.usage")
+    served_by: str = field(default="", name="output.model")
+    # As the provider's library was given them.
+    sent_tools: Any = field(default=None, name="call.request.tools")
     timestamp: Any = None
     error: Any = None
     pending: bool | None = None
@@ -63,15 +49,12 @@ class RawModelEvent(msgspec.Struct):
 class ModelEvent(msgspec.Struct):
     """A request with its response. `compaction` is the one recorded since the last request in the same context."""
 
-    model: str
+    stored: RawModelEvent
     messages: list[Message]
     reply: Message
-    tools: list[Any]
+    tools: list[str]
     context: str
     agent: str
-    usage: ModelUsage | None
-    served_by: str
-    time: Any
     compaction: Compaction | None
 
 
@@ -143,32 +126,16 @@ class Walk:
         return found
 
     def _model(self, event: RawModelEvent, where: str, context: str, agent: str) -> None:
-        output = event.output or _Output()
-        if event.pending or event.error or not output.choices:
+        if event.pending or event.error or not event.choices:
             self.left_out["model call that failed or was cut off"] += 1
             return
         if event.cache == "read":
             self.left_out["request, answered from the harness's own cache"] += 1
-        reply = convert(with_attachments(output.choices[0], self._attachments), _Choice, f"{where} choice 0").message
-        request = convert(event.call.request, Request, where) if event.call and event.call.request else Request()
-        tools = request.tools if isinstance(request.tools, list) and request.tools else event.tools or []
+        reply = convert(with_attachments(event.choices[0], self._attachments), _Choice, f"{where} choice 0").message
+        tools = event.sent_tools if isinstance(event.sent_tools, list) and event.sent_tools else event.tools or []
         tools = [compact_json(tool) for tool in with_attachments(tools, self._attachments)]
-        messages, served_by = self._messages(event, where), output.model or event.model
-        compaction = self._compactions.pop(context, None)
-        self.calls.append(
-            ModelEvent(
-                event.model,
-                messages,
-                reply,
-                tools,
-                context,
-                agent,
-                output.usage,
-                served_by,
-                event.timestamp,
-                compaction,
-            )
-        )
+        messages, compaction = self._messages(event, where), self._compactions.pop(context, None)
+        self.calls.append(ModelEvent(event, messages, reply, tools, context, agent, compaction))
 
     def _messages(self, event: RawModelEvent, where: str) -> list[Message]:
         if event.input_refs is not None:

@@ -1,7 +1,5 @@
 """Chat messages of Inspect logs: attachments put back, identity, and what the model saw of each."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import Any, Literal

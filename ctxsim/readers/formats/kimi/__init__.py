@@ -14,8 +14,6 @@ Documentation: https://github.com/MoonshotAI/kimi-code (`packages/agent-core/src
       "usage": {"inputOther": 90, "output": 12, "inputCacheRead": 0, "inputCacheCreation": 0}}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +27,6 @@ from ctxsim.transcript import Item, Transcript
 
 NAME = "kimi"
 TITLE = "Kimi Code sessions"
-DOCS = "https://github.com/MoonshotAI/kimi-code"
 MARKS = ("protocol_version",)
 VERSIONS = "wire protocol 1.4 (2026)"
 READS = "Every step with its usage, the system prompt and the tools, sub-agents, and the agent's own compactions."

@@ -3,8 +3,6 @@
 Source: https://github.com/MoonshotAI/kimi-code (`packages/agent-core/src/agent/context/tool-result-render.ts`)
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -11,8 +11,6 @@ Documentation: https://python.langchain.com/docs/concepts/messages/ (`messages_t
       "kwargs": {"content": "Any mail?"}}]
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +25,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "langchain"
 TITLE = "LangChain messages and LangSmith runs"
-DOCS = "https://python.langchain.com/docs/concepts/messages/"
 MARKS = ("lc", "run_type", "additional_kwargs")
 VERSIONS = "langchain-core 0.1 to 1.x"
 READS = "Message lists in all three dumped forms with their usage_metadata; of LangSmith runs those of type llm."

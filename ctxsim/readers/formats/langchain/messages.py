@@ -3,12 +3,11 @@
 Documentation: https://python.langchain.com/api_reference/core/messages.html
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, chat_messages, text_and_media
 from ctxsim.readers.source import compact_json, convert
@@ -35,36 +34,8 @@ class ToolCall(msgspec.Struct):
     id: str | None = None
 
 
-class Details(msgspec.Struct):
-    """Parts of the prompt or of the response."""
-
-    cache_read: int | None = None
-    cache_creation: int | None = None
-    ephemeral_5m_input_tokens: int | None = None
-    ephemeral_1h_input_tokens: int | None = None
-    reasoning: int | None = None
-
-
-class UsageMetadata(msgspec.Struct):
-    """Usage in LangChain's own words; `input_tokens` is the whole prompt."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_token_details: Details | None = None
-    output_token_details: Details | None = None
-
-    def whole(self) -> Usage | None:
-        """The same in our words; None if nothing was counted."""
-        if not self.input_tokens:
-            return None
-        given, made = self.input_token_details or Details(), self.output_token_details or Details()
-        long = given.ephemeral_1h_input_tokens
-        # LangChain leaves written tokens out of `cache_creation` where it tells their lifetimes.
-        written = given.cache_creation or (given.ephemeral_5m_input_tokens or 0) + (long or 0) or given.cache_creation
-        return Usage(
-            self.input_tokens, self.output_tokens, given.cache_read, written, made.reasoning,
-            cache_write_long_tokens=long,
-        )  # fmt: skip
+_USAGE = "usage_metadata"
+_GIVEN = f"{_USAGE}.input_token_details"
 
 
 class Message(msgspec.Struct):
@@ -76,7 +47,13 @@ class Message(msgspec.Struct):
     tool_calls: list[ToolCall] | None = None
     invalid_tool_calls: list[ToolCall] | None = None
     tool_call_id: str | None = None
-    usage_metadata: UsageMetadata | None = None
+    input_tokens: int | None = field(default=None, name=f"{_USAGE}.input_tokens")
+    output_tokens: int | None = field(default=None, name=f"{_USAGE}.output_tokens")
+    read: int | None = field(default=None, name=f"{_GIVEN}.cache_read")
+    written: int | None = field(default=None, name=f"{_GIVEN}.cache_creation")
+    written_5m: int | None = field(default=None, name=f"{_GIVEN}.ephemeral_5m_input_tokens")
+    written_1h: int | None = field(default=None, name=f"{_GIVEN}.ephemeral_1h_input_tokens")
+    reasoning: int | None = field(default=None, name=f"{_USAGE}.output_token_details.reasoning")
     response_metadata: dict[str, Any] | None = None
     additional_kwargs: dict[str, Any] | None = None
 
@@ -85,6 +62,14 @@ class Message(msgspec.Struct):
         """The model as the provider names it."""
         metadata = self.response_metadata or {}
         return str(metadata.get("model_name") or metadata.get("model") or "")
+
+    @property
+    def usage(self) -> Usage | None:
+        """What was counted, if anything was; `input_tokens` is the whole prompt."""
+        # LangChain leaves written tokens out of `cache_creation` where it tells their lifetimes.
+        written = self.written or (self.written_5m or 0) + (self.written_1h or 0) or self.written
+        counted = (self.output_tokens, self.read, written, self.reasoning, None, self.written_1h)
+        return Usage(self.input_tokens, *counted) if self.input_tokens else None
 
 
 def kind_and_fields(value: Any) -> tuple[str, Any]:
@@ -131,8 +116,7 @@ def add_messages(assembly: Assembly, values: list[Any], where: str, skipped: Fre
             case "human":
                 assembly.user(Part("user", text, media=media))
             case "ai":
-                usage = message.usage_metadata.whole() if message.usage_metadata else None
-                assembly.response(response_parts(message), usage, model=message.model)
+                assembly.response(response_parts(message), message.usage, model=message.model)
             case _:
                 assembly.result(text, message.tool_call_id or "", message.name or "", media)
 

@@ -3,8 +3,6 @@
 Documentation: https://docs.smith.langchain.com/reference/data_formats/run_data_format
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from collections.abc import Iterator
 from typing import Any
@@ -70,7 +68,7 @@ def _logged(run: _Run, where: str, skipped: Frequencies[str]) -> Logged | None:
     add_messages(caught, messages, where, skipped)
     caught.tools += [compact_json(tool) for tool in _tools(run.extra)]
     message = convert(kind_and_fields(reply)[1], Message, f"{where} output")
-    usage = message.usage_metadata.whole() if message.usage_metadata else None
+    usage = message.usage
     if usage is None and run.prompt_tokens:
         usage = Usage(run.prompt_tokens, run.completion_tokens)
     # The time is when the request was sent.

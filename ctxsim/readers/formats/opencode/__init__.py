@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 NAME = "opencode"
 TITLE = "OpenCode sessions"
-DOCS = "https://opencode.ai/docs"
 MARKS = ("info", "session")
 VERSIONS = "opencode.db of 1.x, tested on what 1.18.33 wrote; storage folders of 0.x and 1.x, and exported sessions"
 READS = "Sessions with their sub-sessions, tool calls and results, reasoning, and the usage of each step."
@@ -119,7 +118,7 @@ def _stored(source: Source, folder: Path) -> Iterator[Transcript]:
         for path in sorted(kept[session.id].glob("*.json")) if session.id in kept else ():
             info = json_file(path, Info)
             messages.append(Message(info, parts.get(info.id, [])))
-        messages.sort(key=lambda message: message.info.created_ms)
+        messages.sort(key=lambda message: message.info.created_ms or 0)
         parent = names.get(session.parent_id or "")
         made = transcript(names[session.id], NAME, session, messages, parent)
         yield msgspec.structs.replace(made, notes=(*made.notes, *copied))

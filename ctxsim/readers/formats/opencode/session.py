@@ -3,11 +3,10 @@
 Source of what is sent and what is not: https://github.com/sst/opencode (`session/message-v2.ts`, `toModelMessages`)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.readers import assembly
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, started_by
@@ -26,7 +25,7 @@ class Session(msgspec.Struct):
     """A session; `parentID` is the session whose task tool started it, `version` that of OpenCode."""
 
     id: str
-    parent_id: str | None = msgspec.field(default=None, name="parentID")
+    parent_id: str | None = field(default=None, name="parentID")
     version: Any = ""
 
 
@@ -58,28 +57,19 @@ class Time(msgspec.Struct):
     compacted: float | None = None
 
 
-class _Model(msgspec.Struct):
-    model_id: str = msgspec.field(default="", name="modelID")
-
-
 class Info(msgspec.Struct):
     """A message without its parts."""
 
     id: str
     role: str
-    time: Time | None = None
+    created_ms: float | None = field(default=None, name="time.created")
     tokens: Tokens | None = None
     cost: Any = None
-    model_id: str = msgspec.field(default="", name="modelID")
-    model: _Model | None = None
+    model_id: str = field(default="", name="modelID")
+    model: str = field(default="", name="model.modelID")
     summary: Any = None
     error: Any = None
     system: Any = None
-
-    @property
-    def created_ms(self) -> float:
-        """When the message was made."""
-        return self.time.created or 0 if self.time else 0
 
     @property
     def aborted(self) -> bool:
@@ -106,11 +96,11 @@ class Part(msgspec.Struct):
     """A part of a message, of any type."""
 
     type: str
-    message_id: str | None = msgspec.field(default=None, name="messageID")
+    message_id: str | None = field(default=None, name="messageID")
     text: str = ""
     ignored: bool | None = None
     tool: str = ""
-    call_id: str = msgspec.field(default="", name="callID")
+    call_id: str = field(default="", name="callID")
     state: State | None = None
     tokens: Tokens | None = None
     cost: Any = None
@@ -226,7 +216,7 @@ class _Reading:
             self.other_usage += bool(last and finished and message.info.tokens and tokens != message.info.tokens)
             # It was made when its first request was sent; of later requests only the response's first part has a time.
             starts_ms = [part.started_ms for part in step if part.started_ms]
-            time = time_s(message.info.created_ms if number == 1 or not starts_ms else starts_ms[0])
+            time = time_s((message.info.created_ms or 0) if number == 1 or not starts_ms else starts_ms[0])
             self._response(message.info, step, tokens.whole(cost) if tokens else None, time)
         for part in message.parts:
             if part.type == "compaction":
@@ -246,7 +236,7 @@ class _Reading:
                     arguments = compact_json(part.state.input if part.state else None)
                     parts.append(assembly.Part("tool_call", arguments, part.tool, part.call_id))
         cleared = self._clear(time)
-        model = info.model_id or (info.model.model_id if info.model else "")
+        model = info.model_id or info.model
         self.assembly.response(parts, usage, time, model, comparable=not cleared)
         for part in step:
             if part.type == "tool" and part.state:

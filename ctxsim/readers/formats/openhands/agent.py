@@ -4,12 +4,11 @@ The lines around an observation follow `openhands/events/observation/commands.py
 `openhands/memory/conversation_memory.py` of https://github.com/All-Hands-AI/OpenHands; the recorded usage fits them.
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from typing import Any
 
 import msgspec
+from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_response import ChatResponse, epoch_s
@@ -25,19 +24,6 @@ NOT_ARGUMENTS = {
     *("kernel_init_code", "impl_source", "translated_ipython_code", "timeout", "tool_call_metadata", "llm_metrics"),
     *("id", "timestamp", "source", "message", "action", "cause"),
 }
-
-
-class Metadata(msgspec.Struct):
-    """Which call of which response an action came from."""
-
-    tool_call_id: str | None = None
-    model_response: ChatResponse | None = None
-
-
-class LlmMetrics(msgspec.Struct):
-    """What the agent's requests cost so far, in dollars."""
-
-    accumulated_cost: Any = None
 
 
 class Condensation(msgspec.Struct):
@@ -57,7 +43,11 @@ class Condensation(msgspec.Struct):
 
 
 class Event(msgspec.Struct):
-    """An action or an observation. Resolver output has the arguments beside the action, not under `args`."""
+    """An action or an observation. Resolver output has the arguments beside the action, not under `args`.
+
+    `tool_call_id` and `response` are the call and the response that it came from, `accumulated_cost` what the agent's
+    requests have cost by then, in dollars.
+    """
 
     action: str | None = None
     observation: str | None = None
@@ -68,14 +58,15 @@ class Event(msgspec.Struct):
     args: dict[str, Any] | None = None
     content: Any = None
     extras: dict[str, Any] | None = None
-    tool_call_metadata: Metadata | None = None
-    llm_metrics: LlmMetrics | None = None
+    tool_call_id: str | None = field(default=None, name="tool_call_metadata.tool_call_id")
+    response: ChatResponse | None = field(default=None, name="tool_call_metadata.model_response")
+    accumulated_cost: Any = field(default=None, name="llm_metrics.accumulated_cost")
 
     @property
     def call_id(self) -> str:
         """The id of the call that an event makes or answers; one made of the action's number where there is none."""
-        if self.tool_call_metadata and self.tool_call_metadata.tool_call_id:
-            return self.tool_call_metadata.tool_call_id
+        if self.tool_call_id:
+            return self.tool_call_id
         number = self.id if self.action else self.cause
         return "" if number is None else f"event-{number}"
 
@@ -121,7 +112,7 @@ class Agent:
 
     def _cost(self, event: Event) -> float | None:
         """What a response cost: what the sum has grown by since the one before."""
-        total = dollars(event.llm_metrics.accumulated_cost) if event.llm_metrics else None
+        total = dollars(event.accumulated_cost)
         if total is None:
             return None
         before, self._cost_usd = self._cost_usd, total
@@ -159,7 +150,7 @@ class Agent:
 
     def _response(self, event: Event, action: str, fields: dict[str, Any]) -> None:
         self._agent_spoke = action == "message"
-        response = event.tool_call_metadata.model_response if event.tool_call_metadata else None
+        response = event.response
         if response is None:
             parts = self._rebuilt(event, action, fields)
             response = ChatResponse()

@@ -14,8 +14,6 @@ Documentation: https://github.com/All-Hands-AI/OpenHands/blob/main/openhands/llm
      "timestamp": 1700000000.5}
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,16 +23,15 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_messages import Message
-from ctxsim.readers.assembly.chat_response import ChatResponse, add_chat_message
+from ctxsim.readers.assembly.chat_messages import Message, add_message
+from ctxsim.readers.assembly.chat_response import ChatResponse
 from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
 from ctxsim.readers.assembly.text_calls import call_in_text
-from ctxsim.readers.source import Sample, Source, compact_json, convert, has
+from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has
 from ctxsim.transcript import Transcript
 
 NAME = "openhands-completions"
 TITLE = "OpenHands completion records"
-DOCS = "https://github.com/All-Hands-AI/OpenHands/blob/main/openhands/llm/llm.py"
 MARKS = ("response",)
 VERSIONS = "OpenHands of December 2024 (0.14), and OpenHands SDK 1.0 with and without function calling"
 READS = "Exact requests with tools, responses, provider usage, costs and times; a folder of records is one source."
@@ -45,33 +42,19 @@ OTHERS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".traj", ".traj.gz", ".eval", ".z
 """What a run's folder doesn't hold; as part of the run it would not be read."""
 
 
-class _RawReply(msgspec.Struct):
-    content: str | list[Any] | None = None
-
-
 class _RawChoice(msgspec.Struct):
-    message: _RawReply
-
-
-class RawResponse(msgspec.Struct):
-    """A response before conversion; its `tool_calls` are logged as empty objects."""
-
-    choices: list[_RawChoice] = []
-
-
-class _Sent(msgspec.Struct):
-    tools: list[Any] | None = None
+    content: str | list[Any] | None = msgspec.field(default=None, name="message.content")
 
 
 class Record(msgspec.Struct):
-    """One file. `timestamp` is when the response was logged."""
+    """One file. `timestamp` is when the response was logged, `raw_choices` the response before conversion."""
 
     messages: list[Any]
     response: ChatResponse
-    kwargs: _Sent | None = None
+    sent_tools: list[Any] | None = msgspec.field(default=None, name="kwargs.tools")
     tools: list[Any] | None = None
     raw_messages: list[Any] | None = None
-    raw_response: RawResponse | None = None
+    raw_choices: list[Any] = msgspec.field(default=[], name="raw_response.choices")
     timestamp: float | None = None
     latency_sec: float | None = None
     cost: Any = None
@@ -156,25 +139,25 @@ def _logged(value: Any, where: str) -> Logged:
     as_text = record.raw_messages is not None
     for number, entry in enumerate(record.messages):
         place = f"{where} message {number}"
-        message = convert(entry, Message, place) if as_text else None
-        if message and message.role in ("user", "assistant"):
+        message = convert(entry, Message, place)
+        if as_text and message.role in ("user", "assistant"):
             _add_text_message(request, message)
         else:
-            add_chat_message(request, entry, place, first=not request.said)
+            add_message(request, message, first=not request.said)
     # `kwargs` is what was sent. `tools` alone was not, where a converter wrote it into the system prompt.
-    tools = (record.kwargs.tools if record.kwargs else None) or (None if as_text else record.tools) or []
+    tools = record.sent_tools or (None if as_text else record.tools) or []
     request.tools += map(compact_json, tools)
     # Without a latency, the time of the response is all there is.
     time_s = None if record.timestamp is None else record.timestamp - (record.latency_sec or 0.0)
     usage = record.response.whole_usage()
     usage = usage and usage.costing(dollars(record.cost))
-    return Logged(where, request, tuple(_reply(record)), usage, time_s, record.response.model or "")
+    return Logged(where, request, tuple(_reply(record, where)), usage, time_s, record.response.model or "")
 
 
-def _reply(record: Record) -> list[Part]:
+def _reply(record: Record, where: str) -> list[Part]:
     """Return the response as the model wrote it: `response` is converted where calls stand in the text."""
-    for choice in record.raw_response.choices if record.raw_response else []:
-        text, _ = text_and_media(choice.message.content, IMAGE_TOKENS["openai"])
+    for choice in convert_all(record.raw_choices, _RawChoice, f"{where} raw_response choice"):
+        text, _ = text_and_media(choice.content, IMAGE_TOKENS["openai"])
         if "<function=" in text:
             return text_call_parts(text)
     return record.response.parts()

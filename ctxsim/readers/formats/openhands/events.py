@@ -14,8 +14,6 @@ Documentation: https://github.com/All-Hands-AI/OpenHands/tree/main/openhands/eve
        "tool_call_metadata": {"tool_call_id": "c1"}}]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,13 +22,12 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, dollars
-from ctxsim.readers.formats.openhands.agent import Agent, Event, LlmMetrics
+from ctxsim.readers.formats.openhands.agent import Agent, Event
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has
 from ctxsim.transcript import Transcript
 
 NAME = "openhands-events"
 TITLE = "OpenHands events"
-DOCS = "https://github.com/All-Hands-AI/OpenHands/tree/main/openhands/events"
 MARKS = ("history", "observation")
 VERSIONS = (
     "event lists of January 2025 and resolver output of 2024; not tested on real folders, delegates and condensations"
@@ -44,7 +41,7 @@ SOME = 20
 class _Run(msgspec.Struct):
     history: list[Any]
     instance_id: str | int | None = None
-    metrics: LlmMetrics | None = None
+    accumulated_cost: Any = msgspec.field(default=None, name="metrics.accumulated_cost")
 
 
 def matches(sample: Sample) -> bool:
@@ -125,8 +122,8 @@ def _runs(source: Source, sample: Sample, notes: list[str]) -> Iterator[Transcri
         name = source.name if sample.document is not None else f"{source.name}#{run.instance_id or record.line}"
         held = list(_run(name, _numbered(where, _flat(run.history)), []))
         priced = any(call.usage and call.usage.cost_usd for transcript in held for call in transcript.calls)
-        if held and run.metrics and not priced:
-            held[0] = msgspec.structs.replace(held[0], cost_usd=dollars(run.metrics.accumulated_cost))
+        if held and not priced:
+            held[0] = msgspec.structs.replace(held[0], cost_usd=dollars(run.accumulated_cost))
     for transcript in held[:1]:
         yield msgspec.structs.replace(transcript, notes=(*notes, *transcript.notes))
     yield from held[1:]

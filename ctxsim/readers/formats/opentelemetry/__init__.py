@@ -17,8 +17,6 @@ https://arize-ai.github.io/openinference/spec/semantic_conventions.html
       "openinference.span.kind": "LLM", "llm.output_messages.0.message.content": "Two."}}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 
@@ -29,7 +27,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "opentelemetry"
 TITLE = "OpenTelemetry GenAI and OpenInference spans"
-DOCS = "https://opentelemetry.io/docs/specs/semconv/gen-ai/"
 MARKS = ("resourceSpans", "resourceLogs", "span_kind", "context", "context.span_id", "start_time_unix_nano")
 VERSIONS = (
     "GenAI conventions up to 1.36 (message events) and from 1.37 (input and output messages), OpenInference, "

@@ -5,8 +5,6 @@ https://opentelemetry.io/docs/specs/otel/trace/sdk_exporters/stdout/,
 https://arize.com/docs/phoenix/tracing/how-to-tracing/importing-and-exporting-traces/extract-data-from-spans
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any

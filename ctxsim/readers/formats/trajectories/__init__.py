@@ -19,8 +19,6 @@ https://huggingface.co/datasets/SWE-Gym/OpenHands-Sampled-Trajectories, https://
       {"from": "observation", "value": "2 messages"}, {"from": "gpt", "value": "Two."}]}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -35,7 +33,6 @@ from ctxsim.transcript import Transcript
 
 NAME = "trajectories"
 TITLE = "Tables of trajectories (Parquet, JSON lines)"
-DOCS = "https://huggingface.co/datasets/nebius/SWE-agent-trajectories"
 VERSIONS = "columns as nebius, SWE-Gym, SWE-smith and ShareGPT document them; tested on invented rows of each"
 READS = (
     "One transcript a row, read in small batches: messages as lists or JSON text, calls in tags or fenced blocks, "

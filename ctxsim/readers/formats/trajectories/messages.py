@@ -3,15 +3,13 @@
 Documentation: https://huggingface.co/docs/trl/dataset_formats, and the cards of the data sets that `__init__` names.
 """
 
-from __future__ import annotations
-
 from collections import Counter as Frequencies
 from typing import Any
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, has_tool_blocks
 from ctxsim.readers.assembly.anthropic_content import response_parts as block_parts
-from ctxsim.readers.assembly.chat_messages import Message, response_parts
+from ctxsim.readers.assembly.chat_messages import Reply
 from ctxsim.readers.assembly.swe_runs import Run
 from ctxsim.readers.assembly.text_calls import call_in_text, fenced_command, tagged_call
 from ctxsim.readers.source import compact_json, convert, decoded, has
@@ -104,8 +102,8 @@ class _Adding:
 
     def _response(self, value: dict[str, Any], text: str, blocks: list[Any] | None, where: str) -> None:
         fields = ("tool_calls", "function_call", "reasoning_content")
-        chat = convert({name: value[name] for name in fields if name in value} | {"role": "assistant"}, Message, where)
-        parts = block_parts(blocks, where) if blocks else response_parts(chat, text)
+        reply = convert({name: value[name] for name in fields if name in value} | {"content": text}, Reply, where)
+        parts = block_parts(blocks, where) if blocks else reply.parts()
         if not any(part.kind == "tool_call" for part in parts):
             name = tagged_call(text) or (fenced_command(text) if self.fenced else None)
             reasoning = [part for part in parts if part.kind == "reasoning"]

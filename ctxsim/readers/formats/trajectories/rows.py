@@ -1,7 +1,5 @@
 """Rows of a table of trajectories, a few at a time: of a Parquet file by row groups, or of JSON lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
