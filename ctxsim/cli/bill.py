@@ -86,9 +86,9 @@ def _say(found: Bill, total: Sum) -> None:
     for line in told.opening(total, len(lines.sessions), formats, lines.span_s(), *beside):
         note(safe(line))
     if lines.repeated:
-        note(f"{lines.repeated:,} responses that stand in several files count once.")
+        note(f"{lines.repeated:,} responses are in several files and are counted once.")
     if lines.unrecorded:
-        note(f"{lines.unrecorded:,} responses have no recorded usage: no bill can have them.")
+        note(f"Not included: {lines.unrecorded:,} responses without recorded usage.")
     for file, tokens in found.memory.items():
         note(f"{file}: {tokens:,} tokens, in every request.")
 

@@ -53,7 +53,7 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
         unreadable += sum(not one.summary for one in transcript.compactions)
     rows = scored.compactions
     without = f"; {present - len(rows)} whose history isn't in the file" if present > len(rows) else ""
-    summaries = f"{unreadable} without a readable summary"
+    summaries = f"{unreadable} of them without a readable summary"
     say(f"{present} recorded compactions in {transcripts} transcripts; {summaries}{without}\n")
     if rows:
         show("compactions", [compaction_sheet(rows)], "table")

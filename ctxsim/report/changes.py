@@ -30,7 +30,7 @@ def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Cal
         Column("chance", "p", "of a sign-flip permutation test by session", rank=4), Column("verdict", "", left=True),
     ]  # fmt: skip
     count = max(change.transcripts for change in changes)
-    note = f"{len(changes)} figures of {count:,} transcripts; {len(changes) - len(moved)} are the same"
+    note = f"{len(changes)} figures of {count:,} transcripts; {len(changes) - len(moved)} are the same."
     return sheet("changes", "", columns, rows, marks=tuple(marks), notes=(note,))
 
 

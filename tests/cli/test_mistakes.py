@@ -147,7 +147,7 @@ SLIPS = {
     "report run --only picture": "did you mean pictures?",
     "report run --out note.md/x.html": "note.md/x.html: Not a directory; a part of this path is a file",
     "report run --out logs": "logs: Is a directory; name a file in it",
-    "report run --only pictures --policy nope": "unknown policy 'nope'; known: keep-all, mask:keep=1,batch=1",
+    "report run --only pictures --policy nope": "run: has no policy 'nope'; it has keep-all (bound), mask:",
     "report": "Missing argument 'RUN'; see: ctxsim report --help",
     "sweep logs": "Missing option '--policy'; see: ctxsim sweep --help",
     "sweep logs --policy budget=20000-80000": "'budget=20000-80000' has no policy's name, as in token-budget:budget=",
