@@ -74,7 +74,7 @@ def _write(scored: Scored, out: Path) -> list[Path]:
 
 
 @command.command("score")
-@click.argument("summary", type=click.File("r", encoding="utf-8", errors="replace"))
+@click.argument("summary", type=click.File("r", encoding="utf-8", errors="replace", lazy=True))
 @click.option("--against", type=click.Path(), required=True, metavar="TRANSCRIPT", help="The history it stands for.")
 @click.option("--call", type=click.IntRange(min=2), metavar="N", help="The first call without that history; default: "
               "the last recorded compaction's, or all of it.")  # fmt: skip

@@ -51,7 +51,7 @@ def test_what_to_set_comes_with_its_lines_and_what_else_was_tried(tmp_path: Path
     assert "These sessions: 21.00 USD instead of 30.00 USD, as you are set now (-30 %" in text
     assert re.search(r"This keeps 94 % \(\d+ to \d+\) of what later calls used. As set now: 99 %.", text)
     assert "autoCompactWindow: seen honoured on 2026-11-23" in text
-    assert "Also tried: " in text and text.endswith("3 settings.")
+    assert "Also tried: " in text and text.replace("\n", " ").endswith("3 settings were tried.")
     assert one.settings == (WINDOW,), "one setting goes before two that save a twentieth of a dollar more"
     assert max(map(len, lines)) <= 80
     assert not any(re.match(r"%|=|USD", line) or line.endswith(" =") for line in lines), "a value and its unit part"
