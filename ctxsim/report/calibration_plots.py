@@ -53,6 +53,6 @@ def plot_calibration(
         plain_axes(axes)
     entitle(
         figure, f"{ratio:.2f} characters a token fit these {len(chars):,} points",
-        "left: above a line its estimate is too low; right: the ratio depends on the content; dotted: characters / 4",
+        "left: a line estimates the points above it too low; right: the ratio depends on the content; dotted: 4",
     )  # fmt: skip
     return save(figure, path)

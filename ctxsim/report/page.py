@@ -32,7 +32,7 @@ from ctxsim.results.compactions import read_compactions
 from ctxsim.results.files import replacing
 
 LIBRARY = "plotly-basic.min.js.xz"
-"""plotly.js 3.7, the bundle of lines and bars (MIT licence): a quarter of the whole library; packed, as the wheel is."""
+"""plotly.js 3.7, the bundle of lines and bars (MIT licence): a quarter of the whole library; packed by xz."""
 
 COLUMNS = (
     "policy", "usd", "usd_share", "kept", "tokens_share", "refused", "peak", "tokens", "least_tokens", "hit",
