@@ -37,8 +37,8 @@ def command(
     """Add up what recorded sessions cost, by project, day, week, session, model, agent or part; without paths those in
     the agents' own folders.
 
-    Tokens are as recorded, dollars as recorded or by list prices of the day. Then: what would have made it smaller,
-    each change billed over these sessions, and how to do it.
+    Tokens are as recorded, dollars as recorded or by list prices of the day. Then come
+    changes that would have made the bill smaller, each billed over these sessions, and how to make them.
     """
     if forgetting:
         removed = forget()
@@ -60,6 +60,8 @@ def command(
     else:
         _say(found, total)
         _table(rows)
+        if by != "part":
+            note(told.SHARES)
         for line in told.pauses(misses(found.lines), total):
             note(line)
         if asked:

@@ -30,7 +30,7 @@ class _PathsOrScore(click.Group):
 
 @click.group("compactions", cls=_PathsOrScore, no_args_is_help=True)
 def command() -> None:
-    """What did recorded compactions keep and lose? `ctxsim compactions PATH...`: those in these recordings."""
+    """Say what recorded compactions kept and lost. `ctxsim compactions PATH...` scores those in recordings."""
 
 
 @command.command("of")
@@ -75,12 +75,14 @@ def _write(scored: Scored, out: Path) -> list[Path]:
 
 @command.command("score")
 @click.argument("summary", type=click.File("r", encoding="utf-8", errors="replace", lazy=True))
-@click.option("--against", type=click.Path(), required=True, metavar="TRANSCRIPT", help="The history it stands for.")
+@click.option(
+    "--against", type=click.Path(), required=True, metavar="TRANSCRIPT", help="The recording whose history it replaces."
+)
 @click.option("--call", type=click.IntRange(min=2), metavar="N", help="The first call without that history; default: "
               "the last recorded compaction's, or all of it.")  # fmt: skip
-@click.option("--lost", type=click.IntRange(min=0), default=20, metavar="N", help="So many lost things are printed.")
+@click.option("--lost", type=click.IntRange(min=0), default=20, metavar="N", help="Number of lost things to print.")
 def score_command(summary: Any, against: str, call: int | None, lost: int) -> None:
-    """Score a saved summary against the recording that it is of: what of the history it holds, and what calls used."""
+    """Score a saved summary against its recording: what it holds of the history, and of what later calls used."""
     # A session's sub-agents have histories of their own.
     sessions = [transcript for transcript in read(against) if transcript.parent is None]
     if len(sessions) != 1:

@@ -47,10 +47,11 @@ def command(
     paths: tuple[str, ...], next_: str, policies: tuple[str, ...], tried: bool, form: str, out: Path | None, jobs: int,
     **changed: Any,
 ) -> None:  # fmt: skip
-    """Say what the next sessions will come to, told from those under PATHS: dollars, tokens, calls, compactions.
+    """Forecast the next sessions from those under PATHS: dollars, tokens, calls, compactions.
 
-    With --policy, --model, --window or --cache-ttl also under that change. --out FILE draws the days so far and the fan
-    of those to come, with --backtest how often ranges held. docs/forecast.md says how and how well.
+    With --policy, --model, --window or --cache-ttl there is also a forecast under that change. --out FILE
+    draws the days so far and the range of those to come, or with --backtest how often ranges held. docs/forecast.md
+    says how it is done, and how well.
     """
     parse_next(next_)
     asked = usual_paths(paths, ())

@@ -65,7 +65,7 @@ goal = click.option(
     "--goal",
     type=click.Choice(GOALS),
     default="dollars",
-    help="What the advice looks for: the least of these, or the most kept.",
+    help="What the advice aims at: the fewest dollars, tokens or window, or the most kept.",
 )
 
 

@@ -30,8 +30,11 @@ CAUSE = {
 
 COLUMNS = (
     Column("usd", "USD"), Column("head", "head"), Column("results", "results"), Column("assistant", "assistant"),
-    Column("read_again", "read again"), Column("new", "written"),
+    Column("read_again", "read"), Column("new", "written"),
 )  # fmt: skip
+
+
+SHARES = "Shares of USD. head: system prompt and tools; results: of tools; read, written: from and to the cache."
 
 
 def usd(value: float) -> str:
