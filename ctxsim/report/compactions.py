@@ -63,7 +63,7 @@ def compaction_cells(row: CompactionRow) -> tuple[str, ...]:
 SHARES: tuple[tuple[str, str, str], ...] = (
     ("identifiers that later calls used", "kept_strict", "needed_strict"),
     ("quotations that later calls used", "kept_loose", "needed_loose"),
-    ("these and identifiers that the agent had repeated", "kept_carried", "needed_carried"),
+    ("identifiers that later calls used, with those that the agent had repeated", "kept_carried", "needed_carried"),
     ("identifiers that the agent fetched again before it used them", "used_again_kept", "used_again"),
     ("all identifiers of the last request before it", "identifiers_kept", "identifiers_before"),
 )
