@@ -30,7 +30,8 @@ ANSWERS = {
     "bench logs --policy mask:keep=1 --out a": r"^Change nothing[\s\S]*mask:keep=1,batch=1 .*\d%.*\n[\s\S]*Results: a/",
     "bench logs --policy mask --format csv --out b": r"^policy,policy_bound,usd,[\s\S]*^keep-all,True,",
     "bench logs --policy papers --out c --columns all": r"policy +sum +comp\. +rank [\s\S]*policy +hit +read +write ",
-    "advise logs": r"^(Claude Code|Codex)[^\n]*: 2 sessions, [\s\S]*\n\n(Set in|Change nothing)[\s\S]*Also tried: ",
+    "advise logs": r"^(Claude Code|Codex)[^\n]*: 2 sessions, [\s\S]*\n\n(Set in|Change nothing)[\s\S]*"
+    r"(Also tried: |None of the settings tried changes)",
     "advise logs --for policies": r"^policies: 6 transcripts, [\s\S]*(Construct|Change nothing)",
     "sweep logs --policy mask:keep=1|3 --out s": r"mask:keep=3[\s\S]*Results: s/",
     "replay logs/rollout-1.jsonl --policy mask:keep=1 --losses": r"6 calls under mask:keep=1[\s\S]*lost: 'ticket-1093'",
@@ -45,7 +46,7 @@ ANSWERS = {
     "bill logs --no-index --by part": r"^Claude Code, Codex: 2 sessions, [\s\S]* results of shell ",
     "compactions logs --out c": r"^0 recorded compactions in 6 transcripts",
     "compactions score note.md --against logs/chat-1.json": r"^logs/chat-1\.json: [\s\S]*holds 1 of \d+ identifiers",
-    "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: of later calls",
+    "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: the median of",
     "validate logs --estimates --estimator chars --estimator words": r"words +requests +36 [\s\S]*"
     r"written: results/acc",
     "calibrate logs --out own.json": r"all +2\.\d\d [\s\S]*formula: .* / 2\.\d\d\)\nvalid for: texts [\s\S]* own\.json",

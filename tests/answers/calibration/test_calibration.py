@@ -130,7 +130,7 @@ class TestCalibration:
             "transcripts with such a request, as counted, held out",
         ]
         both = list(calibrate(collect(with_usage(), open_tokenizer(), "kind"), "o", "kind", 0.2, False).errors)
-        assert [name.split(", ")[0].rsplit(" ", 1)[1] for name in both[3:]] == [*["counted"] * 2, *["recorded"] * 2]
+        assert [name.split(", ")[1].rsplit(" ", 1)[1] for name in both[3:]] == [*["counted"] * 2, *["recorded"] * 2]
 
     def test_files_round_trip_and_drive_a_policy(self, tmp_path: Path) -> None:
         sample = collect(self.transcripts(10), open_tokenizer(), "tool")
