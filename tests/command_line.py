@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
 import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,11 +62,12 @@ def process(*arguments: str, cwd: Path, module: str = "ctxsim", **environment: s
 def on_terminal(*arguments: str, cwd: Path, columns: int, errors: bool = True) -> str:
     """Return what a command writes to a pseudo terminal that is its standard output, and its standard error if said."""
     terminal, other_end = pty.openpty()
+    fcntl.ioctl(other_end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     # A process of its own: a fork of this one would have its locks and none of the threads that let go of them.
     done = subprocess.Popen(
         [sys.executable, "-m", "ctxsim", *arguments], cwd=cwd, stdin=other_end, stdout=other_end,
         stderr=other_end if errors else subprocess.DEVNULL, start_new_session=True,
-        env={**os.environ, "COLUMNS": str(columns), "TERM": "xterm-256color"},
+        env={**{name: value for name, value in os.environ.items() if name != "COLUMNS"}, "TERM": "xterm-256color"},
     )  # fmt: skip
     os.close(other_end)
     data = b"".join(_read(terminal))

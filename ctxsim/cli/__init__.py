@@ -125,7 +125,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 _TO_DO = {
     errno.EISDIR: "; name a file in it", errno.ENOTDIR: "; a part of this path is a file",
-    errno.ENOENT: "; is the path right?", errno.ENOSPC: "; make room",
+    errno.ENOENT: "; is the path right?", errno.EEXIST: "; name a folder", errno.ENOSPC: "; make room",
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "; name another place, as with --out"),
 }  # fmt: skip
 """What to do about an error of the system."""
@@ -134,6 +134,7 @@ _TO_DO = {
 def _of_usage(error: click.ClickException) -> str:
     """What click says of a command line in one line: what, the nearest values, and where the help is."""
     said = error.format_message().rstrip(".").replace("a valid integer range", "a whole number")
+    said = said.replace("a valid float range", "a number")
     context, kind = getattr(error, "ctx", None), getattr(getattr(error, "param", None), "type", None)
     known = list(kind.choices) if isinstance(kind, click.Choice) else []
     quoted = re.findall(r"'([^']*)'", said.partition(": ")[2] or said)

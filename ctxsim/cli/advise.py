@@ -57,6 +57,8 @@ def command(
     is kept, and --undo restores it byte for byte.
     """
     if back:
+        if write:
+            raise click.UsageError("--apply and --undo can't go together")
         say(f"restored: {undo().path}")
         return
     if scoring:

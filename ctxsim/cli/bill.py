@@ -37,8 +37,8 @@ def command(
     """Add up what recorded sessions cost, by project, day, week, session, model, agent or part; without paths those in
     the agents' own folders.
 
-    Tokens are as recorded, dollars as recorded or by list prices of the day. Then: what would have made it smaller,
-    each change billed over these sessions, and how to do it.
+    Tokens are as recorded, dollars as recorded or by list prices of the day. Then come
+    changes that would have made the bill smaller, each billed over these sessions, and how to make them.
     """
     if forgetting:
         removed = forget()
@@ -60,6 +60,8 @@ def command(
     else:
         _say(found, total)
         _table(rows)
+        if by != "part":
+            note(told.SHARES)
         for line in told.pauses(misses(found.lines), total):
             note(line)
         if asked:
@@ -86,9 +88,9 @@ def _say(found: Bill, total: Sum) -> None:
     for line in told.opening(total, len(lines.sessions), formats, lines.span_s(), *beside):
         note(safe(line))
     if lines.repeated:
-        note(f"{lines.repeated:,} responses that stand in several files count once.")
+        note(f"{lines.repeated:,} responses are in several files and are counted once.")
     if lines.unrecorded:
-        note(f"{lines.unrecorded:,} responses have no recorded usage: no bill can have them.")
+        note(f"Not included: {lines.unrecorded:,} responses without recorded usage.")
     for file, tokens in found.memory.items():
         note(f"{file}: {tokens:,} tokens, in every request.")
 

@@ -69,17 +69,17 @@ def _print(found: Calibration, tokenizer: str, form: str) -> None:
         heads = found.heads
         say(
             f"heads: median {heads.median:,} tokens, 10th to 90th percentile {heads.p10:,} to {heads.p90:,}, "
-            f"of {heads.series:,} series; {heads.left_out:,} left out: their texts don't explain their growth"
+            f"of {heads.series:,} series; {heads.left_out:,} left out, whose texts don't explain their growth"
         )
     for name, error in found.errors.items():
         say(f"{name}: " + (f"{error:.1%}" if error is not None else "needs 5 transcripts"))
     at_risk = ""
     if found.risk is not None:
-        at_risk = f" (at most {found.risk:.1%} of transcripts under-estimated near the window)"
+        at_risk = f" (underestimates at most {found.risk:.1%} of transcripts near the window)"
     say(f"formula: tokens = {'head + ' if found.heads else ''}ceil(characters / {found.divisor:.2f}){at_risk}")
-    say(f"holds for: {found.holds_for}")
+    say(f"valid for: {found.holds_for}")
     if not found.heads and found.risk is not None and any("recorded" in name for name in found.errors):
-        say("for requests as recorded the shares above hold, not the risk; --against usage takes that into it")
+        say("The risk is of counted requests. For recorded ones see the shares above, or fit with --against usage.")
 
 
 def _draw(found: Fit, path: Path) -> Path:

@@ -114,7 +114,11 @@ def command(
             tell(line)
         for line in one.violations:
             say(line, err=True)
-        said = f"{len(one.violations)} violations" if one.violations else "keeps the contract"
+        said = (
+            f"{len(one.violations)} violation{'s' * (len(one.violations) != 1)}"
+            if one.violations
+            else "keeps the contract"
+        )
         say(f"{one.target}: {said}")
         if one.append_only:
             say(f"  {one.append_only}")

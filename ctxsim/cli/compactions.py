@@ -30,7 +30,7 @@ class _PathsOrScore(click.Group):
 
 @click.group("compactions", cls=_PathsOrScore, no_args_is_help=True)
 def command() -> None:
-    """What did recorded compactions keep and lose? `ctxsim compactions PATH...`: those in these recordings."""
+    """Say what recorded compactions kept and lost. `ctxsim compactions PATH...` scores those in recordings."""
 
 
 @command.command("of")
@@ -53,8 +53,8 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
         unreadable += sum(not one.summary for one in transcript.compactions)
     rows = scored.compactions
     without = f"; {present - len(rows)} whose history isn't in the file" if present > len(rows) else ""
-    summaries = f"{unreadable} without a readable summary"
-    say(f"{present} recorded compactions in {transcripts} transcripts; {summaries}{without}\n")
+    summaries = f"{unreadable} of them without a readable summary"
+    say(f"{present} recorded compaction{'s' * (present != 1)} in {transcripts} transcripts; {summaries}{without}\n")
     if rows:
         show("compactions", [compaction_sheet(rows)], "table")
         for line in ("", *agent_lines(rows), *kind_lines(scored.kinds), "", *again_lines(rows)):
@@ -74,13 +74,15 @@ def _write(scored: Scored, out: Path) -> list[Path]:
 
 
 @command.command("score")
-@click.argument("summary", type=click.File("r", encoding="utf-8", errors="replace"))
-@click.option("--against", type=click.Path(), required=True, metavar="TRANSCRIPT", help="The history it stands for.")
+@click.argument("summary", type=click.File("r", encoding="utf-8", errors="replace", lazy=True))
+@click.option(
+    "--against", type=click.Path(), required=True, metavar="TRANSCRIPT", help="The recording whose history it replaces."
+)
 @click.option("--call", type=click.IntRange(min=2), metavar="N", help="The first call without that history; default: "
               "the last recorded compaction's, or all of it.")  # fmt: skip
-@click.option("--lost", type=click.IntRange(min=0), default=20, metavar="N", help="So many lost things are printed.")
+@click.option("--lost", type=click.IntRange(min=0), default=20, metavar="N", help="Number of lost things to print.")
 def score_command(summary: Any, against: str, call: int | None, lost: int) -> None:
-    """Score a saved summary against the recording that it is of: what of the history it holds, and what calls used."""
+    """Score a saved summary against its recording: what it holds of the history, and of what later calls used."""
     # A session's sub-agents have histories of their own.
     sessions = [transcript for transcript in read(against) if transcript.parent is None]
     if len(sessions) != 1:

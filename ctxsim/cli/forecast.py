@@ -19,7 +19,10 @@ from ctxsim.cli.progress import progress
 from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
+from ctxsim.errors import CtxsimError
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
+
+RANGE = "range with this probability, as under the other per cents"
 
 UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "compactions", "refused": "refused calls"}
 
@@ -44,10 +47,11 @@ def command(
     paths: tuple[str, ...], next_: str, policies: tuple[str, ...], tried: bool, form: str, out: Path | None, jobs: int,
     **changed: Any,
 ) -> None:  # fmt: skip
-    """Say what the next sessions will come to, told from those under PATHS: dollars, tokens, calls, compactions.
+    """Forecast the next sessions from those under PATHS: dollars, tokens, calls, compactions.
 
-    With --policy, --model, --window or --cache-ttl also under that change. --out FILE draws the days so far and the fan
-    of those to come, with --backtest how often ranges held. docs/forecast.md says how and how well.
+    With --policy, --model, --window or --cache-ttl there is also a forecast under that change. --out FILE
+    draws the days so far and the range of those to come, or with --backtest how often ranges held. docs/forecast.md
+    says how it is done, and how well.
     """
     parse_next(next_)
     asked = usual_paths(paths, ())
@@ -61,11 +65,15 @@ def command(
         for number, line in enumerate(_lines(found)):
             console().print(Text(line, style="" if number else "bold"))
         say()
+    if tried and not sheets and form == "table":
+        say("No forecast could be tested: these sessions are too few.")
     show("forecast", sheets, form, forecasts=found.values())
     if out is not None:
         from ctxsim.report.forecast_plots import plot_calibration, plot_forecast
 
         said = _lines(found)
+        if tried and not found.tried:
+            raise CtxsimError(f"{out}: not drawn: too few sessions to test a forecast on")
         if tried:
             about = "Each forecast was made from the sessions before it."
             written = plot_calibration(out, found.tried, "How often ranges of the next sessions held", about)
@@ -73,7 +81,7 @@ def command(
             written = plot_forecast(out, found.recorded, found.today, said[0], said[-1])
         if form == "table":
             tell_written([written])
-    tell_what_was_left_out(found.run.info)
+    tell_what_was_left_out(found.run.info, stored=False)
 
 
 def _lines(found: Forecasts) -> list[str]:
@@ -81,20 +89,20 @@ def _lines(found: Forecasts) -> list[str]:
     today = found.today
     main = "usd" if "usd" in today.amounts else "tokens"
     sessions = f", {_range(today.come, '90')} sessions at your pace" if today.ahead.days else ""
-    kind = "90 %" if today.basis == "sessions" else "a range by priors"
+    kind = "90 %" if today.basis == "sessions" else "a range from other projects"
     lines = [f"Next {today.ahead}{sessions}: {_range(today.amounts[main], '90', main)} ({kind})."]
     others = [f"{_range(one, '90', name)}" for name, one in today.amounts.items() if name not in (main, "refused")]
     refused = today.amounts["refused"].ranges["90"][1]
     lines.append(f"{'; '.join(others)}; {'no request refused' if refused < 0.5 else f'up to {refused:,.0f} refused'}.")
     if today.basis == "priors":
         lines.append(
-            f"From {today.seen:,} sessions: too few for an interval this far. The range is how sessions of other "
-            "projects differ."
+            f"{today.seen:,} sessions are too few for an interval this far ahead: the range comes from how sessions of "
+            "other projects differ."
         )
     else:
         held = [one for one in found.tried_alike if one.level == 90]
-        share = f"; forecasts like this one held {sum(one.held for one in held) / len(held):.0%} of the time so far " \
-                f"({len(held):,} forecasts, --backtest shows them)" if held else ""  # fmt: skip
+        share = f"; {sum(one.held for one in held):,} of {len(held):,} earlier forecasts like this one held " \
+                "(--backtest shows them)" if held else ""  # fmt: skip
         lines.append(f"From {today.seen:,} sessions{share}.")
     if today.change is not None and today.since is not None:
         day = datetime.fromtimestamp(today.since, UTC).strftime("%-d %B %Y")
@@ -121,17 +129,21 @@ def _table(found: Forecasts) -> Sheet:
     main = "usd" if "usd" in found.today.amounts else "tokens"
     columns = [
         Column("policy", "under", "which policy, or which change of the rules", left=True),
-        Column("middle", UNITS[main], "the middle of the draws"),
+        Column("middle", UNITS[main], "the median of the simulated totals"),
         *(
-            Column(f"level_{round(100 * one)}", f"{round(100 * one)} %", "between which values it lies")
+            Column(
+                f"level_{round(100 * one)}",
+                f"{round(100 * one)} %",
+                "range with this probability" if one == LEVELS[-1] else "",
+            )
             for one in LEVELS
         ),
-        Column("compactions", "compactions", "90 %"),
-        Column("refused", "refused", "90 %", rank=1),
+        Column("compactions", "compactions", "90 % range"),
+        Column("refused", "refused", "refused calls, 90 % range", rank=1),
     ]
     rows = [_row(name, one, main) for name, one in found.all.items()]
-    kind = "ranges of the next sessions" if found.today.basis == "sessions" else "ranges by priors over projects"
-    return sheet("forecast", f"The next {found.ahead}", columns, rows, notes=(f"{kind}.",))
+    kind = "of the next sessions" if found.today.basis == "sessions" else "from how sessions of other projects differ"
+    return sheet("forecast", f"The next {found.ahead}", columns, rows, notes=(f"Ranges are {kind}.",))
 
 
 def _row(name: str, one: Forecast, main: str) -> tuple[Any, ...]:
@@ -154,8 +166,8 @@ def _backtests(found: Forecasts) -> list[Sheet]:
         Column("ahead", "next", "sessions forecast"),
         Column("level", "level", "of the range"),
         Column("forecasts", "forecasts", "made so far"),
-        Column("held", "held", "share of them that what came lies in"),
-        Column("width", "width", "upper end by lower, the middle one"),
+        Column("held", "held", "share of the ranges that held the real value"),
+        Column("width", "width", "upper end divided by lower end, median"),
         Column("score", "score", "interval score as a share of the mean; smaller is better"),
         Column("plain_held", "plain held", "the same of a plain bootstrap", rank=1),
         Column("plain_score", "plain score", "the same of a plain bootstrap", rank=1),
@@ -172,15 +184,15 @@ def _backtests(found: Forecasts) -> list[Sheet]:
         for (ahead, level), group in groups.items()
         for width in [sorted(one.high / one.low if one.low else float("inf") for one in group)[len(group) // 2]]
     ]  # fmt: skip
-    sheets = [sheet("backtest", "Nothing known of the sessions to come", columns, rows)]
+    sheets = [sheet("backtest", "Forecasts that know nothing of the next sessions", columns, rows)]
     for name, title, sessions in (
-        ("texts", "Texts known, 90 %: each session by those before it", found.told),
-        ("first_call", "Texts and the first call known, 90 %", found.told_from_first_call),
+        ("texts", "Forecasts that know the next session's texts, 90 %", found.told),
+        ("first_call", "Forecasts that know its texts and its first call, 90 %", found.told_from_first_call),
     ):
         counts = known.compactions(sessions)
         notes = (
-            f"Sessions with a compaction: {counts.came:,} came, {counts.told:,} told, {counts.both:,} of them both; of "
-            f"{counts.sessions:,}.",
+            f"Of {counts.sessions:,} sessions {counts.came:,} had a compaction, {counts.told:,} were forecast to, "
+            f"{counts.both:,} are in both.",
         ) if counts else ()  # fmt: skip
         told = [
             (UNITS[one.amount], one.forecasts, Cell(one.held, f"{one.held:.0%}"), Cell(one.width, f"x {one.width:.2f}"))

@@ -34,7 +34,7 @@ KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "v
 @options.models_file
 @options.form
 def command(kind: str, pattern: str, models: Path | None, form: str) -> None:
-    """List what there is of a KIND, or what of it fits PATTERN (* and ? are wild).
+    """List everything of a KIND, or what matches PATTERN, in which * and ? are wildcards.
 
     KIND: policies, estimators, agents, settings, formats, models, vendors, scenarios, columns, tokenizers or config.
 

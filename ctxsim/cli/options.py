@@ -39,7 +39,12 @@ model = click.option(
     "--model", metavar="ID", shell_complete=completion.models,
     help="Use this model's window, prices, cache rules and tokenizer.",
 )  # fmt: skip
-window = click.option("--window", type=click.IntRange(min=1), metavar="N", help="The provider's window in tokens.")
+MOST_TOKENS = 10**12
+"""Of any number of tokens that is typed."""
+
+window = click.option(
+    "--window", type=click.IntRange(1, MOST_TOKENS), metavar="N", help="The provider's window in tokens."
+)
 cache = click.option(
     "--cache", metavar="VENDOR", help="Vendor whose cache rules apply, or a file; `none` bills without a cache."
 )
@@ -60,7 +65,7 @@ goal = click.option(
     "--goal",
     type=click.Choice(GOALS),
     default="dollars",
-    help="What the advice looks for: the least of these, or the most kept.",
+    help="What the advice aims at: the fewest dollars, tokens or window, or the most kept.",
 )
 
 
@@ -95,7 +100,13 @@ class _Rule(click.ParamType):  # type: ignore[type-arg, unused-ignore]
             plain: Any = msgspec.json.decode(text) if text[:1] in "{[" and text else text
             return field, msgspec.convert(plain, known[field], strict=False)
         except (msgspec.ValidationError, msgspec.DecodeError) as error:
-            self.fail(f"{field}={text}: {error}", param, context)
+            words = ", ".join(_words(known[field]))
+            self.fail(f"{field}={text}: {f'expected {words}' if words else error}", param, context)
+
+
+def _words(kind: Any) -> list[str]:
+    """The texts that a type allows, where it names them."""
+    return [word for one in get_args(kind) for word in ([one] if isinstance(one, str) else _words(one))]
 
 
 provider = click.option(
@@ -112,9 +123,9 @@ class _HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
         if value in ("fitted", "none") or isinstance(value, int):
             return value
-        if str(value).isdecimal():
+        if str(value).isdecimal() and int(value) <= MOST_TOKENS:
             return int(value)
-        self.fail(f"'{value}' is none of: fitted, none, a number of tokens", param, context)
+        self.fail(f"'{value}' is none of: fitted, none, a number of tokens up to 10^12", param, context)
 
 
 head = click.option(

@@ -54,8 +54,8 @@ def tell_written(files: Sequence[Path]) -> None:
 
 def tell_results(run: Run, pictures: Sequence[Path]) -> None:
     """Tell where the results are."""
-    names = ", ".join(picture.name for picture in pictures)
-    note(f"Results: {run.folder}{os.sep} ({names}, calls.csv, summary.csv, ...)\n")
+    names = ", ".join([*(picture.name for picture in pictures), "calls.csv", "summary.csv"])
+    note(f"Results: {run.folder}{os.sep} ({names}, ...)\n")
 
 
 def tell_providers(info: RunInfo) -> None:
@@ -69,7 +69,7 @@ def tell_providers(info: RunInfo) -> None:
         provider = msgspec.convert(values, Provider)
         groups.setdefault(provider.model, []).append(provider)
     for found in list(groups.values())[:PROVIDERS_SHOWN]:
-        more = f"  (and {len(found) - 1:,} more with this model: other factors, windows, price dates)"
+        more = f" (and {len(found) - 1:,} more of this model, with another factor, window or price date)"
         note(f"Provider: {found[0].describe()}{more if len(found) > 1 else ''}")
     if len(groups) > PROVIDERS_SHOWN:
         note(f"  ... and {len(groups) - PROVIDERS_SHOWN} more models; all of them are in run.json under providers")
@@ -96,7 +96,7 @@ def tell_recorded(run: Run, across: bool = False) -> None:
     hows = ", ".join(f"{count:,} {how}" for how, count in rows["size"].value_counts().items())
     if not calls:
         if set(rows["size"]) - {"counted"}:
-            note(f"Size: nothing recorded to compare with; {hows}")
+            note(f"No recorded usage to compare with. Sizes of transcripts: {hows}")
         return
     sent, recorded = int(rows.tokens_full_recorded.sum()), int(rows.tokens_recorded_sum.sum())
     paid = rows[rows.cost_recorded_usd.notna() & rows.cost_full_recorded_usd.notna()]
@@ -107,15 +107,16 @@ def tell_recorded(run: Run, across: bool = False) -> None:
     notes = (line for source in run.info.inputs for line in source.notes)
     cleared = sum(f": {UNLOGGED_CLEARING} before call" in line for line in notes)
     if cleared:
-        note(f"Cleared, not logged: recorded tokens fall {cleared:,} x, and no line says why; a segment begins there.")
+        note(f"Recorded tokens fall {cleared:,} x without a logged reason; a new segment begins there.")
     unseen = rows[rows.calls_unseen.notna()]
     if len(unseen):
         median, p95 = (float(unseen[name].median()) for name in ("unseen_median", "unseen_p95"))
         told = int(unseen.calls_unseen.sum())
-        note(f"Size predicted without it: ±{median:.1%} (p95 {p95:.1%}), median session; {told:,} later calls.")
+        note(f"Error of sizes predicted without fitting: {median:.1%} (p95 {p95:.1%}) in the median session, "
+             f"over {told:,} later calls.")  # fmt: skip
     note(
         f"Fitted to the recording: keep-all sends {sent:,} tokens where {recorded:,} were recorded "
-        f"({sent / recorded - 1:+.1%}, {calls:,} calls){dollars}. Size: {hows}"
+        f"({sent / recorded - 1:+.1%}, {calls:,} calls){dollars}. Sizes of transcripts: {hows}"
     )
 
 
@@ -144,8 +145,8 @@ def tell_keys(info: RunInfo) -> None:
         click.echo(f"warning: {keys.total()} likely key(s) in the transcripts ({whose}): {done}{left}", err=True)
 
 
-def tell_what_was_left_out(info: RunInfo) -> int:
-    """Tell what was not read and why; return the number of unreadable sources."""
+def tell_what_was_left_out(info: RunInfo, stored: bool = True) -> int:
+    """Tell what was not read and why; return the number of unreadable sources. `stored`: there is a run.json."""
     notes = [note for source in info.inputs for note in source.notes]
     errors = [source.error for source in info.inputs if source.error]
     if notes:
@@ -154,7 +155,7 @@ def tell_what_was_left_out(info: RunInfo) -> int:
         for one in notes[:shown]:
             note(f"  {one_line(one)}", err=True)
         if shown and len(notes) > shown:
-            note("  ... all of them are in run.json under inputs[].notes, and shown by -v", err=True)
+            note(f"  ... -v shows all of them{', as does run.json under inputs[].notes' if stored else ''}", err=True)
     for error in errors:
         tell(error)
     failed = [line for source in info.inputs for line in source.failures]

@@ -20,7 +20,7 @@ from ctxsim.cli.terminal import safe, say
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
 from ctxsim.policies.around.instructions import LIMIT_BYTES, load_instructions, with_instructions
-from ctxsim.policies.around.tracker import TokenTracker
+from ctxsim.policies.around.tracker import HEADINGS, LEGEND, TokenTracker
 from ctxsim.readers import sources
 from ctxsim.runs.transcript_rows import sent_of
 from ctxsim.simulator.measure.columns import edits_of
@@ -33,6 +33,9 @@ from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+CELLS = 18
+"""Of the bar of the window: with the figures a line of 79 columns."""
 
 OTHERS_SHOWN = 3
 """Names of files to choose among."""
@@ -92,7 +95,10 @@ def command(
     for line in transcript.notes:
         note(f"Note: {line}", err=True)
     watch = LostReferences(transcript) if losses else None
-    if sys.stdout.isatty():
+    live = sys.stdout.isatty()
+    note(LEGEND)
+    say(f"{' ' * (CELLS + 1) if live else ''}call    {HEADINGS}")
+    if live:
         _show_live(sent, provider, counter, watch, step)
         return
     for line, to_stderr in lines(sent, provider, counter, watch):
@@ -120,23 +126,21 @@ def _show_live(
     tracker = TokenTracker(room)
     for one in sent:
         bad = one.status != "ok"
-        begin = Text.assemble(context_bar(one.tokens_sent / room, bad), (f" call {one.call}", "bold"))
+        bar = context_bar(one.tokens_sent / room, bad)
         for number, (line, _) in enumerate(lines_of(one, tracker, counter, watch)):
-            # The bar and the number of the call stand in front of the first line already.
-            shown = line.partition("|")[2] if number == 0 else line
             style = "red" if bad and number == 0 else "yellow" if "lost:" in line else "cyan" if number else ""
-            console.print(Text.assemble("" if number else begin, (shown, style)))
+            console.print(Text.assemble(*(() if number else (bar, " ")), (line, style)))
         if step:
             click.pause(info="")
 
 
 def context_bar(share: float, bad: bool = False) -> Text:
-    """How full the window is, in 24 cells: green, from 70 % yellow, red when refused."""
+    """How full the window is, in CELLS: green, from 70 % yellow, red when refused."""
     from rich.text import Text
 
-    full = min(24, round(24 * share))
+    full = min(CELLS, round(CELLS * share))
     color = "red" if bad or share > 1 else "yellow" if share >= 0.7 else "green"
-    return Text("█" * full, style=color) + Text("░" * (24 - full), style="dim")
+    return Text("█" * full, style=color) + Text("░" * (CELLS - full), style="dim")
 
 
 def _print_request(sent: Iterable[Sent], call: int, transcript: Transcript, wire: Format) -> None:
@@ -200,9 +204,11 @@ def lines_of(
     Document 003, "REPL Display": used / window / percent, latest call, average, how many calls of average growth fit.
     """
     tracker.record(one.tokens_sent, one.tokens_output)
-    waited = f"  waited {one.wait_s:.0f} s" if one.wait_s else ""
-    status = "" if one.status == "ok" else f"  ✗ {one.status}: {one.reason}"
-    yield safe(f"call {one.call:>3} | {tracker.report()}{waited}{status}"), False
+    waited = f"waited {one.wait_s:.0f} s  " if one.wait_s else ""
+    status = "" if one.status == "ok" else f"✗ {one.status}: {one.reason}"
+    yield f"{one.call:>4}    {tracker.report()}", False
+    if waited or status:
+        yield safe(f"         {waited}{status}"), False
     if watch is not None:
         yield from ((safe(line), False) for line in watch.of(one))
     for text in one.said:

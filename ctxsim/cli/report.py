@@ -42,6 +42,12 @@ def command(
     Any transcript can be opened in the page; of more than about a thousand the largest are in it, or those of
     --transcript. The losses are what each policy's view no longer held: by age, depth, kind, tool and form of loss.
     """
+    for option, given, fitting in (
+        ("--by", by, ("losses",)), ("--policy", policies, ("pictures", "paper")), ("--transcript", word, ("page",)),
+        ("--open", opened, ("page",)), ("--format", form != "table", ("losses",)),
+    ):  # fmt: skip
+        if given and only not in fitting:
+            raise click.UsageError(f"{option} goes with --only {' or '.join(fitting)}")
     found = read_run(run)
     if only == "losses":
         _losses(found, by or BY, bool(by), form)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_type_hints
 import msgspec
 
 from ctxsim.answers.advice.advice import GOALS
-from ctxsim.errors import InputError
+from ctxsim.errors import CtxsimError, InputError
 from ctxsim.safety.trust import asking, refuse
 from ctxsim.small_files import small_file, toml_values
 
@@ -119,7 +119,20 @@ def _beside(file: Path, path: str) -> str:
 
 def usual_paths(paths: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[str, ...]:
     """Return the paths of a command line, or the project's where it names neither a path nor a scenario."""
+    for path in paths:
+        if not set(path) & set("/:*?[@") and not Path(path).exists():
+            _refuse_name(path)
     return paths or (() if scenarios else found().paths)
+
+
+def _refuse_name(name: str) -> None:
+    """Raise CtxsimError for a name that stands where a path does."""
+    from ctxsim.policies import registered_policies
+    from ctxsim.synthesis.scenario import scenario_names
+
+    for option, known in (("--scenario", scenario_names()), ("--policy", registered_policies())):
+        if name in known:
+            raise CtxsimError(f"{name}: no file or folder; it is named by {option} {name}")
 
 
 OPTIONS = ("goal", "estimator", "model", "models", "cache", "window", "head", "jobs")

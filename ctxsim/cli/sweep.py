@@ -36,7 +36,8 @@ def command(
 ) -> None:  # fmt: skip
     """Replay PATHS or scenarios through every setting of a grid: what each costs, loses and has refused.
 
-    `low..high@n` are n values, `a|b|c` these; several --policy and several ranges multiply. The bounds always run too.
+    `low..high@n` stands for n values, `a|b|c` for three. All values of one --policy are combined with each other;
+    several --policy are tried one after the other. The bounds always run too.
     """
     recorded, made = split(usual_paths(paths, scenarios), scenarios)
     if not (recorded or made):

@@ -50,6 +50,8 @@ def command(
     done = validate(reading)
     told = [unseen_sheet(done.unseen)] if done.unseen else []
     show("validate", [*told, score_sheet(done.scores)], form)
+    if done.calls and form == "table":
+        say("Calls that are modelled worst:")
     for call in sorted(done.calls, key=lambda one: -abs(one.error))[: WORST if form == "table" else 0]:
         say(
             f"  {call.error:+.1%}  {call.transcript} call {call.call}: modelled {call.modelled:,}, "

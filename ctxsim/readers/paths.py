@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from glob import glob
 from pathlib import Path
 
-from ctxsim.errors import InputError, NotATranscript
+from ctxsim.errors import InputError, NotATranscript, nearest
 from ctxsim.readers.reader import load_reader, owner
 from ctxsim.readers.source import Source, archive_members, standard_input
 from ctxsim.readers.source.limits import MOST_FILES, read_all
@@ -154,7 +154,8 @@ def _sources(path: str) -> Iterator[Source]:
             yield from _sources(one)
         return
     if not root.exists():
-        raise InputError(path, "does not exist")
+        close = nearest(root.name, [one.name for one in root.parent.iterdir()]) if root.parent.is_dir() else ""
+        raise InputError(path, f"does not exist{close and f'; {close}'}")
     if not root.is_dir() and not root.is_file():
         if not root.is_fifo():
             raise InputError(path, f"is {_what(root)}, no file")
@@ -176,6 +177,8 @@ def _sources(path: str) -> Iterator[Source]:
         else:
             yield Source(str(file), file, named=file == root)
     if not any_found:
+        if (root / "run.json").exists():
+            raise InputError(path, "is a finished run, which ctxsim report shows; name the recordings")
         raise InputError(path, f"has no files with the endings {', '.join(SUFFIXES)}")
 
 

@@ -15,16 +15,16 @@ SCORES = (
 )  # fmt: skip
 
 OF_SCORES = (
-    "median, p95: |modelled - recorded| / recorded, fitted to the same recording; unseen: of later calls. agree: "
-    "share of cache reads within 5 % of the request, by the vendor's rules; trivial: by the guess that all of the last "
-    "request is read; reads: predicted / recorded. USD: modelled / recorded."
+    "median, p95: |modelled - recorded| / recorded, fitted to the same recording; unseen: the median of later calls, "
+    "not fitted. agree: share of calls whose modelled cache read is within 5 % of the request; trivial: the same if "
+    "every call reads all of the last request; reads: modelled / recorded cache reads; USD: modelled / recorded."
 )
 
 
 OF_UNSEEN = (
-    "Predicted without it. later calls: the later half of each segment, from the earlier half; past a compaction: the "
-    "segment behind it, from the one before and from other sessions; another project: a session's tokens, from other "
-    "projects' sessions. median, p95: |predicted - recorded| / recorded."
+    "Sizes predicted without fitting them to the usage they are compared with. later calls: the later half of each "
+    "segment, from its earlier half; past a compaction: the segment after it, from the one before and other sessions; "
+    "another project: a session, from other projects' sessions. median, p95: |predicted - recorded| / recorded."
 )
 
 
@@ -68,10 +68,10 @@ def error_sheet(rows: Sequence[Accuracy], by_kind: bool) -> Sheet:
         Column("p50", "p50", rank=3), Column("p95", "p95"), Column("p99", "p99", rank=1),
         Column("worst", "worst", rank=2),
     ]  # fmt: skip
-    note = "Errors: (estimate - tokens) / tokens; p50, p95, p99: absolute; worst: deepest under-estimate"
+    note = "Errors: (estimate - tokens) / tokens; p50, p95, p99: absolute; worst: largest underestimate"
     usage = (
-        "recorded usage: of whole requests where the log holds the head, else of what they grew by; not told of "
-        "estimators that go by reported usage"
+        "recorded usage: whole requests where the log holds system prompt and tools, else their growth; left out for "
+        "estimators that use reported usage"
     )
     return sheet("errors", "", columns, found, notes=(note, usage))
 
@@ -95,9 +95,9 @@ def consequence_sheet(rows: Sequence[Consequence], threshold: int | None) -> She
         Column("false_safe", "false-\nsafe"), Column("false_alarm", "false\nalarm", rank=2),
     ]  # fmt: skip
     note = (
-        "late: fires after the tokenizer would; early: before it (context lost too soon); never: the estimate does "
-        "not reach the threshold at all; overflows: transcripts with a request over the window, 9/7 of the threshold, "
-        "before it fires; calls, tokens: medians; shares are of all calls."
+        "late: acts after the tokenizer would; early: acts before it and loses context too soon; never: the estimate "
+        "never reaches the threshold; overflows: transcripts with a request over the window (9/7 of the threshold) "
+        "before the policy acts; calls, tokens: medians; false-safe and false alarm: shares of all calls."
     )
-    title = f"A policy that acts over {limit}: first trigger by estimate against by {rows[0].tokenizer}"
+    title = f"When a policy that acts over {limit} first acts: by estimate against by {rows[0].tokenizer}"
     return sheet("consequences", title, columns, found, notes=(note,))

@@ -51,7 +51,7 @@ def constructor_screen(one: Framed) -> list[str]:
     take = one.take
     head = f"{one.framework}: {take.transcripts:,} transcripts, {_size(one.now, one.amount)} without compaction."
     if not one.code:
-        no = f"Use nothing of it: of {one.tried} settings tried none saves more than {HARDLY:.0%} without losing more."
+        no = f"Change nothing: none of {_settings(one.tried)} tried saves more than {HARDLY:.0%} without losing more."
         return _spaced([_wrapped(head), _wrapped(no.replace("%", " %"))])
     figures = f"{_size(take, one.amount)} instead of {_size(one.now, one.amount)}{_change(one.share)}."
     return _spaced([
@@ -136,7 +136,7 @@ def _saves(one: AgentAdvice) -> str:
 def _again(one: AgentAdvice) -> str:
     """What fetching again all that is lost would add; '' where nothing is lost or it isn't known."""
     added = one.take.usd_again if one.amount == "usd" else None
-    return f" Fetching again all that is lost would add {usd(added)} USD." if added else ""
+    return f" Fetching all lost results again would add {usd(added)} USD." if added else ""
 
 
 def _month(one: AgentAdvice) -> str:
@@ -154,7 +154,7 @@ def came_answer(found: Sequence[Came]) -> str:
     """Return in a sentence how often what came lay within what was predicted, as advised and as it was set before."""
     advised, as_set = sum(one.advised for one in found), sum(one.as_set for one in found)
     many = f"{len(found)} prediction{'s' if len(found) > 1 else ''}"
-    return f"{advised} of {many} held as advised, {as_set} as it was set before; nine in ten should."
+    return f"{advised} of {many} held for the advised settings, {as_set} for the earlier ones; nine in ten should."
 
 
 def came_lines(found: Sequence[Came]) -> list[str]:
@@ -188,16 +188,16 @@ def _loses(one: AgentAdvice) -> str:
 def _keeps(figures: Figures) -> str:
     refused = f" {figures.refused:,} of {figures.calls:,} calls are refused." if figures.refused else ""
     if figures.kept is None:
-        return f"No later call used anything old, so nothing says what it loses.{refused}"
+        return f"No later call used an old result, so what it loses is unknown.{refused}"
     low, high = figures.kept.low, figures.kept.high
     span = f" ({_percent(low)} to {_percent(high)})" if low is not None and high is not None else ""
-    return f"It keeps {_percent(figures.kept.value)} %{span} of what later calls used.{refused}"
+    return f"This keeps {_percent(figures.kept.value)} %{span} of what later calls used.{refused}"
 
 
 def _honoured(seen: Seen) -> str:
-    version = f" by {seen.version}" if seen.version else ""
+    version = f" {seen.version}" if seen.version else ""
     if seen.verdict == "not yet seen":
-        return f"{seen.key}: not yet seen honoured{version}; --verify looks."
+        return f"{seen.key}: not yet tested with the installed agent{version}; --verify tests it."
     return f"{seen.key}: seen {seen.verdict} on {seen.seen_on}{f' ({seen.note})' if seen.note else ''}."
 
 
@@ -206,9 +206,9 @@ def _nothing(one: AgentAdvice) -> str:
         return f"Change nothing: we know no setting of {one.title} that acts on what is sent."
     least = f"{_percent(HARDLY)} % without losing more than {_percent(MAY_LOSE[one.goal])} % of what later calls used."
     return (
-        f"Change nothing. Of {len(one.tried)} settings tried over {one.sessions:,} "
-        f"session{'s' if one.sessions > 1 else ''} none saves more than {least} "
-        f"What you pay for: {BILL}"
+        f"Change nothing. None of {_settings(len(one.tried))} tried over {one.sessions:,} "
+        f"session{'s' if one.sessions > 1 else ''} saves more than {least} "
+        f"See what you pay for: {BILL}"
     )
 
 
@@ -216,20 +216,19 @@ def _doubts(one: AgentAdvice) -> list[str]:
     found = []
     if one.amount == "tokens" and one.goal == "dollars":
         found.append(
-            f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts, so tokens decide."
+            f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts, so tokens are compared."
         )
     if one.sessions == 1:
         found.append("From one session; it may not hold for others.")
     elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
         rivals = "; or ".join(told(each.settings, False) or "changing nothing" for each in one.open) or "others"
-        still = f"Not settled: {rivals} may be as good. This is" if one.wins < SETTLED else "It stays"
+        still = f"Not settled: {rivals} may be as good. This is" if one.wins < SETTLED else "This stays"
         often = f"the answer in {_percent(one.wins)} % of resamples of these sessions."
-        few = f"Ranges are priors over projects: {one.ahead} sessions are too few for intervals."
-        found.append(
-            f"{still} {often} {few if one.ahead < LEAST else f'Ranges: the next {one.ahead:,} sessions, 90 %.'}"
-        )
+        ranges = f"Ranges hold the next {one.ahead:,} sessions with 90 % probability."
+        few = f"{one.ahead} sessions are too few for intervals: ranges come from how sessions of other projects differ."
+        found.append(f"{still} {often} {few if one.ahead < LEAST else ranges}")
     if one.off_recorded is not None and abs(one.off_recorded) > FAR:
-        found.append(f"Weak: keep-all is {100 * one.off_recorded:+.0f} % off what was recorded, so figures are too.")
+        found.append(f"Weak: keep-all is {100 * one.off_recorded:+.0f} % off what was recorded, as are all figures.")
     return [*found, *one.caveats]
 
 
@@ -239,9 +238,9 @@ def _also(one: AgentAdvice) -> str:
     idle = [each for each in one.tried if _idle(each, one.now)]
     named = [f"{told(each.settings, False)} ({_effect(each)})" for each in _spread(one.tried) if each not in idle]
     if not named:
-        return "The settings tried leave these sessions as they are."
+        return "None of the settings tried changes these sessions."
     many = len(one.tried) + bool(one.settings)
-    rest = f"{len(idle)} of {many} settings tried change nothing." if idle else f"{many} settings were tried."
+    rest = f"{len(idle)} of the {many} settings tried change nothing." if idle else f"{many} settings were tried."
     return f"Also tried: {', '.join(named)}. {rest}"
 
 
@@ -277,6 +276,10 @@ def _size(figures: Figures, amount: str) -> str:
     if amount == "usd" and figures.usd is not None:
         return f"{usd(figures.usd)} USD"
     return f"{figures.peak_mean if amount == 'peak' else figures.tokens:,} tokens"
+
+
+def _settings(count: int) -> str:
+    return f"{count} setting{'s' if count != 1 else ''}"
 
 
 def _percent(value: float) -> str:

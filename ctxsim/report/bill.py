@@ -24,14 +24,17 @@ HEAD, RESULTS, ANSWERS = "head", "results", "assistant"
 GROUPS = {facts.ASSISTANT: ANSWERS, facts.THINKING: ANSWERS, facts.ASKED: ANSWERS, facts.OUTPUT: ANSWERS}
 
 CAUSE = {
-    "pause": "pauses that outlived the cache", "model": "changes of model",
-    "other": "misses without a cause in the log",
+    "pause": "pause{s} longer than the cache lasts", "model": "change{s} of model",
+    "other": "cache miss{es} without a logged cause",
 }  # fmt: skip
 
 COLUMNS = (
     Column("usd", "USD"), Column("head", "head"), Column("results", "results"), Column("assistant", "assistant"),
-    Column("read_again", "read again"), Column("new", "written"),
+    Column("read_again", "read"), Column("new", "written"),
 )  # fmt: skip
+
+
+SHARES = "Shares of USD. head: system prompt and tools; results: of tools; read, written: from and to the cache."
 
 
 def usd(value: float) -> str:
@@ -63,19 +66,21 @@ def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[flo
     cost = f"{usd(total.usd)} USD" if total.usd else f"{tokens(total.input)} tokens"
     yield f"{agents}: {sessions:,} session{'s' * (sessions != 1)}{when}, {cost}."
     if total.usd_recorded and total.usd_listed:
-        yield f"{usd(total.usd_recorded)} as logs state, {usd(total.usd_listed)} by recorded tokens at list prices."
+        yield f"{usd(total.usd_recorded)} USD as logs state, {usd(total.usd_listed)} USD from recorded tokens."
     elif total.usd:
         yield (
-            "Dollars as logs state them." if total.usd_recorded else "Recorded tokens at the list prices of their day."
+            "Dollars are as the logs state them."
+            if total.usd_recorded
+            else "Dollars are recorded tokens at the list prices of their day."
         )
     if total.unpriced:
         yield f"{total.unpriced:,} of {total.responses:,} responses have no known price: their dollars are missing."
     if begun[0] >= 1_000:
-        yield (f"Not in it: about {usd(begun[1])} USD of output that logs record too low "
+        yield (f"Not included: about {usd(begun[1])} USD of output, which the logs record too low "
                f"({tokens(begun[0])} tokens).")  # fmt: skip
     if compactions[0]:
-        yield (f"Nor the requests of {compactions[0]:,} compaction{'s' * (compactions[0] != 1)}, which logs don't "
-               f"state: about {usd(compactions[1])} USD.")  # fmt: skip
+        yield (f"Not included: about {usd(compactions[1])} USD for the requests of {compactions[0]:,} "
+               f"compaction{'s' * (compactions[0] != 1)}, which the logs leave out.")  # fmt: skip
 
 
 def _dates(first_s: float, last_s: float) -> str:
@@ -90,7 +95,8 @@ def pauses(found: dict[str, Misses], total: Sum) -> Iterator[str]:
     """Yield a line for each cause of misses that cost a hundredth of the bill."""
     for cause, one in found.items():
         if one.usd >= 0.01 * total.usd > 0:
-            yield (f"{one.times:,} {CAUSE[cause]} re-wrote {tokens(one.tokens)} tokens: "
+            what = CAUSE[cause].format(s="s" * (one.times != 1), es="es" * (one.times != 1))
+            yield (f"{one.times:,} {what} made the agent write {tokens(one.tokens)} tokens again: "
                    f"{usd(one.usd)} USD.")  # fmt: skip
 
 
@@ -186,8 +192,8 @@ def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
     """Return what would have made it smaller; `whole` with its interval and how to do it."""
     month = any(one.month for one in found.savings)
     lines: list[tuple[object, ...]] = [(one.name, Cell(one.usd, _range(one)), one.loses) for one in found.savings]
-    columns = [Column("change", "Smaller by", left=True), Column("usd", "USD a month" if month else "USD"),
-               Column("costs", "costs you", left=True)]  # fmt: skip
+    columns = [Column("change", "change", left=True), Column("usd", "saves, USD a month" if month else "saves, USD"),
+               Column("costs", "what it costs you", left=True)]  # fmt: skip
     if whole:
         lines = [(*line, one.share, one.low, one.high, one.month and one.month[0], one.month and one.month[1], one.kept,
                   one.how) for line, one in zip(lines, found.savings, strict=True)]  # fmt: skip
@@ -203,11 +209,11 @@ def _range(one: Saving) -> str:
 def closing(found: Smaller) -> Iterator[str]:
     """Yield what the best save together, and how each is done."""
     if not found.savings:
-        yield f"Nothing tried would have made it 2 % smaller ({found.tried} changes)."
+        yield f"None of {found.tried} changes tried would have made the bill 2 % smaller."
         return
     if found.together:
         month = " a month" if found.together.month else ""
-        yield f"They overlap. Together {_range(found.together)} USD{month}:"
+        yield f"These changes overlap. Together they save {_range(found.together)} USD{month}:"
         yield f"  {found.together.name}"
     yield ""
     for one in found.savings:
@@ -218,5 +224,5 @@ def closing(found: Smaller) -> Iterator[str]:
 def pace(ahead: Forecast) -> str:
     """Return what comes at this pace, in a line."""
     low, high = ahead.amounts["usd"].ranges["90"]
-    kind = "90 %" if ahead.basis == "sessions" else "by priors: few sessions"
+    kind = "90 %" if ahead.basis == "sessions" else "few sessions: a range from other projects"
     return f"At this pace the next {ahead.ahead}: {usd(low)} to {usd(high)} USD ({kind})."

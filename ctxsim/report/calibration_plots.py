@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ctxsim.report.figure import entitle, new_figure, save
-from ctxsim.report.style import COLORS, compact, plain_axes
+from ctxsim.report.style import COLORS, at_axis, plain_axes
 
 
 def plot_calibration(
@@ -36,7 +36,7 @@ def plot_calibration(
     left.set_xlabel(f"characters of {chars_of}")
     left.set_ylabel(tokens_are)
     for axis in (left.xaxis, left.yaxis):
-        axis.set_major_formatter(lambda value, _: compact(value))
+        axis.set_major_formatter(at_axis)
     groups: dict[str, list[float]] = {}
     for c, t, group in points:
         if t >= 20:
@@ -53,6 +53,6 @@ def plot_calibration(
         plain_axes(axes)
     entitle(
         figure, f"{ratio:.2f} characters a token fit these {len(chars):,} points",
-        "left: above a line its estimate is too low; right: the ratio depends on the content; dotted: characters / 4",
+        "left: a line estimates the points above it too low; right: the ratio depends on the content; dotted: 4",
     )  # fmt: skip
     return save(figure, path)

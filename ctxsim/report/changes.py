@@ -15,9 +15,9 @@ def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Cal
         fails, interval = change in broken, change.interval
         between = None if interval is None else {"low": interval[0], "high": interval[1]}
         rows.append((
-            Cell(change.policy, shown(change.policy)), change.column, change.before, change.after,
-            cell(change.difference, "{:+,.4g}"), cell(change.percent, "{:+.1f}%"),
-            Cell(between, "-" if interval is None else f"{interval[0]:+,.3g} .. {interval[1]:+,.3g}"),
+            Cell(change.policy, shown(change.policy)), change.column, _figure(change.before), _figure(change.after),
+            _figure(change.difference, "+"), cell(change.percent, "{:+.1f}%"),
+            Cell(between, "-" if interval is None else " .. ".join(_figure(end, "+").text for end in interval)),
             change.transcripts, cell(change.chance, "{:.2g}"),
             Cell("fails" if fails else change.verdict, "FAILS" if fails else change.verdict),
         ))  # fmt: skip
@@ -30,7 +30,7 @@ def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Cal
         Column("chance", "p", "of a sign-flip permutation test by session", rank=4), Column("verdict", "", left=True),
     ]  # fmt: skip
     count = max(change.transcripts for change in changes)
-    note = f"{len(changes)} figures of {count:,} transcripts; {len(changes) - len(moved)} are the same"
+    note = f"{len(changes)} figures of {count:,} transcripts; {len(changes) - len(moved)} are the same."
     return sheet("changes", "", columns, rows, marks=tuple(marks), notes=(note,))
 
 
@@ -59,6 +59,11 @@ def unpaired_sheet(found: Sequence[Difference], broken: Sequence[Difference]) ->
     missing = [name for name in FIGURES if name not in {one.figure for one in found}]
     notes = (f"Not compared, in too few sessions: {', '.join(missing)}.",) if missing else ()
     return sheet("unpaired", title, columns, rows, marks=tuple(marks), notes=notes)
+
+
+def _figure(value: float, sign: str = "") -> Cell:
+    """A figure in full from 1,000 on, else with four digits that count."""
+    return cell(value, f"{{:{sign},.{'0f' if abs(value) >= 1_000 else '4g'}}}")
 
 
 def _plain(value: float) -> Cell:

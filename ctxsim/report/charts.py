@@ -8,14 +8,17 @@ import numpy as np
 import pandas
 
 from ctxsim.answers.advice.verdict import usd
-from ctxsim.report.figure import entitle, for_paper, heat_map, legend_below, new_figure, panels, save
+from ctxsim.report.figure import entitle, for_paper, heat_map, is_for_paper, legend_below, new_figure, panels, save
 from ctxsim.report.losses import survival_by_age
 from ctxsim.report.picture import Picture
 from ctxsim.report.plots import estimates, growth, shown_transcript, which
 from ctxsim.report.rounds import curves, in_rounds
-from ctxsim.report.style import compact, plain_axes, wrap_label
+from ctxsim.report.style import at_axis, plain_axes, wrap_label
 from ctxsim.report.sweep_plots import sweep_charts
 from ctxsim.report.tradeoff_plots import MOST_ROWS, tradeoff
+
+HATCHES = dict(zip(("read", "write", "uncached", "output", "summary"), ("", "", "////", "....", "xxxx"), strict=True))
+"""How a paper tells the classes apart: as greys some of their colours are the same."""
 
 CLASSES = {"read": "#56B4E9", "write": "#0072B2", "uncached": "#E69F00", "output": "#009E73", "summary": "#882255"}
 
@@ -26,7 +29,7 @@ SWEEP = ("sweep-curves", "sweep-heatmap", "survival-tokens", "survival-dollars")
 
 
 BY_COLOR = ("estimates", "cache")
-"""Charts that tell policies or classes apart by colour alone."""
+"""Charts for a screen: they need colours, or more room than a paper's column has."""
 
 
 def plot(one: Picture, names: Sequence[str]) -> list[Path]:
@@ -77,7 +80,8 @@ def dollars(one: Picture, path: Path) -> Path:
     for name, color in CLASSES.items():
         widths = [bills[label][name] for label in totals.index]
         if any(widths):
-            axes.barh(range(len(totals)), widths, left=left, color=color, label=name, height=0.7)
+            hatch = {"hatch": HATCHES[name], "edgecolor": "white", "linewidth": 0} if is_for_paper() else {}
+            axes.barh(range(len(totals)), widths, left=left, color=color, label=name, height=0.7, **hatch)
         left = [start + width for start, width in zip(left, widths, strict=True)]
     for row, (label, total) in enumerate(totals.items()):
         axes.text(total, row, f" {usd(total)}", va="center", fontsize=9,
@@ -142,7 +146,7 @@ def cache(one: Picture, path: Path) -> Path:
             bottom = top
         axes.set_title(one.marked(label), fontsize=9)
         axes.set_ylim(0, highest)
-        axes.yaxis.set_major_formatter(lambda value, _: compact(value))
+        axes.yaxis.set_major_formatter(at_axis)
         axes.tick_params(labelsize=8)
         plain_axes(axes)
     legend_below(figure, flat[0])

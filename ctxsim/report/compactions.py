@@ -26,15 +26,14 @@ COLUMNS = (
     Column("before", "before", "recorded input before it"),
     Column("after", "after", "recorded input after it"),
     Column("summary", "summary", "tokens of the summary", rank=3),
-    Column("strict", "strict", "identifiers kept / used, of what calls after it used and only the history before it "
-           "had. An agent hardly uses what it has forgotten: see what it got again, below"),
-    Column("loose", "loose", "the same of quotations", rank=7),
-    Column("carried", "carried", "the same of identifiers that the agent had repeated", rank=8),
-    Column("reread", "reread", "tool calls within ten calls that repeat one from before (mean at calls without a "
-           "compaction)"),
-    Column("usd", "USD", "summary and broken cache, modelled"),
-    Column("payback", "pays at", "calls until that is saved", rank=2),
-    Column("calls", "calls", "so many followed", rank=1),
+    Column("strict", "strict", "identifiers kept / used: of those that later calls used and only the history before it "
+           "held. An agent rarely uses what it has forgotten; what it fetched again is counted below"),
+    Column("loose", "loose", "the same for quotations", rank=7),
+    Column("carried", "carried", "the same for identifiers that the agent had repeated", rank=8),
+    Column("reread", "reread", "repeated tool calls in the next ten calls (mean after calls without a compaction)"),
+    Column("usd", "USD", "modelled cost of the summary and of the broken cache"),
+    Column("payback", "pays at", "calls until that cost is saved", rank=2),
+    Column("calls", "calls", "calls that followed", rank=1),
 )  # fmt: skip
 """Of the table of compactions."""
 
@@ -62,11 +61,11 @@ def compaction_cells(row: CompactionRow) -> tuple[str, ...]:
 
 
 SHARES: tuple[tuple[str, str, str], ...] = (
-    ("identifiers used, kept", "kept_strict", "needed_strict"),
-    ("quotations used, kept", "kept_loose", "needed_loose"),
-    ("identifiers used, own repeats too, kept", "kept_carried", "needed_carried"),
-    ("identifiers used after getting them again, kept all the same", "used_again_kept", "used_again"),
-    ("all identifiers of the request before, kept", "identifiers_kept", "identifiers_before"),
+    ("identifiers that later calls used", "kept_strict", "needed_strict"),
+    ("quotations that later calls used", "kept_loose", "needed_loose"),
+    ("identifiers that later calls used, with those that the agent had repeated", "kept_carried", "needed_carried"),
+    ("identifiers that the agent fetched again before it used them", "used_again_kept", "used_again"),
+    ("all identifiers of the last request before it", "identifiers_kept", "identifiers_before"),
 )
 
 
@@ -80,7 +79,8 @@ def agent_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
             found = shares(members, kept, needed)
             if found:
                 pooled = sum(getattr(row, kept) for row, _ in found), sum(getattr(row, needed) for row, _ in found)
-                yield f"  {name}: {_interval(found)} of {len(found)} with any; {pooled[0]:,} of {pooled[1]:,} in all"
+                held, wanted = pooled
+                yield f"  kept of {name}: {_interval(found)}, mean of {len(found)}; {held:,} of {wanted:,} in all"
         # Ten calls against ten calls.
         compared = [row for row in members if row.control_reread_calls is not None and row.calls_after >= SOON]
         if compared:
@@ -100,15 +100,15 @@ def again_lines(rows: Sequence[CompactionRow]) -> Iterator[str]:
     known = [row for row in rows if row.lost_used is not None]
     if len(known) < FEWEST:
         yield (
-            f"Of what was lost and used later, {PRIOR[0]} to {PRIOR[1]} came again: a prior, of others' recordings. "
-            f"{_number(len(known), 'compaction')} of your\nown can't say; from {FEWEST} on they are counted."
+            f"In recordings of others {PRIOR[0]:.0%} to {PRIOR[1]:.0%} of what was lost and used later had come again. "
+            f"{_number(len(known), 'compaction')} of your own can't tell: it takes {FEWEST}."
         )
         return
     counts = {kind: [[getattr(row, f"{kind}_{name}") or 0 for row in known] for name in NAMES] for kind in KINDS}
     roots = [row.root for row in known]
     used = ", ".join(f"{sum(counts[kind][0]):,} {kind}" for kind in KINDS)
     yield f"Identifiers used after {_number(len(known), 'compaction')}: {used}."
-    yield "Of those had come again before, 90 % by session:"
+    yield "Of these, so many had come again before they were used (90 % intervals, by session):"
     yield f"{'':<31} {'lost':>14} {'kept: control':>14} {'excess':>17}"
     for at, name in enumerate(("same call or file fetched again", "any later result shows it"), 1):
         lost, kept = (share(counts[kind][at], counts[kind][0], roots) for kind in KINDS)
@@ -137,12 +137,12 @@ def kind_lines(rows: Iterable[CompactionKindRow]) -> Iterator[str]:
 
 BESIDE = (
     Column("policy", "policy", left=True),
-    Column("at", "at", "a compaction: the agent went on from a summary; a control: from everything", left=True),
+    Column("at", "at", "compaction: the agent went on from its summary; control: from the whole history", left=True),
     Column("tokens_left", "tokens left", rank=2),
-    Column("over", "over", "share that couldn't leave so few tokens", rank=1),
+    Column("over", "over", "share of cases in which the policy left more tokens than the agent", rank=1),
     Column("strict", "identifiers"),
     Column("carried", "own repeats too", rank=3),
-    Column("all", "of all", "of every identifier in the request", rank=4),
+    Column("all", "of all", "share of every identifier in the request", rank=4),
 )  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def beside_sheet(rows: Sequence[BesideRow]) -> Sheet:
         kept = [_interval(shares(members, f"kept_{kind}", f"needed_{kind}")) for kind in ("strict", "carried")]
         everything = _interval(shares(members, "identifiers_kept", "identifiers_before")).partition(" ")[0]
         cells.append((members[0].name, members[0].at, left, cell(over, "{:.0%}"), *kept, everything))
-    title = "With as many tokens left, kept of what the next ten calls used (mean, 95 % by session)"
+    title = "What policies that leave as many tokens keep of what the next ten calls used (mean, 95 % by session)"
     note = "clairvoyant: a summary that knows what will be used; recorded: the agent's own."
     return Sheet("beside", title, BESIDE, tuple(cells), notes=(note,))
 

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ctxsim.errors import InputError
 from ctxsim.report.style import middle_cut
 from ctxsim.results.files import replacing
 
@@ -48,6 +49,11 @@ def for_paper() -> Iterator[None]:
         _FOR_PAPER.reset(token)
 
 
+def is_for_paper() -> bool:
+    """Whether what is drawn now is for a paper, where colours are greys."""
+    return _FOR_PAPER.get()
+
+
 def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
     """Return a figure, which a notebook shows, and its axes in the common look."""
     load_matplotlib()
@@ -76,7 +82,7 @@ def new_figure(width: float = 10.5, height: float = 6.0, columns: int = 1, rows:
             return png.getvalue()
 
     rcParams.update({"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left"})
-    figure = Picture(figsize=(PAPER_INCHES if _FOR_PAPER.get() else width, height), layout="constrained")
+    figure = Picture(figsize=(PAPER_INCHES if is_for_paper() else width, height), layout="constrained")
     return figure, figure.subplots(rows, columns)
 
 
@@ -111,6 +117,8 @@ def legend_below(figure: Any, axes: Any) -> None:
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
 
 
+FORMS = ("png", "svg", "pdf")
+
 PNG_LEVEL = 3
 """Of zlib: the usual 6 takes half as long again for files smaller by a thirtieth."""
 
@@ -120,7 +128,7 @@ LETTERS_PER_INCH = 12
 
 def entitle(figure: Any, finding: str, about: str) -> None:
     """Give a figure its headline, a bold sentence, and below it, smaller, of what it is; broken to its width."""
-    if _FOR_PAPER.get():
+    if is_for_paper():
         return
     width, height = figure.get_size_inches()
     top = height - 0.08
@@ -147,8 +155,10 @@ def save(figure: Any, path: Path) -> Path:
     """Write a figure under a temporary name, rename it, and return its path."""
     from matplotlib import rc_context
 
-    form = path.suffix.removeprefix(".")
-    if _FOR_PAPER.get():
+    form = path.suffix.removeprefix(".").lower()
+    if form not in FORMS:
+        raise InputError(path, f"is no picture that can be written; name a file that ends in .{', .'.join(FORMS)}")
+    if is_for_paper():
         _fit_paper(figure)
     with rc_context({"svg.hashsalt": "ctxsim"}), warnings.catch_warnings(), replacing(path) as temporary:
         # Names of others may hold what no font has a sign for: a box stands there.

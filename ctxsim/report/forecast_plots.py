@@ -57,7 +57,7 @@ def plot_forecast(path: Path, sessions: Sessions, found: Forecast, title: str, a
 def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str) -> Path:
     """Write, by horizon, in which share of cases ranges of each level held; on the diagonal they are as they say."""
     figure, axes = new_figure(5.5, 5.5)
-    axes.plot([40, 100], [40, 100], color=GREY, lw=1)
+    axes.plot([40, 100], [40, 100], color=GREY, lw=1, label="as promised")
     marks = "osD^v"
     for number, ahead in enumerate(sorted({one.ahead for one in tried})):
         levels = sorted({one.level for one in tried})
@@ -70,7 +70,6 @@ def plot_calibration(path: Path, tried: Sequence[Tried], title: str, about: str)
     axes.set_xlim(45, 100)
     axes.set_ylim(0, 102)
     axes.spines[["top", "right"]].set_visible(False)
-    if tried:
-        axes.legend(frameon=False, loc="lower right", fontsize=9)
+    axes.legend(frameon=False, loc="lower right", fontsize=9)
     entitle(figure, title, about)
     return save(figure, path)

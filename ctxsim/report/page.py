@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import html
+import lzma
 import re
 from collections.abc import Sequence
 from importlib.resources import files
@@ -30,8 +31,8 @@ from ctxsim.results import Run
 from ctxsim.results.compactions import read_compactions
 from ctxsim.results.files import replacing
 
-LIBRARY = "plotly-basic.min.js"
-"""plotly.js 3.7, the bundle of lines and bars (MIT licence): a quarter of the whole library."""
+LIBRARY = "plotly-basic.min.js.xz"
+"""plotly.js 3.7, the bundle of lines and bars (MIT licence): a quarter of the whole library; packed by xz."""
 
 COLUMNS = (
     "policy", "usd", "usd_share", "kept", "tokens_share", "refused", "peak", "tokens", "least_tokens", "hit",
@@ -50,7 +51,8 @@ def page(run: Run, goal: str = "dollars", word: str = "", said: Sequence[str] = 
     Raises InputError if no transcript's name holds the word.
     """
     folder = files("ctxsim.report").joinpath("html")
-    style, frame, library = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.html", LIBRARY))
+    style, frame = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.html"))
+    library = lzma.decompress(folder.joinpath(LIBRARY).read_bytes()).decode("utf-8")
     script = "\n".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
     # As JSON inside a script element: no character of a text can end it or start another.
     chosen = chosen_transcripts(run, word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,13 @@ import pandas
 
 from ctxsim.answers.advice.settings import family
 from ctxsim.labels import BOUND
-from ctxsim.report.figure import entitle, load_matplotlib, new_figure, save
+from ctxsim.report.figure import entitle, is_for_paper, load_matplotlib, new_figure, save
 from ctxsim.report.picture import Picture
 from ctxsim.report.style import (
     COLORS,
     LIMIT_COLOR,
     OTHER_COLOR,
+    at_axis,
     colors_of,
     compact,
     direct_labels,
@@ -37,6 +39,9 @@ MOST_OFF = 10
 """Times that an estimate is off where the picture's axis ends: what is farther off is a triangle there."""
 
 RATIOS = (0.1, 0.2, 0.5, 0.8, 1, 1.25, 2, 5, 10)
+
+MARKERS = "osDPXh*"
+"""A shape for each colour."""
 
 DOTS = 20_000
 """Requests in the picture of estimates, at most."""
@@ -133,14 +138,16 @@ def _growth(
             top = max(top, limit * 1.06)
             color = LIMIT_COLOR if name.startswith(("window", "rate limit")) else "#555555"
             axes.axhline(limit, color=color, linewidth=1, linestyle=":", zorder=1)
-            text = axes.text(1, limit, f" {name}: {limit:,}", color=color, va="bottom", fontsize=9, zorder=6)
+            # A paper's column has room for the first words alone.
+            said = f"{re.split(' per | less ', name)[0]}: {compact(limit)}" if is_for_paper() else f"{name}: {limit:,}"
+            text = axes.text(1, limit, f" {said}", color=color, va="bottom", fontsize=9, zorder=6)
             text.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
     axes.set_ylim(0, top)
     axes.set_xlim(1 - 0.02 * last, last)
     named, unnamed = thinned([(_together(names) + note, last, end, color)
                               for (end, color, note), names in ends.items()], MOST_NAMES)  # fmt: skip
     direct_labels(axes, named, top * 0.042, 0.02 * top, 0.985 * top)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:,.0f}K")
+    axes.yaxis.set_major_formatter(at_axis)
     axes.set_xlabel("call")
     axes.set_ylabel("input tokens sent (counted)")
     plain_axes(axes)
@@ -205,13 +212,14 @@ def estimates(one: Picture, path: Path) -> Path:
     # Those that are off the most lie above the others and come first in the legend.
     for rank, name in enumerate(off.index):
         mine, color = families == name, COLORS[colors[name]] if name in colors else OTHER_COLOR
-        for chosen, marker in ((mine & (ratio == clipped), "o"), (mine & (ratio > clipped), "^"),
+        shape = MARKERS[colors[name]] if name in colors else "."
+        for chosen, marker in ((mine & (ratio == clipped), shape), (mine & (ratio > clipped), "^"),
                                (mine & (ratio < clipped), "v")):  # fmt: skip
             axes.plot(calls.tokens_sent[chosen], clipped[chosen], marker, color=color, markersize=4, alpha=0.5,
                       markeredgewidth=0, zorder=3 - rank / 100)  # fmt: skip
         if rank <= len(COLORS):
             rest = f"{len(off) - rank} others" if rank == len(COLORS) and len(off) > rank + 1 else name
-            axes.plot([], [], "o", color=color, label=rest)
+            axes.plot([], [], shape, color=color, label=rest)
     reach = 1.3 * max([1.5, *clipped, *(1 / clipped)])
     axes.set_yscale("log")
     axes.set_ylim(1 / reach, reach)
@@ -219,18 +227,18 @@ def estimates(one: Picture, path: Path) -> Path:
     axes.set_yticks([], minor=True)
     if len(calls):
         axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(lambda value, _: compact(value))
+    axes.xaxis.set_major_formatter(at_axis)
     # Over many decades there is room for the whole ones only.
     between = (2, 5) if len(calls) and calls.tokens_sent.max() < 300 * calls.tokens_sent.min() else ()
-    axes.xaxis.set_minor_formatter(lambda value, _: compact(value) if int(f"{value:e}"[0]) in between else "")
+    axes.xaxis.set_minor_formatter(lambda value, _: at_axis(value) if int(f"{value:e}"[0]) in between else "")
     axes.yaxis.set_major_formatter(lambda value, _: "exact" if value == 1 else f"{value:.3g} ×")
     axes.set_xlabel(f"input tokens of the request, counted by {counted_by(list(run.info.tokenizers))} (log scale)")
     axes.set_ylabel("estimate / count (log scale)\n← refused calls      context cut too early →")
     mean = pandas.concat([run.of(label).estimate_mape for label in run.labels]).mean()
     entitle(
         figure,
-        f"What policies believe a request holds is off by {mean:.0%} on average" if len(calls) else "No request",
-        f"{one.title}, {one.many}; dot: a request; band: ±20 %; triangle: off over {MOST_OFF} times",
+        f"Policies misjudge the size of a request by {mean:.0%} on average" if len(calls) else "No request",
+        f"{one.title}, {one.many}; a mark: a request; band: ±20 %; triangle: off more than {MOST_OFF} times",
     )
     plain_axes(axes)
     if len(off):

@@ -91,7 +91,7 @@ def thinned(labels: Sequence[Label], most: int) -> tuple[list[Label], str]:
             break
         kept.remove(min(grey, key=lambda one: min(dist(one[1:3], two[1:3]) for two in kept if two is not one)))
     left = len(labels) - len(kept)
-    return kept, f"; {left} beside others unnamed, see the table" if left else ""
+    return kept, f"; lines without a name: {left}, see the table" if left else ""
 
 
 def spread(positions: list[float], gap: float, low: float = -inf, high: float = inf) -> list[float]:
@@ -156,6 +156,12 @@ def compact(tokens: float) -> str:
         if abs(tokens) < limit:
             return form.format(tokens / divisor)
     return f"{tokens / 1e9:,.2f}G"
+
+
+def at_axis(tokens: float, _: object = None) -> str:
+    """A round token count at an axis: 500, 5K, 20K, 1.5M."""
+    limit, unit = (1e6, "M") if abs(tokens) >= 1e6 else (1e3, "K") if abs(tokens) >= 1e3 else (1, "")
+    return f"{tokens / limit:g}{unit}"
 
 
 def wrap_label(label: str, width: int) -> str:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 FEWEST = 3
 """Settings that make a curve."""
 
+LONGEST_TICK = 10
+"""Characters of a value below a curve: settings of agents are longer, and make none."""
+
 MOST_CURVES = 5
 """Policies in one chart of curves, and heat maps in one picture: of more, those that come first."""
 
@@ -44,7 +47,8 @@ def sweep_charts(one: Picture) -> dict[str, Callable[[Picture, Path], Path]]:
 
 def curves_of(one: Picture) -> list[Grid]:
     """Return the policies of a run that vary in one parameter."""
-    return [grid for grid in _grids(one) if len(grid.varied) == 1 and len(grid.labels) >= FEWEST]
+    return [grid for grid in _grids(one) if len(grid.varied) == 1 and len(grid.labels) >= FEWEST
+            and max(map(len, grid.values[0])) <= LONGEST_TICK]  # fmt: skip
 
 
 def heat_maps_of(one: Picture) -> list[Grid]:
@@ -142,7 +146,7 @@ def heat_map_figure(one: Picture, deep: Sequence[Grid]) -> Figure:
             _marks(one, axes, grid)
             # Two maps stand side by side; their rows have names.
             room = (figure.get_size_inches()[0] / 2 - 1) * LETTERS_PER_INCH
-            axes.set_title(textwrap.fill(f"{grid.name}: {title}", int(room)), fontsize=10)
+            axes.set_title(textwrap.fill(f"{grid.name}: {title}", int(room), break_on_hyphens=False), fontsize=10)
     about = _about(one, "frame", drawn, len(deep)) + "; darker is better"
     entitle(figure, one.headline, about)
     return figure

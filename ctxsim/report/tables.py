@@ -48,7 +48,7 @@ def sweep_sheet(run: Run, pooled: Pooled, advice: Advice | None, names: Sequence
     one = policy_sheet(run, pooled, labels, names, advice.take.policy if advice else None)
     worth = [Cell(None, "") if pooled.all[label].bound else Cell(label not in worse, "no" if label in worse else "yes")
              for label in labels]  # fmt: skip
-    about = "nothing else, doing nothing too, is as good in amount, kept and refusals, and better in one"
+    about = "yes: no other row is at least as good in cost, kept and refusals, and better in one of them"
     wider = sheet(
         "settings", one.title, [*one.columns, Column("worth", "worth it", about)],
         [(*row, mark) for row, mark in zip(one.rows, worth, strict=True)], marks=one.marks,
@@ -60,14 +60,14 @@ def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:
     """The sheet with what its figures stand on."""
     many = pooled.transcripts
     title = f"{run.info.title} ({many:,} transcript{'s' if many > 1 else ''})"
-    scope = "All figures are of all transcripts together"
+    scope = "Figures are totals over all transcripts"
     if pooled.by_dollars and pooled.priced < many:
         scope += f", USD of the {pooled.priced:,} with known prices"
     intervals = f"; ranges: {pooled.ranges}" if pooled.ranges else ""
     if pooled.sample is not None:
         title = f"{run.info.title} ({many:,} of {pooled.sample.transcripts:,} transcripts, sampled)"
-        scope = "USD, tokens, kept and refused calls, and what is beside keep-all, are estimates of this folder"
-        intervals = "; ranges: 95 %, sampling error of this folder; all other columns are of the sampled transcripts"
+        scope = "USD, tokens, kept, refused calls and shares of keep-all are estimates for this folder"
+        intervals = "; ranges: 95 %, sampling error; all other columns are of the sampled transcripts"
     notes = (f"{scope}{intervals}.", f"{basis(run)}.")
     return Sheet(one.name, title, one.columns, one.rows, one.marks, notes)
 
@@ -125,9 +125,9 @@ def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool
     shown = blocks(one, width)
     if one.title:
         write(Text(f"\n{one.title}", style="bold"))
-    for part in shown:
+    for part in shown if one.rows else ():
         write(rich_table(part, width))
-    for line in (*one.notes, legend(one.columns)):
+    for line in (*one.notes, legend(one.columns) if one.rows else ""):
         if line:
             write(Text(line, style="dim"))
     if gone:

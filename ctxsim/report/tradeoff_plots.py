@@ -70,7 +70,7 @@ def _row(one: Picture, left: Any, right: Any, place: int, point: Point, worse: b
             _mark(axes, place, share, color, "X" if point.rejected else "s" if point.bound else "o", worse)
     if 100 * point.amount.value > MOST_AMOUNT:
         left.text(MOST_AMOUNT * 0.98, place, f"{point.amount.value:.0%} ▶", color=color, fontsize=9, ha="right",
-                  va="center")  # fmt: skip
+                  va="center", bbox={"facecolor": "white", "linewidth": 0, "pad": 1}, zorder=5)  # fmt: skip
 
 
 def _mark(axes: Any, place: int, share: Share, color: str, marker: str, worse: bool) -> None:
@@ -91,14 +91,14 @@ def _legend(one: Picture, rows: Sequence[Point], least: bool, left: int) -> str:
     notes = {
         "▶: advised": one.chosen is not None,
         "red ×: some calls refused": any(point.rejected for point in rows),
-        "hollow: another is as good in everything": True,
+        "hollow: another is at least as good in both": True,
         "dotted: keep-all": True,
         "square: bound": any(point.bound for point in rows),
         "whiskers: 95 % of a sampled folder" if one.pooled.sample else "whiskers: the next sessions, 90 %": any(
             point.amount.low is not None for point in rows
         ),
-        "grey bar: the least by any means that keeps as much": least,
-        "pale bar: by what summaries keep": brackets,
-        f"{left} that others beat left out, see the table": left > 0,
+        "grey bar: what keeping as much costs at least": least,
+        "pale bar: range, by what summaries keep": brackets,
+        f"{left} policies that others beat are in the table only": left > 0,
     }
     return "; ".join(note for note, holds in notes.items() if holds)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, InputError, unknown
+from ctxsim.errors import CtxsimError, InputError, UnknownName, nearest
 from ctxsim.labels import BOUND
 from ctxsim.results.checksums import verify
 from ctxsim.results.frames import frame
@@ -205,7 +205,9 @@ class Run:
             some = f"{self.partial[policy]:,} of {self.transcripts:,}"
             raise CtxsimError(f"{policy} has rows of {some} transcripts: it failed on the others, as run.json says")
         if policy not in self.labels:
-            raise unknown("policy", policy, self.labels)
+            name, _, rest = policy.partition(":")
+            has = nearest(policy, self.labels) or f"it has {', '.join(map(self.shown, self.labels))}"
+            raise UnknownName(f"{self.folder}: has no policy '{policy if len(rest) < 60 else name}'; {has}")
         return policy
 
     def knows(self, column: str) -> bool:

@@ -22,7 +22,8 @@ def test_a_score_is_lines_or_json(monkeypatch: pytest.MonkeyPatch) -> None:
         for form in ([], ["--format", "json"], ["--format", "csv"])
     )
     assert lines.output.startswith(
-        "1 of 1 prediction held as advised, 0 as it was set before; nine in ten should.\n\nCodex, advised on 1 "
+        "1 of 1 prediction held for the advised settings, 0 for the earlier ones; nine in ten should.\n\n"
+        "Codex, advised on 1 "
     )
     assert "7.500 USD in the first 5 sessions.\n    Predicted as advised: 4.000 to 8.000 (held).\n" in lines.output
     assert "As it was set before: 9.000 to 20.00 (missed)." in lines.output
@@ -58,7 +59,7 @@ def test_the_picture_has_a_row_for_each_prediction_and_marks_what_missed(
     assert "missed by 1.500" in axes.texts[1].get_text() and "missed" not in axes.texts[0].get_text()
     assert (
         figures[0].texts[0].get_text()
-        == "2 of 3 predictions held as advised, 2 as it was set before; nine in ten should."
+        == "2 of 3 predictions held for the advised settings, 2 for the earlier ones; nine in ten should."
     )
 
 
@@ -77,7 +78,7 @@ def test_a_score_is_drawn_where_out_says(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(advise, "score", lambda paths: found)
     out = tmp_path / "score.svg"
     done = CliRunner().invoke(advise.command, ["--score", "--out", str(out)], catch_exceptions=False)
-    assert f"written: {out}" in done.output and "1 of 1 prediction held as advised" in out.read_text()
+    assert f"written: {out}" in done.output and "1 of 1 prediction held for the advised settings" in out.read_text()
     rows = CliRunner().invoke(advise.command, ["--score", "--out", str(out), "--format", "json"])
     assert json.loads(rows.stdout)["came"][0]["usd"] == 7.5, "nothing but rows"
     found.clear()

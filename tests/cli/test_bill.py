@@ -27,10 +27,10 @@ def test_the_first_screen_says_how_much_on_what_and_what_would_be_less(folder: P
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[1] == "Claude Code, Codex: 2 sessions, 5 January 2026, 0.02 USD."
-    assert lines[2] == "Recorded tokens at the list prices of their day."
-    assert "project" in lines[5] and "read again" in lines[5] and "written" in lines[5]
-    assert "6 responses have no recorded usage: no bill can have them." in lines
-    assert "Smaller by" in done.stdout or "Nothing tried would have made it 2 % smaller" in done.stdout
+    assert lines[2] == "Dollars are recorded tokens at the list prices of their day."
+    assert "project" in lines[5] and "read" in lines[5] and "written" in lines[5]
+    assert "Not included: 6 responses without recorded usage." in lines
+    assert "what it costs you" in done.stdout or "would have made the bill 2 % smaller" in done.stdout
     assert all(len(line) <= 80 for line in lines), "it fits the terminal"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from command_line import ctxsim
@@ -54,7 +55,7 @@ def test_mistakes_are_one_line_and_a_non_zero_exit(arguments: list[str], message
         ("windows=5", "'windows=5' is not FIELD=VALUE"),
         ("window=large", "window=large: Expected `int | null`"),
         ("rate_limit={", "rate_limit={: "),
-        ("summaries=short", "summaries=short: Invalid enum value 'short'"),
+        ("summaries=short", "summaries=short: expected extractive, empty, clairvoyant"),
     ],
 )
 def test_a_rule_that_is_none_is_told_before_anything_runs(rule: str, message: str, tmp_path: Path) -> None:
@@ -93,7 +94,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "empty").mkdir()
     (made / "bytes.jsonl").write_bytes(bytes(range(256)) * 20)
     (made / "f.traj").write_text(json.dumps(LOG))
+    (made / "broken.toml").write_text("policies = [")
+    (made / "future.toml").write_text('nmae = "x"')
     assert ctxsim("bench", "logs", "--policy", "mask:keep=1", "--out", "run", cwd=made).returncode == 0
+    copytree(made / "run", made / "old")
+    (made / "old" / "run.json").write_text('{"schema": 999}')
     return made
 
 
@@ -118,7 +123,7 @@ SLIPS = {
     "bench logs --out /proc/nothing/x": "a run is written into a folder; choose another with --out",
     "bench logs --model gpt4": "unknown model 'gpt4'; did you mean gpt-4 or gpt-4o",
     "bench --scenario documented-53k --model gpt4": "unknown model 'gpt4'; did you mean gpt-4 or gpt-4o",
-    "bench logs --window -5": "Invalid value for '--window': -5 is not in the range x>=1; see: ctxsim bench --help",
+    "bench logs --window -5": "'--window': -5 is not in the range 1<=x<=1000000000000; see: ctxsim bench --help",
     "bench logs --window many": "'many' is not a whole number",
     "bench logs --sample nan": "'nan' is not a whole number",
     "bench logs --jobs 0": "0 is not in the range x>=1",
@@ -147,7 +152,7 @@ SLIPS = {
     "report run --only picture": "did you mean pictures?",
     "report run --out note.md/x.html": "note.md/x.html: Not a directory; a part of this path is a file",
     "report run --out logs": "logs: Is a directory; name a file in it",
-    "report run --only pictures --policy nope": "unknown policy 'nope'; known: keep-all, mask:keep=1,batch=1",
+    "report run --only pictures --policy nope": "run: has no policy 'nope'; it has keep-all (bound), mask:",
     "report": "Missing argument 'RUN'; see: ctxsim report --help",
     "sweep logs": "Missing option '--policy'; see: ctxsim sweep --help",
     "sweep logs --policy budget=20000-80000": "'budget=20000-80000' has no policy's name, as in token-budget:budget=",
@@ -161,7 +166,7 @@ SLIPS = {
     "forecast nowhere": "nowhere: does not exist",
     "bill note.md": "is no transcript format that ctxsim knows",
     "bill logs --by modle": "did you mean model?",
-    "advise logs --settings nowhere.json": "nowhere.json: is no jsonc: No such file or directory",
+    "advise logs --settings nowhere.json": "nowhere.json: can't be read as jsonc: No such file or directory",
     "advise logs --settings note.md": "sets nothing of an agent that we know; see: ctxsim list settings",
     "advise logs --project note.md": "note.md: is no folder of a project",
     "replay nowhere --policy keep-all": "no file or folder nowhere, and unknown scenario 'nowhere'; known: ",
@@ -189,6 +194,80 @@ SLIPS = {
     "list model": "did you mean models?",
     "list models gpt4": "no model fits 'gpt4'; did you mean gpt-4 or gpt-4o",
     "list policies mask keep": "Got unexpected extra argument (keep)",
+    "compare run run --format xlsx": "'xlsx' is not one of 'table', 'json', 'csv', 'md', 'latex'",
+    "compare run note.md": "note.md: is a file; name the folder that bench or sweep wrote",
+    "compare run run --policy mask": "Option '--policy' requires 2 arguments",
+    "compare logs logs": "logs: is no finished run: run.json is missing",
+    "compare run --policy keep-all nope": "run: has no policy 'nope'; it has keep-all (bound), mask:keep=1,batch=1",
+    "compare logs nowhere --unpaired": "nowhere: does not exist",
+    "compare logs logs --unpaired --fail-if cost_usd>2": "unknown figure 'cost_usd'; did you mean cost?",
+    "compare run run --fail-if 5%<cost_usd": "is no rule, as in: cost_usd > +2%",
+    "advise logs --for langhcain": "did you mean langchain",
+    "advise nowhere": "nowhere: does not exist",
+    "advise log": "log: does not exist; did you mean logs?",
+    "advise logs --out nowhere/x.html": "nowhere/x.html: No such file or directory; is the path right?",
+    "advise logs --apply --undo": "--apply and --undo can't go together; see: ctxsim advise --help",
+    "bench mask": "mask: no file or folder; it is named by --policy mask",
+    "bench documented-53k": "documented-53k: no file or folder; it is named by --scenario documented-53k",
+    "bench run": "run: is a finished run, which ctxsim report shows; name the recordings",
+    "bench logs --window 99999999999999999999": "99999999999999999999 is not in the range 1<=x<=1000000000000",
+    "bench logs --provider window=99999999999999999999": "window",
+    "bench logs --head 99999999999999999999": "is none of: fitted, none, a number of tokens up to 10^12",
+    "bench logs --head -5": "'-5' is none of: fitted, none, a number of tokens up to 10^12",
+    "bench logs --refetch x": "'x' is not a number",
+    "bench logs --refetch 1.5": "1.5 is not in the range 0<=x<=1",
+    "bench logs --draws 3": "3 draws: there must be at least 1, at a --refetch rate above 0 and below 1",
+    "bench logs --provider reasoning=sometimes": "reasoning=sometimes: expected never, current_turn, all",
+    "bench logs --provider vendor=antropic": "did you mean anthropic?",
+    "bench logs --policy summary:at=2": "summary: at",
+    "bench logs --policy mask+nope": "unknown policy 'nope'",
+    "bench logs --policy logs:X": "unknown policy 'logs'",
+    "bench logs --settings nowhere.json": "nowhere.json: can't be read as jsonc: No such file or directory",
+    "bench logs --models logs": "logs: cannot be read: Is a directory",
+    "bench broken.toml": "broken.toml: is no TOML: ",
+    "bench --scenario future.toml": "future.toml",
+    "report old": "old/run.json: ",
+    "report run --by age": "--by goes with --only losses; see: ctxsim report --help",
+    "report run --policy mask": "--policy goes with --only pictures or paper",
+    "report run --only pictures --out note.md": "note.md: File exists; name a folder",
+    "report run --transcript zzz": "run: has no transcript whose name holds 'zzz'",
+    "report run --only losses --by color": "'color' is not one of 'age', 'depth', 'kind', 'tool', 'form'",
+    "sweep logs --policy token-budget:budget=1..2@0": "'1..2@0' needs low..high upwards and at least one step",
+    "sweep logs --policy token-budget:budget=1..9000000@99999999": "at most 2,000 are run at once",
+    "sweep logs --policy token-budget:budget=a..b@3": "'a..b@3' is not low..high@steps, as in retain=100..4000@8",
+    "sweep logs --policy mask:keep=1|": "'keep=' is not key=value",
+    "forecast logs --next 0": "'0' is no horizon: a number of sessions, as 20, or of days, as 7d",
+    "forecast logs --next 7w": "'7w' is no horizon: a number of sessions, as 20, or of days, as 7d",
+    "forecast logs --next 99999999999": "horizon",
+    "forecast logs --out x.html": "x.html: is no picture that can be written; name a file that ends in ",
+    "bill logs --no-index --out x.docx": "x.docx: is no picture that can be written; name a file that ends in .png",
+    "bill logs --days -3": "-3 is not in the range x>=0",
+    "replay logs/chat-1.json --policy mask --request 99": "there is no call 99",
+    "replay logs --policy mask --request 0": "0 is not in the range x>=1",
+    "replay note.md --policy mask": "is no transcript format that ctxsim knows",
+    "transcripts convert logs --to xml": "'xml' is not one of",
+    "transcripts convert logs --to atif --out nowhere/y": "nowhere/y: No such file or directory; is the path right?",
+    "compactions nowhere": "nowhere: does not exist",
+    "compactions score nowhere.md --against logs/chat-1.json": "nowhere.md",
+    "compactions score note.md": "Missing option '--against'",
+    "compactions score note.md --against logs/chat-1.json --call 9999": "9999",
+    "validate logs --estimates --threshold 0": "0 is not in the range",
+    "validate logs --estimates --tokenizer o200k": "did you mean o200k_base",
+    "validate logs --estimates --out note.md": "note.md",
+    "calibrate logs --risk 0.9": "0.9 is not in the range 0<=x<=0.5",
+    "calibrate logs --by kinds": "did you mean kind?",
+    "calibrate logs --tokenizer hf:nowhere": "nowhere",
+    "calibrate logs --out nowhere/c.json": "nowhere/c.json: No such file or directory; is the path right?",
+    "check vendor note.md": "unknown vendor 'note.md'",
+    "check agent": "Missing argument 'TARGET...'",
+    "trust logs": "logs: can't be read: Is a directory",
+    "serve --transcript nowhere": "nowhere: does not exist",
+    "serve --scenario documented-53k --transcript logs": "--scenario",
+    "serve --scenario documented-53k --fault 429@x": "429@STEP",
+    "drive codx --scenario documented-53k": "unknown agent 'codx'; did you mean codex?",
+    "drive codex --scenario documented-53k --limit 0": "0.0 is not in the range x>=1",
+    "list models --models nowhere.toml": "nowhere.toml: cannot be read: No such file or directory",
+    "list columns nope": "nope",
 }
 
 

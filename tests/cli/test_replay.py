@@ -14,7 +14,7 @@ def test_replay_prints_seed_001s_diagnostic_on_standard_error(tmp_path: Path) ->
     done = ctxsim("replay", "documented-53k", "--policy", "token-budget", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr == ("Note: Compacted 3 old tool result(s) — input tokens (45,231) exceeded budget (40,000)\n")
-    assert "45,231 / 200,000 (22.6% used)" in done.stdout and "calls left" in done.stdout
+    assert "   6        45,231  22.6%   +17,231    +8,646     17      23" in done.stdout.splitlines()
     assert "compaction (after_call): 3 edited" in done.stdout
 
 

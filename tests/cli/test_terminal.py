@@ -28,5 +28,5 @@ def test_no_control_character_reaches_the_terminal(tmp_path: Path) -> None:
 
 
 def test_the_context_bar() -> None:
-    assert context_bar(0.5).plain == "█" * 12 + "░" * 12
-    assert context_bar(7.0).plain == "█" * 24
+    assert context_bar(0.5).plain == "█" * 9 + "░" * 9
+    assert context_bar(7.0).plain == "█" * 18

@@ -311,7 +311,7 @@ def test_what_was_cleared_and_not_logged_is_said_first(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_bytes(b"".join(lines(with_usage(texts, usages))))
     done = ctxsim("bench", "log.jsonl", "--policy", "mask", "--out", "r", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Cleared, not logged: recorded tokens fall 1 x, and no line says why" in done.stdout
+    assert "Recorded tokens fall 1 x without a logged reason" in done.stdout
     assert "Fitted to the recording: keep-all sends" in done.stdout
 
 

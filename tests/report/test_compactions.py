@@ -35,8 +35,9 @@ def test_means_have_intervals_by_session_and_one_session_has_none() -> None:
     lines = list(agent_lines(rows))
     assert lines[0] == "a: 2 compactions in 2 sessions"
     # Resampled, both may be the one or the other: 25 to 75 %. Pooled: 4 of 8.
-    assert "  identifiers used, kept: 50.0% (25.0%..75.0%) of 2 with any; 4 of 8 in all" in lines
-    assert "  identifiers used, kept: 25.0% of 1 with any; 1 of 4 in all" in list(agent_lines(rows[:1]))
+    assert "  kept of identifiers that later calls used: 50.0% (25.0%..75.0%), mean of 2; 4 of 8 in all" in lines
+    one = list(agent_lines(rows[:1]))
+    assert "  kept of identifiers that later calls used: 25.0%, mean of 1; 1 of 4 in all" in one
 
 
 def test_repeats_are_compared_where_ten_calls_followed() -> None:
@@ -66,11 +67,11 @@ def test_what_came_again_is_told_beside_its_control_and_below_ten_compactions_as
     # Every session shows the same: no spread, and no interval around all or none.
     assert list(again_lines([*rows, row("unreadable")])) == [
         "Identifiers used after 10 compactions: 40 lost, 20 kept.",
-        "Of those had come again before, 90 % by session:",
+        "Of these, so many had come again before they were used (90 % intervals, by session):",
         "                                          lost  kept: control            excess",
         "same call or file fetched again 25% (25%..25%) 50% (50%..50%) -25% (-25%..-25%)",
         "any later result shows it       100% (100%..100%)    0% (0%..0%) +100% (+100%..+100%)",
     ]
     few = " ".join(again_lines(rows[:9]))
-    assert few.startswith("Of what was lost and used later, 0.2 to 0.85 came again: a prior")
-    assert "9 compactions of your" in few.replace("\n", " ")
+    assert few.startswith("In recordings of others 20% to 85% of what was lost")
+    assert few.endswith("9 compactions of your own can't tell: it takes 10.")

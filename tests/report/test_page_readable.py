@@ -46,6 +46,18 @@ def test_nothing_is_wider_than_the_screen(default: Path, browser: Any, width: in
     tab.close()
 
 
+@in_browser
+@pytest.mark.slow
+def test_a_printed_page_has_no_part_over_another(default: Path, browser: Any) -> None:
+    tab, _ = opened(browser, default, 794)
+    tab.emulate_media(media="print")
+    ends = tab.evaluate("""[...document.querySelectorAll("section")].filter(one => one.offsetHeight).map(one =>
+        [one.getBoundingClientRect().bottom, one.lastElementChild.getBoundingClientRect().bottom,
+         one.lastElementChild.scrollHeight - one.lastElementChild.clientHeight])""")
+    assert ends and all(inner <= outer + 1 and hidden <= 1 for outer, inner, hidden in ends), ends
+    tab.close()
+
+
 def luminance(color: str) -> float:
     """Relative luminance: https://www.w3.org/TR/WCAG22/#dfn-relative-luminance."""
     shares = [int(color[n : n + 2], 16) / 255 for n in (1, 3, 5)]

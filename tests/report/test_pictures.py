@@ -17,6 +17,7 @@ from project import ROOT
 
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.verdict import usd
+from ctxsim.errors import InputError
 from ctxsim.report import accuracy_plots, calibration_plots, charts, figure, plots, tradeoff_plots
 from ctxsim.report.page import page_data
 from ctxsim.report.picture import picture
@@ -185,7 +186,7 @@ def test_a_figure_is_drawn_once_as_matplotlib_draws_it(
 
 def test_a_figure_that_cannot_be_saved_leaves_nothing(tmp_path: Path) -> None:
     one, _ = figure.new_figure()
-    with pytest.raises(ValueError, match="nonsense"):
+    with pytest.raises(InputError, match=r"a\.nonsense: .* ends in \.png"):
         figure.save(one, tmp_path / "a.nonsense")
     assert not list(tmp_path.iterdir()) and not pyplot.get_fignums()
 

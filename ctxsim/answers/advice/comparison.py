@@ -138,5 +138,8 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
             changes.append(Change(name, column, *means, interval[1:] if interval else None, len(both),
                                   sign_flip(differences, roots)))  # fmt: skip
     if not changes:
-        raise CtxsimError(f"{before.folder} and {after.folder} have no transcript in common")
+        raise CtxsimError(
+            f"{before.folder} and {after.folder} have no transcript in common; bench the same recordings in "
+            "both, or compare folders of recordings by --unpaired"
+        )
     return changes

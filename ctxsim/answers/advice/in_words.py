@@ -31,7 +31,7 @@ def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> li
         *contradictions(advice.recorders), _builders(advice, shown or {}), _ground(advice),
     ]  # fmt: skip
     if advice.off_recorded is not None and abs(advice.off_recorded) > FAR:
-        lines.append(f"Weak: keep-all is {100 * advice.off_recorded:+.0f} % off what was recorded, so figures are too.")
+        lines.append(f"Weak: keep-all is {100 * advice.off_recorded:+.0f} % off what was recorded, as are all figures.")
     return [line for line in (*lines, *advice.caveats) if line]
 
 
@@ -95,9 +95,9 @@ def _first(advice: AsSetAdvice) -> str:
     if advice.open:
         return f"Open between {' and '.join(_brief(advice, one) for one in (take, *advice.open))}."
     if not given:
-        tried = f"Change nothing: of the {len(advice.tried)} settings tried none saves"
+        tried = f"Change nothing: none of the {len(advice.tried)} settings tried saves"
         least = f"{_percent(HARDLY)} % without losing more than {_percent(MAY_LOSE[advice.goal])} %."
-        none = "Change nothing: nothing else to set was tried."
+        none = "Change nothing: no other setting was tried."
         return f"{f'{tried} {least}' if advice.tried else none} {_size(advice, take)} {as_set}, {_kept(take)}."
     share = take.share(advice.amount)
     change = f" ({100 * (share.value - 1):+.0f} %" if share else ""
@@ -137,14 +137,14 @@ def _builders(advice: AsSetAdvice, shown: Mapping[str, str]) -> str:
     if better is None:
         return ""
     name = shown.get(better.policy, better.policy)
-    return f"No setting, but for whoever builds the agent: {name}, {_size(advice, better)}, {_kept(better)}."
+    return f"If you build the agent: {name}, {_size(advice, better)}, {_kept(better)}."
 
 
 def _ground(advice: AsSetAdvice) -> str:
     take = advice.take
-    parts = [f"Of {take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}."]
+    parts = [f"From {take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}."]
     if unknown := take.transcripts - len(advice.recorders):
-        parts.append(f"{unknown:,} of an unknown agent: they count as they are.")
+        parts.append(f"{unknown:,} were recorded by an unknown agent and are left as they are.")
     if advice.ahead is not None:
         parts += how_sure(advice, advice.ahead)
     elif advice.tried:

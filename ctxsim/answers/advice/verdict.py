@@ -24,7 +24,7 @@ def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> li
         _ends(advice), _ground(advice, names),
     ]  # fmt: skip
     if advice.off_recorded is not None and abs(advice.off_recorded) > FAR:
-        lines.append(f"Weak: keep-all is {100 * advice.off_recorded:+.0f} % off what was recorded, so figures are too.")
+        lines.append(f"Weak: keep-all is {100 * advice.off_recorded:+.0f} % off what was recorded, as are all figures.")
     return [line for line in (*lines, *advice.caveats) if line]
 
 
@@ -36,7 +36,7 @@ def _first(advice: Advice, names: Mapping[str, str]) -> str:
     figures = f"{name}: {amounts}, {_keeps(take)}, {_refusals(take)}."
     # Refusals are the first rule: whoever is advised has the fewest.
     if take.failing * 2 > take.transcripts:
-        return f"Nothing tried gets through. Closest comes {figures}"
+        return f"No policy tried gets through without refusals. The closest is {figures}"
     if advice.open:
         others = ", ".join(_brief(advice, one, names) for one in advice.open)
         return f"Open between {_brief(advice, take, names)} and {others}."
@@ -44,8 +44,8 @@ def _first(advice: Advice, names: Mapping[str, str]) -> str:
         least = _percent(1 - MAY_LOSE[advice.goal])
         kept = "" if take.kept is None else f" that keeps {least} % of what later calls used"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
-        surely = " for sure" if advice.ahead else ""
-        return f"Change nothing: no policy with as few refusals{kept} saves {_percent(HARDLY)} % {what}{surely}."
+        surely = "surely " if advice.ahead else ""
+        return f"Change nothing: no policy with as few refusals{kept} {surely}saves {_percent(HARDLY)} % {what}."
     return f"Take {figures}"
 
 
@@ -74,21 +74,21 @@ def fetched_again(advice: Advice, brief: Callable[[Figures], str]) -> str:
         return ""
     rate = advice.take.at_rate
     end = (
-        f"fetching again all that is lost adds {_amount(advice, added)}"
+        f"fetching all lost results again adds {_amount(advice, added)}"
         if not rate
-        else (f"{_percent(rate)} % of what is lost is fetched again")
+        else (f"{_percent(rate)} % of lost results are fetched again")
     )
     parts = [f"{end[0].upper()}{end[1:]}."]
     if found.turns is not None:
         even = found.even_at
-        less = "even then" if even is None else f"while less than {_percent(even)} % is fetched again"
+        less = "even then" if even is None else f"as long as less than {_percent(even)} % is fetched again"
         seen = f"published agents: {TURNS_SEEN[0]:.2f} to {TURNS_SEEN[1]:.2f}"
-        parts.append(f"It saves {less}, unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
+        parts.append(f"The policy saves {less}, unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
     if found.instead is not None and found.instead_at is not None:
         low, high = SEEN
         parts.append(
             f"From {_percent(found.instead_at)} % on, take {brief(found.instead)}; "
-            f"{_percent(low)} to {_percent(high)} % was seen after compactions."
+            f"recorded agents fetched {_percent(low)} to {_percent(high)} % again after compactions."
         )
     return " ".join(parts)
 
@@ -108,7 +108,7 @@ def _ends(advice: Advice) -> str:
     if (nothing := advice.nothing) is not None:
         parts.append(f"Doing nothing: {_size(advice, nothing)}, {_refusals(nothing)}.")
     take = advice.take
-    if advice.amount == "usd" and take.usd_least is not None and take.usd:
+    if advice.amount == "usd" and take.usd_least is not None and take.usd and take.usd_least < take.usd:
         parts.append(f"No policy can cost less than {usd(take.usd_least)} USD and keep as much.")
     return " ".join(parts)
 
@@ -119,11 +119,11 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     many = f"{take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}"
     known = f"prices are known for {take.priced:,} of them" if take.priced else "no price is known"
     unpriced = f"; {known}, so tokens count" if AMOUNT[advice.goal] == "usd" != advice.amount else ""
-    parts = [f"Of {many}{some}{unpriced}."]
+    parts = [f"From {many}{some}{unpriced}."]
     if advice.generated:
-        parts.append("A generated conversation: compare policies by it, don't forecast from it.")
+        parts.append("The conversation is generated: it compares policies and forecasts nothing.")
     elif advice.sampled:
-        parts.append("Ranges are of this folder.")
+        parts.append("Ranges are sampling errors of this folder.")
     elif advice.ahead is None:
         parts.append("From one session; it may not hold for others.")
     else:
@@ -131,22 +131,22 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     if advice.alike:
         named = ", ".join(names.get(label, label) for label in advice.alike[:ALIKE_NAMED])
         more = f" and {len(advice.alike) - ALIKE_NAMED} more" if len(advice.alike) > ALIKE_NAMED else ""
-        parts.append(f"Not to be told apart from it: {named}{more} (intervals overlap).")
+        parts.append(f"These may be as good: {named}{more} (intervals overlap).")
     return " ".join(parts)
 
 
 def how_sure(advice: Advice, ahead: int) -> list[str]:
     """Return how often the answer wins, and what ranges are of, a sentence each."""
     share = advice.wins.get(advice.take.policy, 0.0)
-    often = f"It stays the answer in {_percent(share)} % of resamples of these sessions."
+    often = f"This stays the answer in {_percent(share)} % of resamples of these sessions."
     if advice.open and advice.more is not None:
         more = f"about {advice.more:,}" if advice.more <= 10 * ahead else f"more than {10 * ahead:,}"
         shares = [f"{_percent(advice.wins.get(one.policy, 0.0))} %" for one in (advice.take, *advice.open)]
         often = f"They are the answer in {', '.join(shares)} of resamples of these sessions; "
         often += f"{more} more sessions may tell them apart."
-    ranges = f"Ranges: the next {ahead:,} sessions, 90 %."
+    ranges = f"Ranges hold the next {ahead:,} sessions with 90 % probability."
     if ahead < LEAST:
-        ranges = f"Ranges are priors over projects: {ahead} sessions are too few for intervals."
+        ranges = f"{ahead} sessions are too few for intervals: ranges come from how sessions of other projects differ."
     return [often, ranges]
 
 
@@ -198,7 +198,7 @@ def _change(share: float) -> str:
 
 def _keeps(figures: Figures) -> str:
     if figures.kept is None:
-        return "nothing old was needed, so nothing says what it loses"
+        return "no later call used an old result, so what it loses is unknown"
     bracket = ""
     if figures.kept_low is not None and figures.kept_high is not None:
         bracket = f" ({_percent(figures.kept_low)}..{_percent(figures.kept_high)}, by what summaries keep)"

@@ -71,13 +71,14 @@ def offers(bill: Bill, prices: PriceList, memory: int) -> Iterator[list[Offer]]:
                           if part.startswith(SERVER)}):  # fmt: skip
         yield [Offer(f'MCP server "{server}" off', 1, partial(changes.without_server, server),
                      f"take {server} out of the agent's MCP settings",
-                     told="used in {times:,} of {chances:,} sessions; on there")]  # fmt: skip
+                     told="you used it in {times:,} of {chances:,} sessions")]  # fmt: skip
     for format, agent in AGENT_OF.items():
         own = [one for one in bill.sessions if one.format == format]
         if own:
             yield from _of_agent(format, agent, own)
     yield [Offer("pauses within the cache's life", 6, changes.no_long_pause,
-                 "answer sooner, or begin a new session after a pause", told="{times:,} shorter pauses")]  # fmt: skip
+                 "answer sooner, or begin a new session after a pause",
+                 told="{times:,} of your pauses must be shorter")]  # fmt: skip
     yield from _models(bill, prices)
 
 

@@ -257,6 +257,6 @@ def _told(held: Held | None, against_usage: bool) -> dict[str, float | None]:
     if not against_usage:
         checks.insert(0, ("counted", held.counted if held else None))
     for name, share in checks:
-        found[f"under-estimated near the window as {name}, held-out share"] = share.requests if share else None
-        found[f"transcripts with such a request as {name}, held-out share"] = share.transcripts if share else None
+        found[f"requests near the window underestimated, as {name}, held out"] = share.requests if share else None
+        found[f"transcripts with such a request, as {name}, held out"] = share.transcripts if share else None
     return found

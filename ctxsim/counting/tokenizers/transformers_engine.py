@@ -1,6 +1,7 @@
 """Any tokenizer of the transformers library that is already on this machine; nothing is downloaded or executed."""
 
 import hashlib
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,8 @@ class TransformersTokenizer:
     """A local `tokenizer.json`, a folder with one, or a cached model id."""
 
     def __init__(self, path_or_id: str) -> None:
+        # What it says of PyTorch, which no tokenizer needs, is no message of ours.
+        os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
         # transformers takes seconds to import: only who asks for it pays.
         from transformers import AutoTokenizer, PreTrainedTokenizerFast
 

@@ -97,5 +97,5 @@ def _data(path: Path, file: ConfigFile) -> Any:
         return json.loads(plain) if plain.strip() else {}
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            path, f"is no {file.format}: {getattr(error, 'strerror', 0) or one_line(str(error))}"
+            path, f"can't be read as {file.format}: {getattr(error, 'strerror', 0) or one_line(str(error))}"
         ) from None

@@ -2,6 +2,10 @@
 
 import msgspec
 
+HEADINGS = f"{'tokens':>10}{'used':>7}{'growth':>10}{'average':>10}{'left':>7}{'output':>8}"
+
+LEGEND = "used: share of the window; growth, average: tokens per call; left: calls of average growth that still fit"
+
 
 class CallTokens(msgspec.Struct, frozen=True):
     """What one call used."""
@@ -52,10 +56,10 @@ class TokenTracker:
         return int(self.available / self.average) if self.average > 0 and self.available else None
 
     def report(self) -> str:
-        """One line for people."""
-        left = f", ~{self.calls_left} calls left" if self.calls_left is not None else ""
+        """One line for people, under `HEADINGS`."""
+        left = "-" if self.calls_left is None else f"{self.calls_left:,}"
         output = self.calls[-1].output_tokens if self.calls else 0
         return (
-            f"{self.used:>9,} / {self._window:,} ({self.percent_used:.1f}% used) | this call {self.latest_growth:+,}, "
-            f"output {output:,} | average {self.average:+,.0f} per call{left}"
+            f"{self.used:>10,}{self.percent_used:>6.1f}%{self.latest_growth:>+10,}{self.average:>+10,.0f}"
+            f"{left:>7}{output:>8,}"
         )

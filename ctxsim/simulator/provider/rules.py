@@ -72,6 +72,8 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     origin: str = "default"
 
     def __post_init__(self) -> None:
+        if self.window >= 2**63:
+            raise ValueError("window must be less than 2^63 tokens")
         if self.window <= 0 or self.reserved_output < 0 or self.pace_s < 0 or self.tokens_factor <= 0:
             raise ValueError("window and tokens_factor must be positive, reserved_output and pace_s not negative")
         if self.usage_factor < 0:

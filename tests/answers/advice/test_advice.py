@@ -143,7 +143,7 @@ def test_overlap_is_said(tmp_path: Path) -> None:
     }
     found = advised(tmp_path, table)
     assert found.take.policy == "a" and found.alike == ("b",)
-    assert any("Not to be told apart from it: b (intervals overlap)" in line for line in verdict(found))
+    assert any("These may be as good: b (intervals overlap)" in line for line in verdict(found))
 
 
 def test_a_saving_that_may_be_chance_is_no_answer(tmp_path: Path) -> None:
@@ -157,8 +157,8 @@ def test_the_share_beside_the_answer_is_how_often_it_wins(tmp_path: Path) -> Non
     # a saves in each of twelve sessions: it always wins. Nothing has to be said of others.
     found = advised(tmp_path / "sure", {"keep-all": rows(*[10] * 12), "a": rows(*[5] * 12, kept=0.95)})
     assert found.wins == {"a": 1.0} and not found.open
-    assert "It stays the answer in 100 % of resamples of these sessions." in verdict(found)[-1]
-    assert "Ranges: the next 12 sessions, 90 %." in verdict(found)[-1]
+    assert "This stays the answer in 100 % of resamples of these sessions." in verdict(found)[-1]
+    assert "Ranges hold the next 12 sessions with 90 % probability." in verdict(found)[-1]
 
 
 def test_an_answer_that_wins_in_few_ways_is_open(tmp_path: Path) -> None:
@@ -177,7 +177,10 @@ def test_an_answer_that_wins_in_few_ways_is_open(tmp_path: Path) -> None:
 
 def test_of_few_sessions_ranges_are_priors(tmp_path: Path) -> None:
     found = advised(tmp_path, {"keep-all": rows(10, 10), "a": rows(5, 5, kept=0.95)})
-    assert "Ranges are priors over projects: 2 sessions are too few for intervals." in verdict(found)[-1]
+    assert (
+        "2 sessions are too few for intervals: ranges come from how sessions of other projects differ."
+        in verdict(found)[-1]
+    )
 
 
 @given(data())
@@ -203,7 +206,7 @@ def test_where_keep_all_is_far_from_recorded_advice_is_weak(tmp_path: Path) -> N
     for name, recorded, weak in (("far", far, True), ("near", near, False)):
         table = {"keep-all": rows(10, 10, **recorded), "a": rows(5, 5, **recorded)}
         lines = verdict(advised(tmp_path / name, table))
-        assert (lines[-1] == "Weak: keep-all is +12 % off what was recorded, so figures are too.") == weak
+        assert (lines[-1] == "Weak: keep-all is +12 % off what was recorded, as are all figures.") == weak
 
 
 def test_goals(tmp_path: Path) -> None:
@@ -225,7 +228,7 @@ def test_without_prices_tokens_count(tmp_path: Path) -> None:
     table = {"keep-all": [{"tokens_sum": 1000}] * 2, "a": [{"tokens_sum": 600, "survival": None}] * 2}
     lines = verdict(advised(tmp_path, table))
     assert lines[0].startswith("Take a: 1,200 tokens instead of 2,000 (-40 %")
-    assert "nothing old was needed" in lines[0] and "no price is known, so tokens count" in lines[-1]
+    assert "no later call used an old result" in lines[0] and "no price is known, so tokens count" in lines[-1]
 
 
 def test_where_some_prices_are_known_the_line_says_of_how_many(tmp_path: Path) -> None:
@@ -262,14 +265,18 @@ def test_where_nothing_gets_through_nobody_is_taken(tmp_path: Path) -> None:
     failed = {"first_failure": "overflow", "calls_until_first_failure": 2}
     table = {"keep-all": rows(10, 10, overflows=9, **failed), "a": rows(5, 5, overflows=8, **failed)}
     said = verdict(advised(tmp_path / "all", table))[0]
-    assert said.startswith("Nothing tried gets through. Closest comes a: 10.00 USD instead of 20.00 (-50 %")
+    assert said.startswith(
+        "No policy tried gets through without refusals. The closest is a: 10.00 USD instead of 20.00 (-50 %"
+    )
     # In one of two transcripts it does.
     table["a"] = [*rows(5, overflows=8, **failed), *rows(5)]
     assert verdict(advised(tmp_path / "one", table))[0].startswith("Take a: ")
     # Doing nothing is refused least, and is no answer either.
     table["a"] = rows(5, 5, overflows=10, **failed)
     said = verdict(advised(tmp_path / "nothing", table))[0]
-    assert said.startswith("Nothing tried gets through. Closest comes doing nothing: 20.00 USD, keeps 100 %")
+    assert said.startswith(
+        "No policy tried gets through without refusals. The closest is doing nothing: 20.00 USD, keeps 100 %"
+    )
 
 
 def test_the_page_states_the_rules_numbers() -> None:

@@ -50,8 +50,7 @@ def test_the_answer_is_a_setting_beside_what_is_set_though_a_policy_is_cheaper(t
     assert lines[0].startswith("Set autoCompactWindow = 200000 in ~/.claude/settings.json: 18.00 USD instead of 30.00")
     assert "as your Claude Code 2.1.0 to 2.1.2 is set (-40 %" in lines[0]
     assert [line for line in lines if "mask" in line] == [
-        "No setting, but for whoever builds the agent: mask, 6.000 USD, "
-        "keeps 95 % of what later calls used, no call refused."
+        "If you build the agent: mask, 6.000 USD, keeps 95 % of what later calls used, no call refused."
     ]
     values = as_values(found)
     assert values and values["settings"] == [{"agent": "claude-code", "key": "autoCompactWindow", "value": 200_000}]
@@ -62,13 +61,13 @@ def test_where_no_setting_is_worth_it_nothing_is_to_be_changed(tmp_path: Path) -
     found = own(run_of(tmp_path / "r", **dear))
     assert found.take.policy == "as-set" and changed(found) == ()
     first = verdict(found)[0]
-    assert first.startswith("Change nothing: of the 2 settings tried none saves 2 % without losing more")
+    assert first.startswith("Change nothing: none of the 2 settings tried saves 2 % without losing more")
     assert "30.00 USD as your Claude Code 2.1.0 to 2.1.2 is set" in first
 
 
 def test_an_agent_without_a_setting_that_was_tried(tmp_path: Path) -> None:
     first = verdict(own(run_of(tmp_path / "r")))[0]
-    assert first.startswith("Change nothing: nothing else to set was tried. 30.00 USD as your Claude Code")
+    assert first.startswith("Change nothing: no other setting was tried. 30.00 USD as your Claude Code")
 
 
 def test_one_agents_sessions_alone(tmp_path: Path) -> None:
@@ -84,7 +83,7 @@ def test_one_agents_sessions_alone(tmp_path: Path) -> None:
 
 def test_sessions_of_unknown_agents_are_told(tmp_path: Path) -> None:
     found = own(run_of(tmp_path / "r", ("claude-code", "", ""), **{WINDOW: [row(5), row(5), row(5)]}))
-    assert any("2 of an unknown agent: they count as they are." in line for line in verdict(found))
+    assert any("2 were recorded by an unknown agent and are left as they are." in line for line in verdict(found))
 
 
 def test_without_any_known_agent_the_rule_answers_as_ever(tmp_path: Path) -> None:

@@ -35,7 +35,10 @@ def test_ends_turns_and_the_rate_at_which_nothing_is_saved(tmp_path: Path) -> No
     assert found.again.turns == pytest.approx(120 / 72)
     lines = verdict(found)
     assert lines[0].startswith("Take a: 72.00 to 132 USD instead of 120 (-40 %")
-    assert "Fetching again all that is lost adds 60.00 USD. It saves while less than 80 % is fetched again," in lines[1]
+    assert (
+        "Fetching all lost results again adds 60.00 USD. The policy saves as long as less than 80 % is fetched again,"
+        in lines[1]
+    )
     assert "unless the agent takes 1.67 times as many turns (published agents: 0.86 to 1.20)" in lines[1]
 
 
@@ -45,7 +48,10 @@ def test_where_the_answer_turns_within_what_was_seen_both_are_named(tmp_path: Pa
     assert (found.take.policy, found.again.instead.policy) == ("cheap", "steady")
     # Equal at a quarter. The rule takes what is cheaper by 2 % of keep-all's bill only: a little later or earlier.
     assert found.again.instead_at == pytest.approx(0.25, abs=0.06)
-    assert any("take steady" in line and "20 to 85 % was seen after compactions" in line for line in verdict(found))
+    assert any(
+        "take steady" in line and "recorded agents fetched 20 to 85 % again after compactions" in line
+        for line in verdict(found)
+    )
 
 
 def test_at_a_rate_of_their_own_amounts_and_the_answer_are_those_there(tmp_path: Path) -> None:
@@ -56,7 +62,7 @@ def test_at_a_rate_of_their_own_amounts_and_the_answer_are_those_there(tmp_path:
     assert figures.usd == pytest.approx(12 * (6 + 0.5 * 6))
     found = advise(run)
     assert found is not None and found.take.policy == "steady"
-    assert "50 % of what is lost is fetched again" in " ".join(verdict(found))
+    assert "50 % of lost results are fetched again" in " ".join(verdict(found))
     # The rates at which two cost the same don't depend on it.
     assert even_rate(Pooled(run), "cheap", "steady", "usd") == pytest.approx(0.25)
 

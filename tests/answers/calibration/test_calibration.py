@@ -126,11 +126,11 @@ class TestCalibration:
     def test_what_is_told_of_the_window_is_counted_first(self) -> None:
         told = list(calibrate(collect(self.transcripts(6), open_tokenizer(), "kind"), "o", "kind", 0.2, False).errors)
         assert told[3:] == [
-            "under-estimated near the window as counted, held-out share",
-            "transcripts with such a request as counted, held-out share",
+            "requests near the window underestimated, as counted, held out",
+            "transcripts with such a request, as counted, held out",
         ]
         both = list(calibrate(collect(with_usage(), open_tokenizer(), "kind"), "o", "kind", 0.2, False).errors)
-        assert [name.split(", ")[0].rsplit(" ", 1)[1] for name in both[3:]] == [*["counted"] * 2, *["recorded"] * 2]
+        assert [name.split(", ")[1].rsplit(" ", 1)[1] for name in both[3:]] == [*["counted"] * 2, *["recorded"] * 2]
 
     def test_files_round_trip_and_drive_a_policy(self, tmp_path: Path) -> None:
         sample = collect(self.transcripts(10), open_tokenizer(), "tool")
@@ -157,7 +157,7 @@ class TestCalibration:
         errors = fitted.errors
         assert errors["character classes, held-out MAPE"] is not None
         assert errors["character classes, held-out MAPE"] < 0.5 * (errors["chars/4, held-out MAPE"] or 0)
-        assert (errors["under-estimated near the window as counted, held-out share"] or 0) <= 0.05
+        assert (errors["requests near the window underestimated, as counted, held out"] or 0) <= 0.05
 
 
 def test_projects_weigh_alike_in_a_risk() -> None:
