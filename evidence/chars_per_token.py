@@ -1,4 +1,4 @@
-"""Characters per token by kind of content and tokenizer: the table in docs/chars-per-token.md.
+"""Characters per token by kind of content and tokenizer: the table in docs/estimates.md.
 
 python -m evidence.chars_per_token FOLDER...
 """

@@ -63,7 +63,10 @@ def scenario(name: str | PathLike[str]) -> Scenario:
 
 
 class Replay:
-    """One transcript under one policy, dollars compared with keep-all's. docs/columns.md says what each column is."""
+    """One transcript under one policy. `ctxsim list columns` says what each column is.
+
+    Dollars are compared with keep-all's.
+    """
 
     def __init__(self, one: AsSent, policy: str, limits: dict[str, float], rows: Rows) -> None:
         self.transcript = one.transcript

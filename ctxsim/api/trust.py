@@ -178,7 +178,7 @@ class Compactions(msgspec.Struct, frozen=True):
     kinds: list[CompactionKindRow]
 
     def frame(self) -> pandas.DataFrame:
-        """Return a row for each compaction: the columns of docs/columns.md."""
+        """Return a row for each compaction: `ctxsim list columns 'compactions.*'`."""
         return _frame(self.compactions)
 
 
