@@ -34,15 +34,21 @@ KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "v
 @options.models_file
 @options.form
 def command(kind: str, pattern: str, models: Path | None, form: str) -> None:
-    """List what there is of a KIND, or what of it fits PATTERN (* and ? are wild).
+    """List everything of a KIND, or what matches PATTERN (* and ? are wild).
 
-    KIND: policies, estimators, agents, settings, formats, models, vendors, scenarios, columns, tokenizers or config.
-
-    policies: chain them with +, add estimator=LABEL to change what one decides by; your own: path/to/file.py:Class,
-    messages:file.py:function, pipe:COMMAND. settings: what users of agents can set about context, of the agents or
-    keys that fit, the parameter of our policy, and what the installed agent did with it. models: window, prices in
-    USD per million tokens, cache rules, tokenizer. vendors: each rule with its source and date. config: a project's
-    defaults of bench and sweep, from ctxsim.toml or [tool.ctxsim] in pyproject.toml.
+    \b
+    policies     Chain them with +; estimator=LABEL changes what one decides by.
+                 Your own: file.py:Class, messages:file.py:function,
+                 pipe:COMMAND.
+    estimators, tokenizers, scenarios, agents, formats
+    settings     What users of agents can set about context, the parameter of
+                 our policy, and what the installed agent did with it.
+    models       Window, prices in USD per million tokens, cache rules,
+                 tokenizer.
+    vendors      Each rule with its source and date.
+    columns      Of the printed table (table.*) and of every file of a run.
+    config       A project's defaults of bench and sweep, from ctxsim.toml or
+                 [tool.ctxsim] in pyproject.toml.
     """
     wanted = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"
     if kind in PAGES and wanted == "*" and form == "md":

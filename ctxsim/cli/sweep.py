@@ -34,9 +34,10 @@ def command(
     paths: tuple[str, ...], grids: tuple[str, ...], goal: str, form: str, columns: tuple[str, ...] | None,
     scenarios: tuple[str, ...], **said: Any,
 ) -> None:  # fmt: skip
-    """Replay PATHS or scenarios through every setting of a grid: what each costs, loses and has refused.
+    """Replay PATHS or scenarios through every setting of a grid. Say what each costs and loses, and what is refused.
 
-    `low..high@n` are n values, `a|b|c` these; several --policy and several ranges multiply. The bounds always run too.
+    In a grid, `low..high@n` stands for n values, and `a|b|c` for these three. Every combination of several ranges runs.
+    The bounds always run too.
     """
     recorded, made = split(usual_paths(paths, scenarios), scenarios)
     if not (recorded or made):
