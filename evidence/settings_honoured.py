@@ -132,7 +132,7 @@ def table(rows: list[dict[str, str]]) -> str:
     for agent, verdicts in tried.items():
         counts = ", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common())
         said.append(f"| {agent} | {len(keys[agent])} | {verdicts.total()} | {counts} |")
-    said += ["", "Runs in which it did something else:", ""]
+    said += ["", "Runs in which the agent did something else:", ""]
     said += ["| agent, version, model | setting and value | seen | expected | verdict |", "|---|---|---|---|---|"]
     return "\n".join([*said, *(_line(row) for row in rows if row["inside"] != "1")])
 
