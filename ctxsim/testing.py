@@ -11,7 +11,7 @@ from ctxsim.results import Run
 def no_refused_call(run: Run, policy: str) -> None:
     """Assert that the provider refused no call under a policy, in any transcript.
 
-    Raises AssertionError with the first refusal, UnknownName for a policy that the run hasn't.
+    Raises AssertionError with the first refusal, and UnknownName for a policy that isn't in the run.
     """
     figures = _figures(run, policy)
     if not figures.refused:
@@ -24,10 +24,10 @@ def no_refused_call(run: Run, policy: str) -> None:
 
 
 def cost_not_over(run: Run, policy: str, *, usd: float | None = None, share: float | None = None) -> None:
-    """Assert that a policy costs at most so many dollars, all transcripts together, or that share of keep-all's, of all
-    with known prices.
+    """Assert that a policy costs at most `usd` dollars, or at most this `share` of keep-all's dollars.
 
-    Raises AssertionError where it costs more, and where nobody can tell: no price is known, or for dollars not all are.
+    Both are sums over all transcripts; `share` counts only transcripts with known prices. Raises AssertionError if it
+    costs more, if no price is known, or for `usd` if any price is unknown.
     """
     figures = _figures(run, policy)
     if usd is None and share is None:
@@ -49,8 +49,8 @@ def cost_not_over(run: Run, policy: str, *, usd: float | None = None, share: flo
 def kept_not_under(run: Run, policy: str, share: float) -> None:
     """Assert that a policy keeps at least this share of what later calls used of old results.
 
-    With summaries the lower end counts: nobody knows what a model would have written. Where no call needed anything
-    old, all is kept. Raises AssertionError where it keeps less.
+    With summaries the lower end of the range counts, because nobody knows what a model would have written. If no call
+    needed an old result, everything is kept. Raises AssertionError if the policy keeps less.
     """
     figures = _figures(run, policy)
     kept = figures.kept_low if figures.kept_low is not None else figures.kept.value if figures.kept else None

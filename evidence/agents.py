@@ -210,21 +210,21 @@ Tried on 2026-11-24, on Linux x64 with Node 20 and Python 3.11:
 HEAD = """\
 # Policies that people run
 
-Policies with the names of agents, of vendors' servers and of frameworks, with the defaults that are shipped, upstream's
-names for parameters, and upstream's defects. `ctxsim bench --policy agents` runs them beside the bounds.
-`ctxsim list policies NAME` explains one. `summary_tokens` is ours: how long a summary is.
+These policies imitate agents, servers of vendors, and frameworks: their defaults, their names of parameters, and their
+defects. `ctxsim bench --policy agents` runs them beside the bounds. `ctxsim list policies NAME` explains one. The
+parameter `summary_tokens`, the length of a summary, is ctxsim's own.
 
 ## Agents and vendors
 
-`equal` says what was compared with the original:
+The column `equal` says how often the policy did the same as the original:
 
-- `driven`: the agent, in this version and on this day, ran through the conversations of `evidence/driven.toml`. At so
-  many of its requests the policy compacts where it did, and not where it didn't; `held` says how often the same results
-  stood in the request after that. `python -m evidence.driven --newest` installs the newest and does that again.
-- `decisions`: the same of earlier runs of a real agent against an endpoint that plays a model.
-- `held`: after a compaction that both made, the same tool results stood in the next request.
+- `driven`: requests of the real agent, in this version and on this day, in the conversations of `evidence/driven.toml`.
+  A request counts if both compact there, or neither. `python -m evidence.driven --newest` repeats this with the newest
+  version.
+- `decisions`: the same, for earlier runs of the agent.
+- `held`: compactions by both, after which the next request held the same tool results.
 - `recorded`: automatic compactions in recorded sessions that the policy makes at the same call or one call before.
-- `messages`: calls at which every message is the one that the upstream code returned.
+- `messages`: calls at which the policy sends exactly the messages that the original code returns.
 """
 
 FRAMEWORKS_HEAD = """\

@@ -1,6 +1,6 @@
 """Under which licence is everything that `pip install .` installs, and everything that development and CI install?
 
-    python -m evidence.licences > docs/licences.md
+    python -m evidence.licences
 
 Reads the metadata of the environment that runs it.
 """

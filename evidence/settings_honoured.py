@@ -114,7 +114,7 @@ BEGIN, END = "<!-- seen: begin -->", "<!-- seen: end -->"
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """Return the counts, a row for each setting, and the runs that the formula doesn't tell."""
+    """Return the counts, a row for each agent, and the runs that the formula doesn't tell."""
     inside = sum(row["inside"] == "1" for row in rows)
     agents = {row["agent"] for row in rows}
     days = sorted({row["day"] for row in rows})
@@ -123,14 +123,16 @@ def table(rows: list[dict[str, str]]) -> str:
         f"In {inside} of the {len(rows)} runs ({100 * inside / len(rows):.1f} %) the agent did what its policy's formula"
         " expects.", "",
     ]  # fmt: skip
-    said += ["| agent | setting | runs | verdicts |", "|---|---|--:|---|"]
-    tried: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    said += ["| agent | settings | runs | verdicts |", "|---|--:|--:|---|"]
+    tried: dict[str, Counter[str]] = defaultdict(Counter)
+    keys: dict[str, set[str]] = defaultdict(set)
     for row in rows:
-        tried[row["agent"], row["key"]][row["verdict"]] += 1
-    for (agent, key), verdicts in tried.items():
+        tried[row["agent"]][row["verdict"]] += 1
+        keys[row["agent"]].add(row["key"])
+    for agent, verdicts in tried.items():
         counts = ", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common())
-        said.append(f"| {agent} | `{key}` | {verdicts.total()} | {counts} |")
-    said += ["", "Runs in which it did something else:", ""]
+        said.append(f"| {agent} | {len(keys[agent])} | {verdicts.total()} | {counts} |")
+    said += ["", "Runs in which the agent did something else:", ""]
     said += ["| agent, version, model | setting and value | seen | expected | verdict |", "|---|---|---|---|---|"]
     return "\n".join([*said, *(_line(row) for row in rows if row["inside"] != "1")])
 

@@ -9,6 +9,7 @@ from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import pytest
+from command_line import evidence
 from project import ROOT
 
 from ctxsim import extras
@@ -27,8 +28,8 @@ def test_everything_asked_for_is_locked_with_hashes(name: str, needed: list[str]
     assert "://" not in (ROOT / "requirements" / f"{name}.txt").read_text()
 
 
-def test_the_page_of_licences_has_every_dependency() -> None:
-    page = (ROOT / "docs" / "licences.md").read_text()
+def test_the_list_of_licences_has_every_dependency() -> None:
+    page = evidence("licences", cwd=ROOT).stdout
     known = {
         name.strip()
         for said, names in re.findall(r"^- ([^:]+):((?:.|\n  )+)", page, re.MULTILINE)

@@ -48,8 +48,11 @@ POLICIES = "policies"
 
 
 class Advised(msgspec.Struct, frozen=True):
-    """What to set, by agent. `replays` are the settings that were replayed, as set among them; `unreadable` counts
-    sources that could not be. `run` is that of all sessions under the best of them.
+    """What to set, by agent.
+
+    - `replays`: the settings that were replayed, with today's settings among them.
+    - `unreadable`: number of sources that couldn't be read.
+    - `run`: the run of all sessions under the best settings.
     """
 
     agents: tuple[AgentAdvice, ...]
@@ -58,7 +61,7 @@ class Advised(msgspec.Struct, frozen=True):
     unreadable: int = 0
 
     def frame(self) -> pandas.DataFrame:
-        """Return a row for each setting that was tried: agent, settings, share of the amount as set, share kept."""
+        """Return a row for each setting that was tried: agent, settings, share of today's amount, share kept."""
         import pandas
 
         return pandas.DataFrame(
@@ -90,12 +93,13 @@ def advise(
 ) -> Advised:
     """Return what the users of the agents that recorded some sessions should set.
 
-    `what`: paths; without any the agents' own folders, and what their own files set. First the values that each
-    agent's `settings.toml` begins with, and those halfway between, are replayed alone, in large folders over a part of
-    the sessions. Then the best, alone and beside the best of the other settings, are replayed over all. The rule of
-    advice decides. `settings` and
-    `project` say what is set now, as in `bench`, whose other arguments these are. Raises CtxsimError where no session
-    is of an agent that we know, and UnknownName for no goal.
+    - `what`: paths. Default: the agents' own folders, with the settings in the agents' own files.
+    - `settings`, `project`: today's settings, as in `bench`, which explains the other arguments too.
+
+    Each setting is first replayed alone: at the values in its agent's `settings.toml` and those halfway between, for
+    large folders over a part of the sessions. The best ones are then replayed over all sessions, alone and in pairs.
+    The rule of advice decides. Raises CtxsimError if no session is of a known agent, and UnknownName for an unknown
+    goal.
     """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
@@ -140,8 +144,11 @@ def some_of(found: Sequence[Source]) -> list[str]:
 
 
 def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> list[Came]:
-    """Return what came after each prediction that `ctxsim advise` kept, by the sessions under `what`; without any, by
-    the agents' own folders. Raises CtxsimError where nothing was predicted, and as `bench` does.
+    """Compare each prediction that `ctxsim advise` stored with the sessions that came after it.
+
+    - `what`: paths. Default: the agents' own folders.
+
+    Raises CtxsimError if nothing was predicted, and as `bench` does.
     """
     predictions = kept()
     if not predictions:
@@ -165,10 +172,12 @@ def construct(
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Framed:
-    """Return what those who build with a framework should construct for such sessions as these.
+    """Return what to construct with a framework for sessions like these.
 
-    `framework` is a name of `ctxsim list settings`, or `policies` for the general ones. Each argument's first values
-    are replayed, then those around the best. Raises UnknownName for a framework or a goal, and what `bench` raises.
+    - `framework`: a name of `ctxsim list settings`, or `policies` for the general policies.
+
+    Each argument is first replayed at its usual values, then near the best one. Raises UnknownName for an unknown
+    framework or goal, and what `bench` raises.
     """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)

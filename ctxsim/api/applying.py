@@ -17,11 +17,11 @@ _WILD = re.compile(r"(?<![^.])(ID|MODEL)(?![^.])")
 
 
 def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] | None = None) -> Change:
-    """Return what writing a setting would change; nothing is written.
+    """Return what writing a setting would change, without writing it.
 
-    It goes to the user's file, or to that of a `project`, by its folder. ID and MODEL in a key stand for a name:
+    The change is for the user's file, or for the file in the folder `project`. ID and MODEL in a key stand for a name:
     `provider.mine.models.small.limit.input`. Raises CtxsimError for a setting that is unknown, isn't in a file, or
-    doesn't take the value, and InputError for a file that can't be changed safely.
+    doesn't take the value. Raises InputError for a file that can't be changed safely.
     """
     one, keys = _setting(agent, key)
     problem = one.problem(value)
@@ -45,10 +45,10 @@ def apply(
     project: str | PathLike[str] | None = None,
     agreed: Callable[[Change], bool] = lambda change: True,
 ) -> Applied | None:
-    """Write a setting into its agent's own file, and return what was written and where the backup is.
+    """Write a setting into its agent's own file. Return what was written, and where the backup is.
 
-    `agreed` is asked first, with the change and its diff; None where it says no, or where nothing changes. Raises what
-    `change` raises.
+    `agreed` is called first with the change and its diff. Returns None if `agreed` says no or nothing changes. Raises
+    what `change` raises.
     """
     wanted = change(agent, key, value, project=project)
     if wanted.before == wanted.after or not agreed(wanted):
@@ -59,7 +59,7 @@ def apply(
 def undo() -> Applied:
     """Restore the file that `apply` wrote last, byte for byte, and return what was undone.
 
-    Raises CtxsimError where nothing was applied, or where the file was changed since.
+    Raises CtxsimError if nothing was applied, or if the file was changed since.
     """
     return restored()
 

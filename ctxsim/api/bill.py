@@ -36,8 +36,11 @@ Tell = Callable[[str, int, int, int], object]
 
 
 class Bill(msgspec.Struct, frozen=True):
-    """What sessions cost. `lines` has every response; `sources` what was read, `left_out` and `errors` what wasn't and
-    why. `memory` are tokens of the project's memory files, by file, counted where a project was named.
+    """What sessions cost.
+
+    - `lines`: every response. `sources`: what was read.
+    - `left_out`, `errors`: what wasn't read, and why.
+    - `memory`: tokens of each memory file of the project, if a project was named.
     """
 
     lines: Lines
@@ -51,9 +54,9 @@ class Bill(msgspec.Struct, frozen=True):
         return self.lines.total()
 
     def by(self, by: By = "project") -> dict[str, Sum]:
-        """Return sums by day, week, project, session, model or agent, the dearest first; days and weeks in order.
+        """Return sums by day, week, project, session, model or agent: days and weeks in order, others by cost.
 
-        Raises UnknownName for another word; of parts `total().parts` tells.
+        Raises UnknownName for another word. `total().parts` has the sums by part.
         """
         if by not in ("day", "week", "project", "session", "model", "agent"):
             raise unknown("grouping", by, ("day", "week", "project", "session", "model", "agent"))
@@ -63,13 +66,13 @@ class Bill(msgspec.Struct, frozen=True):
         return dict(sorted(found.items(), key=lambda pair: (-pair[1].usd, -pair[1].input, pair[0])))
 
     def smaller(self) -> Smaller:
-        """Return what would have made it smaller, each change billed over these sessions."""
+        """Return the changes that would have made the bill smaller, each billed over these sessions."""
         from ctxsim.answers.bill.smaller import smaller
 
         return smaller(self.lines, self.prices, sum(self.memory.values()))
 
     def ahead(self, days: int = DAYS) -> Forecast | None:
-        """Return what the sessions of the next days will come to; None without any, or where one has no time."""
+        """Return a forecast for the next days. Return None without sessions, or if one has no time."""
         from ctxsim.answers.bill.ahead import sessions_of
         from ctxsim.answers.forecast.forecast import forecast
         from ctxsim.answers.forecast.horizon import Next
@@ -101,11 +104,13 @@ def bill(
     index: bool = True,
     tell: Tell | None = None,
 ) -> Bill:
-    """Return the bill of recordings: of the last `days` that they hold, None for all.
+    """Return the bill of recordings, for the last `days` that they hold; None for all days.
 
-    `what`: paths as the commands take them, by default the agents' own folders. `project`: a folder whose memory files
-    are counted. With `index` facts of files that were seen before come from the user's cache folder, and what is new
-    is remembered there. Raises InputError for a path that means nothing.
+    - `what`: paths. Default: the agents' own folders.
+    - `project`: a folder whose memory files are counted.
+    - `index`: read facts of known files from the user's cache folder, and store new ones there.
+
+    Raises InputError for an invalid path.
     """
     paths = [fspath(one) for one in ([what] if isinstance(what, str | PathLike) else what)]
     place = indexes.place()
@@ -122,8 +127,9 @@ def bill(
 
 
 class Unpaired(msgspec.Struct, frozen=True):
-    """What changed between two sets of sessions; `broken` are the figures that a rule forbids, `errors` what of the
-    recordings couldn't be read.
+    """What changed between two sets of sessions.
+
+    - `broken`: the figures that break a rule. `errors`: recordings that couldn't be read.
     """
 
     differences: list[Difference]
@@ -140,10 +146,11 @@ class Unpaired(msgspec.Struct, frozen=True):
 def compare_unpaired(
     before: str | PathLike[str], after: str | PathLike[str], fail_if: Sequence[str] = (), *, index: bool = True
 ) -> Unpaired:
-    """Return what changed between two sets of recorded sessions of agents that were changed in between.
+    """Return what changed between two sets of recorded sessions, of agents that were changed in between.
 
-    `fail_if` are rules as `cost > 10%`. Raises CtxsimError where a set is too small, and where a rule's figure can't be
-    compared: a gate that judges nothing is no pass.
+    - `fail_if`: rules such as `cost > 10%`.
+
+    Raises CtxsimError if a set is too small, or if a rule's figure can't be compared.
     """
     from ctxsim.answers.bill.unpaired import cases, differences, parse_gate
 
@@ -181,7 +188,7 @@ def _extract(source: Source) -> Facts:
 
 
 def forget() -> Path | None:
-    """Remove what the index holds of recordings; return its file, None where there was none."""
+    """Remove the index of recordings. Return its file, or None if there was none."""
     place = indexes.place()
     return place if indexes.forget(place) else None
 

@@ -15,13 +15,13 @@ from ctxsim.transcript import Transcript
 
 
 class Diagnoses(msgspec.Struct, frozen=True):
-    """What policies showed of each known defect of compaction."""
+    """Which known defects of compaction policies have."""
 
     found: list[Diagnosis]
 
     @property
     def ok(self) -> bool:
-        """Whether no policy has any."""
+        """Whether no policy has any defect."""
         return not any(one.has_it for one in self.found)
 
     def by_policy(self) -> dict[str, list[Diagnosis]]:
@@ -45,7 +45,7 @@ class Diagnoses(msgspec.Struct, frozen=True):
 
 
 def diagnose(policies: Sequence[str], defects: Sequence[str] = ()) -> Diagnoses:
-    """Return which known defects of compaction policies have: all, or those named. Raises UnknownName."""
+    """Test policies for known defects of compaction: all, or those named. Raises UnknownName."""
     from ctxsim.runs.presets import expanded
 
     return Diagnoses(list(examine_all(open_policies(expanded(policies)), defects, _apart)))
@@ -60,9 +60,9 @@ class Shown(NamedTuple):
 
 
 def shortest_case(policy: str, defect: str) -> Shown:
-    """Return the fewest first calls of a defect's scenario in which a policy shows it.
+    """Return the fewest first calls of a defect's scenario that show the defect in a policy.
 
-    Raises UnknownName, ContractError, and CtxsimError where the policy doesn't have the defect.
+    Raises UnknownName, ContractError, and CtxsimError if the policy doesn't have the defect.
     """
     spec = open_policy(policy)
     found = shortest(spec, prepare_case(load_defect(defect)), _apart)

@@ -33,7 +33,7 @@ AS_IT_IS = "keep-all"
 
 
 class Forecasts:
-    """The next sessions as agents are set today, and under each change that was asked for."""
+    """Forecasts of the next sessions with today's settings, and under each requested change."""
 
     def __init__(self, paths: Sequence[str], next_: str, runs: dict[str, tuple[Run, str]]) -> None:
         self.paths = paths
@@ -46,7 +46,7 @@ class Forecasts:
 
     @property
     def today(self) -> Forecast:
-        """The forecast as agents are set."""
+        """The forecast with today's settings."""
         return next(iter(self.all.values()))
 
     @property
@@ -105,11 +105,13 @@ def forecast(
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Forecasts:
-    """Return what the next sessions will come to: `next` is a number of them, as `20`, or days, as `7d`.
+    """Forecast dollars, tokens, calls, compactions and refused calls of the next sessions.
 
-    `paths` are recordings of sessions that were. Beside the forecast as they were there is one under each policy, and,
-    where fields of `provider` are given, one under these. Amounts are dollars, tokens, calls, compactions and refused
-    calls. Raises CtxsimError for no horizon, for days where sessions have no times, and as `bench` does.
+    - `paths`: recordings of past sessions.
+    - `next`: a number of sessions, such as `20`, or of days, such as `7d`.
+    - `policies`, `provider`: changes. Each policy, and the provider's fields together, add a forecast.
+
+    Raises CtxsimError for an invalid `next`, for days if sessions have no times, and as `bench` does.
     """
     parse_next(next)
     asked = paths_of(paths)

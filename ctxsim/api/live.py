@@ -58,9 +58,9 @@ def _played(what: What, number: int, fields: ProviderFields) -> tuple[Transcript
 
 
 class Endpoint:
-    """A mock endpoint that plays a conversation; leave it, or `close` it, to stop it.
+    """A running mock endpoint that plays a conversation. Leaving the `with` block or calling `close` stops it.
 
-    `url` is the address that a client is given, `requests` what came so far.
+    `url` is the address for a client. `requests` has the requests so far.
     """
 
     def __init__(self, conversation: Transcript, provider: Provider, steps: int) -> None:
@@ -82,7 +82,7 @@ class Endpoint:
         self._stack.close()
 
     def wait(self) -> None:
-        """Return once the process is told to stop (Ctrl-C)."""
+        """Return when the process is told to stop (Ctrl-C)."""
         import threading
 
         threading.Event().wait()
@@ -108,13 +108,17 @@ def serve(
     told: Callable[[Entry], object] = lambda entry: None,
     **provider: Unpack[ProviderFields],
 ) -> Endpoint:
-    """Return a running endpoint that plays a conversation's responses to any client, with real limits and usage.
+    """Start an endpoint that plays a conversation's responses to any client, with real limits and usage.
 
-    It speaks OpenAI Chat Completions and Responses, Anthropic Messages and Gemini generateContent. `port` 0 takes a
-    free one, and the address has a token that no other program knows. `faults`: `429@STEP`, `stream-error@STEP`,
-    `usage=FACTOR`, `slow=S`, `unpaired`. `log`: every request as a JSON line. `files`: results are written there,
-    and the model asks to read those. `told` hears of each request. Raises CtxsimError for what can't be played, or
-    where nobody can listen.
+    It speaks OpenAI Chat Completions and Responses, Anthropic Messages and Gemini generateContent.
+
+    - `port`: 0 takes a free port. The address has a token that no other program knows.
+    - `faults`: `429@STEP`, `stream-error@STEP`, `usage=FACTOR`, `slow=S`, `unpaired`.
+    - `log`: a file for every request as a JSON line.
+    - `files`: a folder for tool results as files. The model then asks the agent to read them.
+    - `told`: a function that is called with each request.
+
+    Raises CtxsimError if the conversation can't be played or the port can't be used.
     """
     try:
         from ctxsim.live.app import Endpoint as Answering
@@ -150,14 +154,14 @@ def serve(
 
 
 class AgentRun(NamedTuple):
-    """One agent's run: how it went, and what it sent of the conversation."""
+    """The run of one agent: how it ended, and how much of the conversation it sent."""
 
     driven: Driven
     observation: Observation
 
 
 class DrivenRun(Run):
-    """A run with a row `observed:AGENT@VERSION` for each real agent; `agents` are their runs one by one."""
+    """A run with a row `observed:AGENT@VERSION` for each real agent. `agents` has their runs one by one."""
 
     agents: tuple[AgentRun, ...] = ()
 
@@ -177,13 +181,15 @@ def drive(
     told: Callable[[AgentRun], object] = lambda run: None,
     **provider: Unpack[ProviderFields],
 ) -> DrivenRun:
-    """Let real agents live through a conversation, offline, and return the run: what they really sent, beside policies.
+    """Run real agents through a conversation, offline, and return what they sent, together with policies.
 
-    `agents` are names of `ctxsim list agents`; or `command` starts your own, whose endpoint is in $CTXSIM_URL. Each
-    works in a folder and a home of its own, with dummy keys; where the system allows, without any network but
-    loopback and without any other file than programs. `install` gets the pinned version, or
-    `version`. `told` hears of each
-    agent's run when it is over. Raises CtxsimError.
+    - `agents`: names from `ctxsim list agents`. `command` starts your own agent instead; its endpoint is in
+      $CTXSIM_URL.
+    - `install`: install the pinned version, or `version`.
+    - `told`: a function that is called with each agent's run when it is over.
+
+    Each agent works in a folder and a home of its own, with dummy keys. Where the system allows, it has no network but
+    loopback and can read no files but programs. Raises CtxsimError.
     """
     names = [agents] if isinstance(agents, str) else list(agents)
     if bool(names) == bool(command):
@@ -235,10 +241,10 @@ TRIED = ("documented-53k", "one-prompt", "sixty-calls")
 
 
 def tried(file: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what doesn't work of an agent that a file describes, and what does, from three conversations.
+    """Try an agent that a file describes with three conversations, and return what doesn't work and what does.
 
-    A request for a summary is known by its text, which goes on where the conversation ended: it is shown as the lines
-    that a file would hold. Raises CtxsimError where the agent can't be started.
+    A request for a summary is recognised by its text. The result has this text as lines for the file. Raises
+    CtxsimError if the agent can't be started.
     """
     from ctxsim.live.session import ask
 

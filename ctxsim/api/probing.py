@@ -25,7 +25,7 @@ class SettingChecks(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> list[tuple[SettingCheck, SettingCheck]]:
-        """The neighbours that don't do the same: the last version before a change, and the first one after it."""
+        """The pairs of neighbouring versions that act differently: the last before a change, and the first after it."""
         from ctxsim.live.probe.versions import alike
 
         return [(a, b) for a, b in pairwise(self.checks) if not alike(a, b)]
@@ -46,12 +46,13 @@ def check_setting(
     window: int = 0,
     install: bool = False,
 ) -> SettingCheck:
-    """Return what an installed agent does with the first of some settings, with the others beside it.
+    """Run an installed agent with some settings, and return what it does with the first one.
 
-    The settings are written into a throw-away home, in the agent's own format, and the agent is run against a mock
-    endpoint, without any network. Without a `version` it is the pinned one, without a `model` the one that is tried for
-    it. `window` are tokens. `install` gets the version into a cache folder. Raises CtxsimError for a setting that is
-    unknown, and where the agent isn't there or can't be run.
+    - `version`, `model`: default: the pinned version, and the model that is usually tested with it.
+    - `window`: the model's window in tokens. `install`: install the version into a cache folder.
+
+    The settings are written into a temporary home, in the agent's own format. The agent runs against a mock endpoint,
+    without any network. Raises CtxsimError for an unknown setting, and if the agent is missing or can't be run.
     """
     from ctxsim.live.install import located
     from ctxsim.live.probe.check import check_setting as checked
@@ -77,8 +78,10 @@ def bisect_setting(
     window: int = 0,
     told: Callable[[SettingCheck], object] = lambda check: None,
 ) -> SettingChecks:
-    """Return checks of the versions that had to be run to find where, between two versions, an agent began to act
-    otherwise; each is installed into a cache folder. `told` hears of each. Raises CtxsimError as `check_setting` does.
+    """Find where, between two versions, an agent began to act differently. Return the checks that were needed.
+
+    Each version that is needed is installed into a cache folder. `told` is called with each check. Raises CtxsimError
+    as `check_setting` does.
     """
     from ctxsim.live.probe.versions import bisected, published
 

@@ -50,7 +50,7 @@ class Transcripts(list[Transcript]):
 def read(*paths: str | PathLike[str]) -> Transcripts:
     """Return the transcripts of files and folders, in order; `-` is standard input.
 
-    They are all in memory: `ctxsim.readers.read` goes over a large folder one by one. Raises InputError.
+    All are held in memory: for a large folder, `ctxsim.readers.read` yields them one by one. Raises InputError.
     """
     from ctxsim import readers
 
@@ -58,12 +58,15 @@ def read(*paths: str | PathLike[str]) -> Transcripts:
 
 
 def scenario(name: str | PathLike[str]) -> Scenario:
-    """Return a bundled scenario by name, or that of a TOML file. Raises UnknownName or InputError."""
+    """Return a bundled scenario by its name, or the scenario in a TOML file. Raises UnknownName or InputError."""
     return load_scenario(str(name))
 
 
 class Replay:
-    """One transcript under one policy, dollars compared with keep-all's. docs/columns.md says what each column is."""
+    """One transcript under one policy. `ctxsim list columns` says what each column is.
+
+    Dollars are compared with keep-all's.
+    """
 
     def __init__(self, one: AsSent, policy: str, limits: dict[str, float], rows: Rows) -> None:
         self.transcript = one.transcript
@@ -74,7 +77,7 @@ class Replay:
         self._rows = rows
 
     def frame(self) -> pandas.DataFrame:
-        """Return the calls, a row each."""
+        """Return the calls, one row each."""
         return self.calls
 
     @cached_property
@@ -84,12 +87,12 @@ class Replay:
 
     @cached_property
     def events(self) -> pandas.DataFrame:
-        """One row per edit: the audit trail."""
+        """One row per edit."""
         return self._of_policy("events")
 
     @cached_property
     def losses(self) -> pandas.DataFrame:
-        """One row per need that the policy's view no longer held, `atom` being what was needed."""
+        """One row per need that the policy's view no longer held. `atom` is what was needed."""
         found = self._of_policy("losses")
         return found.assign(atom=self.needs.atom.reindex(found.need).to_numpy())
 
@@ -140,13 +143,16 @@ def replay(
     across: bool = False,
     **provider: Unpack[ProviderFields],
 ) -> Replay:
-    """Return one transcript under one policy.
+    """Replay one transcript under one policy.
 
-    `what`: a path if there is one, else a scenario's name; or a transcript or scenario in hand. `number` chooses among
-    a path's transcripts, from 1. `estimator` is what the policy decides by, `head` what stands for a head that a log
-    doesn't hold, `across` replays a recording as if its agent had never compacted. `provider`: fields of `Provider`;
-    they go before what a scenario or the recorded model says. Raises CtxsimError for what can't be read, opened or is
-    no rule of a provider, ContractError for a policy that breaks its contract.
+    - `what`: a path, else a scenario's name; or a transcript or scenario object.
+    - `number`: which of a path's transcripts, from 1.
+    - `estimator`: the estimator that the policy decides by.
+    - `head`: size of a head that the log lacks. `across`: replay a recording as if its agent had never compacted.
+    - `provider`: fields of `Provider`, which override the scenario or the recorded model.
+
+    Raises CtxsimError for what can't be read or opened, or isn't a rule of a provider. Raises ContractError for a
+    policy that breaks its contract.
     """
     inputs = inputs_of(what, head=head, across=across, **provider)
     one = the_one(inputs, number)

@@ -42,8 +42,12 @@ SWEPT = ("keep-all", "drop-all", "oracle-lossless")
 
 
 class Watch(NamedTuple):
-    """Who follows a run: told of each finished source and the number of all; of one under way, how many policy-calls of
-    its present transcript are done; asked whether to give up the source under way and stop.
+    """Callbacks that follow a run.
+
+    - `finished` gets each finished source, and the number of all sources.
+    - `within` gets the source under way, and for its present transcript how many policy-calls are done, and of how
+      many.
+    - `stopped` says whether to give up the source under way and stop.
     """
 
     finished: Callable[[InputInfo, int], object] = lambda info, total: None
@@ -52,10 +56,10 @@ class Watch(NamedTuple):
 
 
 class Run(results.Run):
-    """A finished run: `frame()` is its summary, `table(name)` a table, `plot()` the picture of its growth."""
+    """A finished run: `frame()` returns its summary, `table(name)` a table, `plot()` the picture of its growth."""
 
     def plot(self) -> Figure:
-        """Return the picture of input tokens per call, one line per policy; of the transcript with the most tokens."""
+        """Return a picture of input tokens per call for the transcript with the most tokens, one line per policy."""
         from ctxsim.report.picture import picture
         from ctxsim.report.plots import growth_of
 
@@ -74,7 +78,7 @@ class Run(results.Run):
 
 
 def read_run(folder: str | PathLike[str]) -> Run:
-    """Return a finished run. Raises InputError if the folder holds none or an empty one."""
+    """Return a finished run. Raises InputError if the folder holds no run or an empty one."""
     found = results.read_run(Path(folder))
     return Run(found.folder, found.info)
 
@@ -105,21 +109,25 @@ def bench(
 ) -> Run:
     """Replay transcripts or a scenario through policies, and return the run.
 
-    `what`: paths to recordings, or a scenario. `policies` are labels, classes or objects; the name of a family
-    (`agents`, `frameworks`, `seeds`, `papers`) stands for its members. Without them those of the scenario run, or the
-    default ones. Without `out` the run's folder is a temporary one that goes when the run does; without `overwrite` a
-    folder that holds another run is refused; with `resume` what an unfinished run has done isn't done again. `jobs`
-    processes, or the workers of a dask scheduler at `cluster`, give the same bytes as one process. `models`: a TOML
-    file of your own models and prices. `head`: what stands for a head that a log doesn't hold. `across`: replay
-    recordings as if their agent had never compacted, beside what it did. `sample`: of a large folder only so many
-    transcripts, drawn by keep-all's cost with this `seed`; figures are then estimates of the folder, and
-    `estimates.csv` in the run's folder has them with their sampling errors. `settings` is a file of an agent's own, or
-    `project` a folder whose files and the user's own are read: what they set holds in the row `as-set`. Without
-    `brackets` nothing says what worse and better summaries would keep, and runs are faster.
-    `refetch`, from 0 to 1, is the rate of what is lost that is fetched again: amounts are given at it; without it they
-    are at 0, with what rate 1 adds beside them. So many `draws` at that rate, by seeded chance, are in the table
-    `draws`. Sources that can't be read are in `run.info.inputs` with their error. Raises CtxsimError, also where there
-    is no call to replay.
+    - `what`: paths to recordings, or a scenario.
+    - `policies`: labels, classes or objects. The name of a family (`agents`, `frameworks`, `seeds`, `papers`) stands
+      for all its policies. Default: the scenario's policies, or the usual ones.
+    - `out`: the run's folder. Default: a temporary folder that is removed together with the run.
+    - `overwrite`: write into a folder that holds another run. `resume`: continue an unfinished run.
+    - `jobs`: number of processes. `cluster`: address of a dask scheduler. Both give the same bytes as one process.
+    - `models`: a TOML file of your own models and prices.
+    - `head`: size of a head that the log lacks. `across`: replay recordings as if their agent had never compacted.
+    - `sample`: replay only so many transcripts of a large folder, drawn by keep-all's cost with this `seed`. Figures
+      are then estimates for the folder; `estimates.csv` has their sampling errors.
+    - `settings`: a settings file of an agent. `project`: a folder whose settings files, and the user's own, are read.
+      The row `as-set` uses these settings.
+    - `brackets`: also replay what worse and better summaries would keep. Runs are faster without.
+    - `refetch`: share of lost results that is fetched again, from 0 to 1, at which amounts are given. Default: amounts
+      at 0, and what rate 1 adds.
+    - `draws`: number of random replays at that rate, in the table `draws`.
+
+    `run.info.inputs` has the sources that can't be read, with their errors. Raises CtxsimError, also if there is no
+    call to replay.
     """
     if sample is not None and sample < 1:
         raise CtxsimError(f"a sample of {sample} transcripts: it must have at least 1")
@@ -233,8 +241,8 @@ def sweep(
 ) -> Run:
     """Replay transcripts or a scenario through every setting of some grids, and return the run.
 
-    A grid is a label in which `low..high@n` are n values and `a|b|c` these. The bounds always run too. The other
-    arguments and errors are those of `bench`; LabelError for a grid that is none.
+    A grid is a label with several values: `low..high@n` stands for n values, and `a|b|c` for these three. The bounds
+    always run too. The other arguments and errors are those of `bench`. Raises LabelError for an invalid grid.
     """
     return bench(
         what, [*SWEPT, *settings_of(grids)], out=out, estimator=estimator, jobs=jobs, cluster=cluster, text=text,
@@ -249,7 +257,7 @@ def settings_of(grids: str | Sequence[str]) -> list[str]:
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What changed between two runs, policy by policy. `broken` are the changes that a rule forbids."""
+    """What changed between two runs, policy by policy. `broken` has the changes that break a rule."""
 
     changes: tuple[Change, ...]
     not_compared: tuple[str, ...]
@@ -282,9 +290,11 @@ def compare(
 ) -> Comparison:
     """Return what changed between two finished runs, over the transcripts that both have.
 
-    `policies` names two, within one run or from one to the other; without, policies pair by label, then by label
-    without the estimator; where each run has one, with each other. `fail_if` are rules as `cost_usd > +2%`. Raises
-    CtxsimError where nothing pairs, or nothing that a rule could judge.
+    - `policies`: two labels, within one run or one from each. Default: policies with the same label, then with the same
+      label without the estimator. If each run has one policy, these two are compared.
+    - `fail_if`: rules such as `cost_usd > +2%`.
+
+    Raises CtxsimError if no policies can be paired, or if a rule can't be judged.
     """
     if after is None and not policies:
         raise CtxsimError("compare needs two runs, or one and two policies: --policy LABEL LABEL")

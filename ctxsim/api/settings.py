@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 
 class SettingRow(msgspec.Struct, frozen=True):
-    """One key of one agent. `kind` is "setting", or "number" for what can't be set. `where` are a file and a variable.
+    """One key of one agent.
 
-    `default` is that of the newest version, `defaults` are all, from specific to general. `policy` and `parameter`
-    are ours; `opposite`: its true is the parameter's false. `honoured` is what the installed agent did with it,
-    first the newest version that was tried.
+    - `kind`: "setting", or "number" for a number that users can't set.
+    - `where`: its file and its environment variable.
+    - `default`: of the newest version. `defaults`: of all versions, from specific to general.
+    - `policy`, `parameter`: ctxsim's names. `opposite`: true means that the parameter is false.
+    - `honoured`: what the installed agent did with it, the newest tested version first.
     """
 
     agent: str
@@ -56,9 +58,9 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 def settings(pattern: str = "*") -> Settings:
-    """Return the settings and numbers of the agents, or else the keys, that fit a pattern (* and ? are wild).
+    """Return the settings and numbers of the agents, or else the keys, that match a pattern (`*` and `?` are wild).
 
-    Raises CtxsimError where nothing fits, and InputError for a file that can't be used.
+    Raises CtxsimError if nothing matches, and InputError for a file that can't be used.
     """
     agents = [name for name in settings_names() if fnmatchcase(name, pattern)]
     rows = [_row(name, one) for name in agents or settings_names() for one in settings_of(name).entries]

@@ -48,8 +48,11 @@ def _frame(rows: Iterable[msgspec.Struct]) -> pandas.DataFrame:
 
 
 class Validation(msgspec.Struct, frozen=True):
-    """Modelled against recorded: `calls` one by one, `scores` by format and model; `unseen` has how far sizes are off
-    that were predicted without the usage they are held against, the nearest way first.
+    """Modelled against recorded figures.
+
+    - `calls`: one row for each call. `scores`: by format and model.
+    - `unseen`: errors of sizes that were predicted without the usage that they are compared with, the easiest
+      prediction first.
     """
 
     calls: list[Compared]
@@ -62,7 +65,7 @@ class Validation(msgspec.Struct, frozen=True):
 
 
 def validate(recordings: Recordings) -> Validation:
-    """Return how well input tokens, cache reads and dollars of recordings are modelled, per format and model.
+    """Compare modelled input tokens, cache reads and dollars with the recorded ones, per format and model.
 
     Raises InputError for a path that can't be read.
     """
@@ -85,7 +88,7 @@ def validate(recordings: Recordings) -> Validation:
 
 
 class Estimates(msgspec.Struct, frozen=True):
-    """How wrong estimators are: `errors` per text and request, `consequences` for a policy with a threshold."""
+    """Errors of estimators: `errors` per text and request, `consequences` for a policy with a threshold."""
 
     errors: list[Accuracy]
     consequences: list[Consequence]
@@ -104,10 +107,12 @@ def estimates(
     tokenizers: Sequence[str] = (DEFAULT,),
     threshold: int | None = None,
 ) -> Estimates:
-    """Return how wrong estimators are against real tokenizers and recorded usage, and what that does to a policy.
+    """Compare estimators with real tokenizers and recorded usage, and say what their errors do to a policy.
 
-    Without `estimators` all families at the settings they are judged at. `threshold`: tokens over which the policy
-    acts; without it 70 % of each segment's largest request. Raises CtxsimError where there is no call.
+    - `estimators`: default: all families, with the settings that they are usually tested with.
+    - `threshold`: the tokens at which the policy acts. Default: 70 % of each segment's largest request.
+
+    Raises CtxsimError if there is no call.
     """
     from ctxsim.answers.validation.accuracy import consequence, observe, table
 
@@ -155,10 +160,11 @@ def calibrate(
     risk: float | None = None,
     against_usage: bool = False,
 ) -> Fit:
-    """Return characters per token fitted to recordings: to counts of a tokenizer, or to recorded usage.
+    """Fit characters per token to recordings: to counts of a tokenizer, or to recorded usage.
 
-    `risk`: the divisor under-estimates a request near the window with at most this chance. Raises CtxsimError where
-    there is no text, or no usage.
+    - `risk`: the highest chance with which the fitted divisor may under-estimate a request near the window.
+
+    Raises CtxsimError if there is no text, or no usage.
     """
     from ctxsim.answers.calibration.calibration import calibrate as fitted
     from ctxsim.recorded.sample import collect
@@ -168,8 +174,10 @@ def calibrate(
 
 
 class Compactions(msgspec.Struct, frozen=True):
-    """Recorded compactions: what each kept and lost, `beside` it what policies would have kept, and of each need and
-    kind of content what became of it.
+    """Recorded compactions: what each kept and lost.
+
+    - `beside`: what policies would have kept.
+    - `needs`, `kinds`: what became of each need, and of each kind of content.
     """
 
     compactions: list[CompactionRow]
@@ -178,12 +186,14 @@ class Compactions(msgspec.Struct, frozen=True):
     kinds: list[CompactionKindRow]
 
     def frame(self) -> pandas.DataFrame:
-        """Return a row for each compaction: the columns of docs/columns.md."""
+        """Return a row for each compaction: `ctxsim list columns 'compactions.*'`."""
         return _frame(self.compactions)
 
 
 def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:
-    """Return what recorded compactions kept and lost, asked again and paid; `beside`: what policies would have kept.
+    """Return what recorded compactions kept and lost, and what had to be fetched again.
+
+    - `beside`: also say what policies would have kept.
 
     Raises InputError for a path that can't be read.
     """
@@ -200,7 +210,10 @@ KINDS: tuple[str, ...] = get_args(Kind)
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """Whether something of the user's keeps its contract: what breaks it, and what should be known all the same."""
+    """Whether a policy, estimator, reader, agent, vendor or run keeps its contract.
+
+    - `violations`: what breaks the contract. `findings`: what else the user should know.
+    """
 
     target: str
     violations: tuple[str, ...]
@@ -220,16 +233,18 @@ class Checked(msgspec.Struct, frozen=True):
         return pandas.DataFrame(self.lines(), columns=["what", "line"])
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return each with what it is."""
+        """Return each line with its kind, "violation" or "finding"."""
         return [("violation", line) for line in self.violations] + [("finding", line) for line in self.findings]
 
 
 def check(kind: Kind, target: str | PathLike[str], *on: str | PathLike[str], again: bool = False) -> Checked:
-    """Return whether a policy, estimator, reader, agent, vendor or run keeps its contract.
+    """Check whether a policy, estimator, reader, agent, vendor or run keeps its contract.
 
-    `target` is a label, a name, a file or a folder; `on` are scenarios for a policy, and recordings for a reader. With
-    `again` a run is made once more and its tables compared; `on` are its recordings then, where they have moved.
-    Raises CtxsimError for what can't be opened.
+    - `target`: a label, a name, a file or a folder.
+    - `on`: scenarios for a policy, and recordings for a reader.
+    - `again`: replay a run and compare its tables. `on` then says where its recordings are, if they have moved.
+
+    Raises CtxsimError if the target can't be opened.
     """
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)

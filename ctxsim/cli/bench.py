@@ -36,8 +36,8 @@ def command(
 ) -> None:  # fmt: skip
     """Replay transcripts (PATHS: files, folders, - for standard input) or scenarios through policies.
 
-    Without arguments the scenarios documented-53k and fifty-turns run. Says which policy to take, prints one table per
-    run, and writes run.json, calls, events, summary and pictures to results/<name>.
+    Without arguments, runs the scenarios documented-53k and fifty-turns. Says which policy to take, prints one table
+    per run, and writes run.json, tables and pictures to results/<name>.
     """
     recorded, made = split(usual_paths(paths, scenarios), scenarios)
     words = [label if is_preset(label) else open_policy(label).short for label in policies]

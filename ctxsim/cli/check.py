@@ -65,16 +65,17 @@ def command(
     """Check a part of your own against its contract, or a setting of an agent. Exit status 1 if it is broken.
 
     \b
-    policy LABEL          keeps the contract of policies, on every scenario;
-                          --doctor: which known defects it has
-    estimator LABEL       keeps what policies rely on
-    reader FILE.py PATH   keeps pairs, order, ids, usage and all text
-    agent NAME            what is known of it
-    vendor NAME|FILE      its rules, with their sources
-    run DIR               checksums and tables; --again: replayed and compared
+    policy LABEL          Does it keep the contract, on every scenario?
+                          --doctor: which known defects does it have?
+    estimator LABEL       Does it keep what policies rely on?
+    reader FILE.py PATH   Does it keep pairs, order, ids, usage and all text?
+    agent NAME            What is known of this agent?
+    vendor NAME|FILE      Are its rules valid, and do they name sources?
+    run DIR               Are its checksums and tables right?
+                          --again: does a replay give the same tables?
     setting AGENT KEY=VALUE
-                          runs the installed agent with it, offline, and
-                          compares what it does with its policy
+                          Does the installed agent, run offline with this
+                          setting, do what its policy expects?
 
     A family is a label too: agents, frameworks, seeds, papers.
     """

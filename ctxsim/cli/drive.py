@@ -51,9 +51,9 @@ def command(
 ) -> None:  # fmt: skip
     """Run real agents through a conversation, offline, and record what they send. See: ctxsim list agents
 
-    The conversation's responses are played, its results lie in files. Each agent works in a folder and a home of its
-    own, with a clean environment and dummy keys, without any network but loopback where the system allows. Writes a
-    run like bench, with a row observed:AGENT@VERSION for each.
+    A mock model plays the conversation's responses, and its tool results are files. Each agent works in a folder and a
+    home of its own, with a clean environment and dummy keys. Where the system allows, it has no network but loopback.
+    Writes a run like bench, with a row observed:AGENT@VERSION for each agent.
     """
     from ctxsim.policies import open_policies
     from ctxsim.report.charts import BENCH, plot

@@ -36,17 +36,24 @@ KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "v
 def command(kind: str, pattern: str, models: Path | None, form: str) -> None:
     """List everything of a KIND, or what matches PATTERN, in which * and ? are wildcards.
 
-    KIND: policies, estimators, agents, settings, formats, models, vendors, scenarios, columns, tokenizers or config.
-
-    policies: chain them with +, add estimator=LABEL to change what one decides by; your own: path/to/file.py:Class,
-    messages:file.py:function, pipe:COMMAND. settings: what users of agents can set about context, of the agents or
-    keys that fit, the parameter of our policy, and what the installed agent did with it. models: window, prices in
-    USD per million tokens, cache rules, tokenizer. vendors: each rule with its source and date. config: a project's
-    defaults of bench and sweep, from ctxsim.toml or [tool.ctxsim] in pyproject.toml.
+    \b
+    policies     Chain them with +; estimator=LABEL changes what one decides by.
+                 Your own: file.py:Class, messages:file.py:function,
+                 pipe:COMMAND.
+    estimators, tokenizers, scenarios, agents, formats
+    settings     What users of agents can set about context, the parameter of
+                 our policy, and what the installed agent did with it.
+    models       Window, prices in USD per million tokens, cache rules,
+                 tokenizer.
+    vendors      Each rule with its source and date.
+    columns      Of the printed table (table.*) and of every file of a run.
+    config       A project's defaults of bench and sweep, from ctxsim.toml or
+                 [tool.ctxsim] in pyproject.toml.
     """
     wanted = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"
     if kind in PAGES and wanted == "*" and form == "md":
-        click.echo(importlib.import_module(PAGES[kind]).markdown(), nl=False)
+        page = importlib.import_module(PAGES[kind]).markdown()
+        click.echo(page + (_printed() if kind == "columns" else ""), nl=False)
         return
     found, said = _models(wanted, pattern, models) if kind == "models" else LISTS[kind](wanted)
     if not found.rows:
@@ -209,10 +216,19 @@ def _scenarios(wanted: str) -> tuple[Sheet, Said]:
     return sheet("scenarios", "", ("name", "title", "policies", "about"), rows), said
 
 
+def _printed() -> str:
+    from ctxsim.report.cells import glossary
+
+    return f"\n## table\n\nOne policy, in the table that `bench`, `sweep` and `report` print.\n\n{glossary()}"
+
+
 def _columns(wanted: str) -> tuple[Sheet, Said]:
+    from ctxsim.report.cells import every_column
     from ctxsim.results.catalogue import column_rows
 
-    rows = [row for row in column_rows() if fnmatchcase(row[1], wanted) or fnmatchcase(f"{row[0]}.{row[1]}", wanted)]
+    printed = [("table", one.column.name, "", one.kind, "", one.column.about) for one in every_column()]
+    every = [*column_rows(), *printed]
+    rows = [row for row in every if fnmatchcase(row[1], wanted) or fnmatchcase(f"{row[0]}.{row[1]}", wanted)]
 
     said = [(f"{table}.{column}   ({', '.join(filter(None, about))})", meaning)
             for table, column, *about, meaning in rows]  # fmt: skip
@@ -251,4 +267,4 @@ LISTS: dict[str, Callable[[str], tuple[Sheet, Said]]] = {
 
 
 PAGES = {"columns": "ctxsim.results.catalogue", "formats": "ctxsim.readers.catalogue"}
-"""Lists that are a page of the docs, and the modules that write it."""
+"""Lists that are a page of the site, and the modules that write it."""

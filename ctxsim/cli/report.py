@@ -39,8 +39,8 @@ def command(
 
     Pictures for a paper are PDF files for a column of 8.5 cm, without headlines, and can be read in grey.
 
-    Any transcript can be opened in the page; of more than about a thousand the largest are in it, or those of
-    --transcript. The losses are what each policy's view no longer held: by age, depth, kind, tool and form of loss.
+    The page shows any transcript. If there are more than about a thousand, it holds the largest ones, or those of
+    --transcript. Losses are what calls used but requests no longer held: by age, depth, kind, tool and form of loss.
     """
     for option, given, fitting in (
         ("--by", by, ("losses",)), ("--policy", policies, ("pictures", "paper")), ("--transcript", word, ("page",)),

@@ -35,8 +35,8 @@ def command(
 ) -> None:  # fmt: skip
     """Play a conversation's responses to any client, with a real window, cache, rate limit and usage.
 
-    OpenAI Chat Completions and Responses, Anthropic Messages and Gemini generateContent, streamed or not. A path that
-    begins with /s/NAME is a session of its own. Nothing is executed and nothing leaves this machine.
+    Speaks OpenAI Chat Completions and Responses, Anthropic Messages and Gemini generateContent, streamed or not. A path
+    that begins with /s/NAME is a session of its own. Executes nothing, and sends nothing to other machines.
     """
     # Requests come in other threads, which know no command line.
     quiet = loudness() == "quiet"

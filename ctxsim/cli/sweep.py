@@ -34,10 +34,10 @@ def command(
     paths: tuple[str, ...], grids: tuple[str, ...], goal: str, form: str, columns: tuple[str, ...] | None,
     scenarios: tuple[str, ...], **said: Any,
 ) -> None:  # fmt: skip
-    """Replay PATHS or scenarios through every setting of a grid: what each costs, loses and has refused.
+    """Replay PATHS or scenarios through every setting of a grid. Say what each costs and loses, and what is refused.
 
-    `low..high@n` stands for n values, `a|b|c` for three. All values of one --policy are combined with each other;
-    several --policy are tried one after the other. The bounds always run too.
+    In a grid, `low..high@n` stands for n values, and `a|b|c` for these three. All values of one --policy are combined
+    with each other; several --policy are tried one after the other. The bounds always run too.
     """
     recorded, made = split(usual_paths(paths, scenarios), scenarios)
     if not (recorded or made):

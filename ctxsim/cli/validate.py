@@ -35,9 +35,9 @@ def command(
 ) -> None:  # fmt: skip
     """Compare modelled input tokens, cache reads and dollars with what was recorded, per format and model.
 
-    With --estimates: each estimator against real counts and recorded usage, per text and per whole request; and for a
-    policy with a threshold how late or early it would fire, calls it believes safe that are not, and false alarms.
-    Writes accuracy.csv, consequences.csv and pictures.
+    With --estimates: compare each estimator with real counts and recorded usage, per text and per whole request. For a
+    policy with a threshold, say how late or early it would act, which unsafe calls it believes safe, and false alarms.
+    Write accuracy.csv, consequences.csv and pictures.
     """
     reading = Reading(paths)
     if judged:

@@ -12,7 +12,7 @@ from ctxsim.view import View
 class OracleLossless(Oracle):
     """No reference is lost: least tokens at `aim=tokens`, as if edits were free; at `aim=dollars` the least cost.
 
-    docs/references.md, "Bounds". A need is met by its most recent source; a result leaves only after it was sent once.
+    docs/bounds.md. A need is met by its most recent source; a result leaves only after it was sent once.
     """
 
     aim: Literal["tokens", "dollars"] = "tokens"

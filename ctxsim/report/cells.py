@@ -221,7 +221,7 @@ def every_column() -> tuple[Shown, ...]:
 
 
 def glossary() -> str:
-    """Return all columns as a Markdown list: the end of docs/output.md."""
+    """Return all columns as a Markdown list."""
     lines = [f"- `{one.column.name}` ({one.column.heading}; {one.kind}): {one.column.about}" for one in every_column()]
     return "\n".join(lines) + "\n"
 

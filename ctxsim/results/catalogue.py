@@ -1,4 +1,4 @@
-"""The page docs/columns.md, from what each column says of itself."""
+"""The page that `ctxsim list columns --format md` prints, from what each column says of itself."""
 
 import types
 import typing

@@ -2,7 +2,7 @@
 
 Each column says what kind of number it is: `recorded` by the source, `counted` by a real tokenizer, `estimated` by the
 policy's estimator, `modelled` by the mock provider's rules, `fitted` to recorded usage, or a `fact` of the replay.
-Beside it stands what the column means; `ctxsim list columns --format md` makes docs/columns.md of that.
+Beside it stands what the column means; `ctxsim list columns --format md` prints all of that.
 """
 
 from typing import Annotated

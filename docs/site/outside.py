@@ -1,12 +1,15 @@
-"""What the site takes from outside its folder: the README as its first page, its links, and the notebook as a page."""
+"""What the site takes from outside its folder: the README, the notebook, and the reference that commands print."""
 
 from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 PAGES = {name: name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")} | {"README.md": "index.md"}
@@ -15,6 +18,16 @@ PAGES = {name: name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md
 PICTURES = ("results/documented-53k/token-growth.png",)
 
 NOTEBOOK = "quickstart"
+
+COMMANDS = "commands.md"
+"""The page of every command's help."""
+
+PRINTED = {"columns.md": "columns", "formats-list.md": "formats"}
+"""Pages that `ctxsim list KIND --format md` prints whole."""
+
+LISTED = {"policies.md": "policies", "estimators.md": "estimators", "settings-list.md": "settings",
+          "vendors-list.md": "vendors", "scenarios.md": "scenarios"}  # fmt: skip
+"""Pages that show what `ctxsim list KIND` prints."""
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -27,7 +40,33 @@ def on_files(files: Files, config: Any) -> Files:
     for name in PICTURES:
         files.append(File.generated(config, name, abs_src_path=str(root / name)))
     files.append(File.generated(config, f"{NOTEBOOK}.md", content=notebook(root / "docs" / f"{NOTEBOOK}.ipynb")))
+    for name, text in reference(root):
+        files.append(File.generated(config, name, content=text))
     return files
+
+
+def reference(root: Path) -> list[tuple[str, str]]:
+    """Return the pages that commands print."""
+    groups = tomllib.loads((root / "ctxsim" / "cli" / "commands.toml").read_text(encoding="utf-8"))["groups"]
+    names = [name for group in groups.values() for name in group]
+    helps = "\n".join(f"## {name}\n\n{_shown(name, '--help')}" for name in names)
+    pages = [(COMMANDS, f"# Commands\n\n{_shown('--help')}\n{helps}")]
+    pages += [(name, _printed("list", kind, "--format", "md")) for name, kind in PRINTED.items()]
+    pages += [(name, f"# {kind.capitalize()}\n\n`ctxsim list {kind}` prints:\n\n{_shown('list', kind)}")
+              for name, kind in LISTED.items()]  # fmt: skip
+    return pages
+
+
+def _shown(*words: str) -> str:
+    return f"```text\n{_printed(*words).strip()}\n```\n"
+
+
+def _printed(*words: str) -> str:
+    try:
+        done = subprocess.run(["ctxsim", *words], capture_output=True, text=True, check=True, encoding="utf-8")
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise PluginError(f"ctxsim {' '.join(words)}: {error}; put ctxsim on the path to build the site") from error
+    return done.stdout
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

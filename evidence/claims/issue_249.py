@@ -86,7 +86,7 @@ def characters_per_token(evidence: Evidence) -> Finding:
         for name, kind in (("prose", "prose"), ("code", "read_file"), ("JSON", "http_get"))
     }
     got = ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items())
-    return depends(got, "the kind of content and the tokenizer: docs/chars-per-token.md has both on recordings")
+    return depends(got, "the kind of content and the tokenizer: docs/estimates.md has both on recordings")
 
 
 @claim(

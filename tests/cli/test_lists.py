@@ -45,6 +45,7 @@ def test_a_pattern_lists_what_fits_it(tmp_path: Path) -> None:
     assert names("vendors", "gemini") == {"google"}
     assert names("columns", "survival_loose") == {"summary"}
     assert names("columns", "losses.*") == {"losses"}
+    assert names("columns", "table.usd*") == {"table"}
     # As Markdown all of it is a page of the documentation.
     assert ctxsim("list", "formats", "--format", "md", cwd=tmp_path).stdout.startswith("# Transcript formats\n")
     assert ctxsim("list", "formats", "codex", cwd=tmp_path).stdout.startswith("codex-rollout: Codex CLI rollout")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,9 +31,13 @@ def modules() -> Iterator[ModuleType]:
         yield importlib.import_module(module.name)
 
 
-def test_the_page_of_formats_is_current() -> None:
+def test_the_pages_of_formats_name_every_format() -> None:
     page = (ROOT / "docs" / "formats.md").read_text()
-    assert page == markdown(), "run: ctxsim list formats --format md > docs/formats.md"
+    for name, reader in registered_formats().items():
+        assert f"`{name}`" in page, name
+        assert f"`{name}`: {' '.join(reader.VERSIONS.split())}\n" in markdown(), name
+    example = (ctxsim_jsonl.__doc__ or "").split("\n\n")[-1]
+    assert inspect.cleandoc(example) in page, "the example of our own format"
 
 
 def test_every_format_says_what_it_is() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from bench_runs import SOURCES
+from command_line import ctxsim
 from made_runs import made_run
 from project import ROOT
 from rich.console import Console
@@ -88,8 +89,9 @@ def test_forms_of_any_sheet() -> None:
 
 
 def test_the_page_of_columns_is_the_tables() -> None:
-    page = (ROOT / "docs" / "output.md").read_text()
-    assert page.endswith(glossary()), "its end is: ctxsim.report.cells.glossary()"
+    assert ctxsim("list", "columns", "--format", "md", cwd=ROOT).stdout.endswith(glossary())
+    for one in every_column():
+        assert f"- `{one.column.name}` ({one.column.heading}; {one.kind}): " in glossary()
     gone = fitting(
         policy_sheet(
             *(lambda run: (run, Pooled(run), run.labels, [one.column.name for one in EVERY]))(

@@ -2,7 +2,7 @@
 
 Two of them. `results`: the dialogue stays, each tool result stays whole up to some call and then leaves; edits are
 free. `any`: all but the head may go and a kept reference costs one token: no policy can beat it, whatever it cuts.
-docs/references.md, "Bounds".
+docs/bounds.md.
 """
 
 from __future__ import annotations

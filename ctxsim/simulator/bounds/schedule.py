@@ -2,7 +2,17 @@
 
 Keeping a dead item costs its tokens at the price of reading them, call by call; clearing it makes the next request
 write what stands after it again. What an edit costs doesn't depend on earlier edits, because whatever is dead behind
-the cut is cleared with it for nothing. Source of the recurrence: docs/references.md, "Bounds".
+the cut is cleared with it for nothing.
+
+Let C(e, j) be the cost of an edit at call e that cuts at item j, and delay_j(t) the cost of keeping the dead item j
+until call t. At t0 and at t1 everything dead is cleared. The items from j on that die after t0 but not after t1 cost at
+least
+
+    F_j(t0, t1) = min( F_{j+1}(t0, t1) + delay_j(t1),
+                       min over e of C(e, j) + delay_j(e) + F_{j+1}(t0, e) + F_{j+1}(e, t1) )
+
+over the calls e at which something dies or the cache is cold. An edit makes the provider write again only what
+keep-all's request could have read from the cache behind it.
 """
 
 from __future__ import annotations

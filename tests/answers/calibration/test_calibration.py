@@ -23,7 +23,7 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.recorded.sample import Prompt, collect
 from ctxsim.synthesis.words import prose
 from ctxsim.transcript import Transcript, Usage
-from evidence.chars_per_token import MATRIX_TOKENIZERS, by_kind, matrix, ratio_of
+from evidence.chars_per_token import PAGE_TOKENIZERS, by_kind, matrix, ratio_of
 
 
 def with_usage() -> list[Transcript]:
@@ -174,8 +174,8 @@ def test_projects_weigh_alike_in_a_risk() -> None:
 @pytest.mark.corpus
 @pytest.mark.skipif(not corpus.BESIDE.is_dir(), reason="the table is about the recordings beside the project")
 def test_the_published_table_is_what_the_command_prints() -> None:
-    page = (ROOT / "docs" / "chars-per-token.md").read_text()
+    page = (ROOT / "docs" / "estimates.md").read_text()
     found = list(corpus.recorded(corpus.BESIDE))
     assert f"of {len(found)} recorded agent transcripts" in page
-    counted = by_kind(found, [open_tokenizer(name) for name in MATRIX_TOKENIZERS])
-    assert matrix(counted, MATRIX_TOKENIZERS) in page
+    counted = by_kind(found, [open_tokenizer(name) for name in PAGE_TOKENIZERS])
+    assert matrix(counted, PAGE_TOKENIZERS) in page

@@ -97,7 +97,7 @@ def waited(item: Dead, prices: KeepOrBreak, until: int) -> float:
 
 
 def plain_exact(items: list[Dead], prices: KeepOrBreak, moments: list[int]) -> float:
-    """The recurrence of docs/bounds.md as it stands there."""
+    """The recurrence as the docstring of the module states it."""
 
     @cache
     def least(j: int, t0: int, t1: int) -> float:

@@ -1,0 +1,96 @@
+"""Two figures of docs/bill.md, from the sessions of one project: `python -m evidence.sessions FOLDER`.
+
+The first: how many calls of the status line's ranges were right, over spans of so many tokens that follow one another.
+The second: how often the rule `head > 5%` of `ctxsim compare --unpaired` breaks between random halves of 40 sessions,
+with a head that is larger by a tenth in the second half, and without a change.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+import re
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+
+import msgspec
+
+import ctxsim
+from ctxsim.answers.bill.status import LEAST_SEEN, MOST_SESSIONS, SHARES, _calls, _read
+from ctxsim.answers.bill.unpaired import Case, cases, difference, parse_gate
+
+SPANS = (30_000, 100_000)
+PAIRS, SIZE, LARGER = 200, 40, 1.1
+FIRST = re.compile(rb'"timestamp": ?"([^"]+)"')
+
+
+def opened(log: Path) -> bytes:
+    """A log's text, uncompressed."""
+    data = log.read_bytes()
+    return gzip.decompress(data) if log.suffix == ".gz" else data
+
+
+def growths(text: bytes) -> list[int]:
+    """By how many tokens a session's requests grew, as the status line reads it."""
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as plain:
+        plain.write(text)
+        plain.flush()
+        return list(_read(Path(plain.name), {}, None)["growths"])
+
+
+def held(sessions: list[list[int]], span: int) -> tuple[int, int]:
+    """Of spans of so many tokens: how many ended within the range of the sessions before, and how many there were."""
+    inside = total = 0
+    for place, own in enumerate(sessions):
+        start = 0
+        while (took := next(_calls(own[start:], span), None)) is not None:
+            before = [*sessions[max(0, place - MOST_SESSIONS + 1) : place], own[:start]]
+            seen = sorted(calls for series in before for calls in _calls(series, span))
+            if len(seen) >= LEAST_SEEN:
+                low, _, high = (seen[round(share * (len(seen) - 1))] for share in SHARES)
+                inside, total = inside + (low <= took <= high), total + 1
+            start += max(1, took)
+    return inside, total
+
+
+def breaks(found: list[Case]) -> tuple[int, int]:
+    """How often the rule breaks: with the larger head, and without a change."""
+    gate = parse_gate("head > 5%")
+    with_change = without = 0
+    for seed in range(PAIRS):
+        drawn = random.Random(seed).sample(found, 2 * SIZE)
+        before, after = drawn[:SIZE], drawn[SIZE:]
+        larger = [
+            msgspec.structs.replace(case, figures=case.figures | {"head": case.figures["head"] * LARGER})
+            for case in after
+            if "head" in case.figures
+        ]
+        changed, same = difference("head", before, larger), difference("head", before, after)
+        with_change += bool(changed and gate.breaks(changed))
+        without += bool(same and gate.breaks(same))
+    return with_change, without
+
+
+def main() -> None:
+    """Print both figures."""
+    parser = ArgumentParser(prog="python -m evidence.sessions")
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    texts = [opened(log) for log in given.folder.rglob("*.jsonl*")]
+    # In the order in which they began.
+    texts.sort(key=lambda text: found[1] if (found := FIRST.search(text)) else b"")
+    sessions = [growths(text) for text in texts]
+    for span in SPANS:
+        inside, total = held(sessions, span)
+        print(f"status line: {inside} of {total} spans of {span:,} tokens ended within the range")
+    found = cases(ctxsim.bill(given.folder, days=None, index=False).lines)
+    with_change, without = breaks(found)
+    print(
+        f"head > 5 %, {PAIRS} pairs of {SIZE} of {len(found)} sessions: it breaks in {with_change} with a head that is"
+    )
+    print(f"{LARGER - 1:.0%} larger, and in {without} without a change")
+
+
+if __name__ == "__main__":
+    main()
