@@ -24,9 +24,10 @@ from project import ROOT
 from ctxsim.readers import sources
 from ctxsim.results import InputInfo
 from ctxsim.runs.carried import carried, job, part, shared
+from ctxsim.runs.packages import Packages
 from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done
-from ctxsim.runs.shipped import shipped
+from ctxsim.runs.shipped import Shipped, shipped, unpack
 from ctxsim.runs.task import Setting, source_rows, specs_of
 from ctxsim.runs.workers import Task
 
@@ -204,3 +205,12 @@ def test_installed_plug_ins_are_sent_as_source(folder: Path, logs: Path, tmp_pat
     run = msgspec.json.decode(alone["run.json"])
     infos = msgspec.convert(run["inputs"], list[InputInfo])
     assert b"logs/log00.jsonl read by plug" in alone["summary.csv"] and sum(bool(one.error) for one in infos) == 1
+
+
+def test_plug_ins_that_come_along_are_given_and_none_where_none_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Packages] = []
+    monkeypatch.setattr("ctxsim.runs.shipped.give_packages", given.append)
+    theirs = Packages(points=(("ctxsim.policies", "plugged", "plug.policies:Plugged"),))
+    for code in (Shipped(packages=theirs), Shipped()):
+        unpack(code)
+    assert given == [theirs]
