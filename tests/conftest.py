@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import compiled_once  # noqa: F401
 import pytest
 from bench_runs import POLICIES, SOURCES, arguments, write
 from command_line import ctxsim
