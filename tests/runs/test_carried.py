@@ -13,14 +13,18 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import cloudpickle
 import msgspec
 import pytest
 from bench_runs import POLICIES, content
 from command_line import process
 from project import ROOT
 
+from ctxsim.counting.estimators import Estimator, registered_estimators
+from ctxsim.policies import Policy, registered_policies
 from ctxsim.readers import sources
 from ctxsim.results import InputInfo
 from ctxsim.runs.carried import carried, job, part, shared
@@ -214,3 +218,21 @@ def test_plug_ins_that_come_along_are_given_and_none_where_none_do(monkeypatch: 
     for code in (Shipped(packages=theirs), Shipped()):
         unpack(code)
     assert given == [theirs]
+
+
+def test_classes_that_come_along_are_known_here() -> None:
+    @dataclass
+    class ComesAlong(Policy):
+        """A policy made elsewhere."""
+
+    @dataclass(frozen=True)
+    class CountsAlong(Estimator):
+        """An estimator made elsewhere."""
+
+        def text(self, text: str) -> int:
+            return len(text)
+
+    unpack(Shipped(classes=cloudpickle.dumps([ComesAlong, CountsAlong])))
+    unpack(Shipped())
+    known = registered_policies().pop("comes-along", None), registered_estimators().pop("counts-along", None)
+    assert all(known)
