@@ -75,7 +75,7 @@ ELSEWHERE = ("dies with status 0", "crashes", "hangs", "copies itself")
 def bench(folder: Path, kinds: Iterable[str], *more: str) -> Done:
     bad = [f"--policy=bad{number}.py:Bad" for number, kind in enumerate(KINDS) if kind in kinds]
     return process(
-        "bench", "logs", "--out", "out", "--force", "--policy=keep-all", *bad, "--policy=mask:keep=0", "--format",
+        "bench", "logs", "--out", f"out {len(bad)}", "--force", "--policy=keep-all", *bad, "--policy=mask:keep=0", "--format",
         "json", *more, cwd=folder, CTXSIM_POLICY_SECONDS="1", CTXSIM_POLICY_MB="1000",
     )  # fmt: skip
 
@@ -101,7 +101,7 @@ def test_their_rows_fail_and_the_others_are_the_same(where: str, own: Path, requ
     assert done.returncode == 1 and json.loads(done.stdout)["command"] == "bench", done.stderr
     assert "Traceback" not in done.stderr
     assert "no rows of a: bad0.py:Bad: its process ended" in done.stderr
-    run = read_run(own / "out")
+    run = read_run(own / f"out {len(kinds)}")
     told = [line for one in run.info.inputs for line in one.failures]
     assert len(told) == 2 * len(kinds), told
     for number, (kind, (_, said)) in enumerate(KINDS.items()):
@@ -111,7 +111,7 @@ def test_their_rows_fail_and_the_others_are_the_same(where: str, own: Path, requ
         assert len(lines) == 2 and all(said in line for line in lines), (said, told)
     assert run.info.complete and run.labels == ["keep-all", "mask:keep=0,batch=1"]
     conduct(Setting("logs", "logs", ("keep-all", "mask:keep=0")), own / "alone", paths=[str(own / "logs")])
-    assert rows(own / "out") == rows(own / "alone")
+    assert rows(run.folder) == rows(own / "alone")
 
 
 def rows(folder: Path) -> list[list[str]]:
