@@ -75,8 +75,8 @@ ELSEWHERE = ("dies with status 0", "crashes", "hangs", "copies itself")
 def bench(folder: Path, kinds: Iterable[str], *more: str) -> Done:
     bad = [f"--policy=bad{number}.py:Bad" for number, kind in enumerate(KINDS) if kind in kinds]
     return process(
-        "bench", "logs", "--out", f"out {len(bad)}", "--force", "--policy=keep-all", *bad, "--policy=mask:keep=0", "--format",
-        "json", *more, cwd=folder, CTXSIM_POLICY_SECONDS="1", CTXSIM_POLICY_MB="1000",
+        "bench", "logs", "--out", f"out {len(bad)}", "--force", "--policy=keep-all", *bad, "--policy=mask:keep=0",
+        "--format", "json", *more, cwd=folder, CTXSIM_POLICY_SECONDS="1", CTXSIM_POLICY_MB="1000",
     )  # fmt: skip
 
 
