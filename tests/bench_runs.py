@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import msgspec
+import not_drawn
 
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.transcript import Transcript
@@ -28,8 +29,8 @@ def arguments(logs: Path, out: Path, *more: str) -> list[str]:
 
 
 def command(logs: Path, out: Path, *more: str) -> list[str]:
-    """The same for a process of its own."""
-    return [sys.executable, "-m", "ctxsim", *arguments(logs, out, *more)]
+    """The same for a process of its own, which draws no charts."""
+    return [sys.executable, not_drawn.__file__, *arguments(logs, out, *more)]
 
 
 def content(out: Path) -> dict[str, bytes]:

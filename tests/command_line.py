@@ -8,16 +8,19 @@ import io
 import os
 import pty
 import re
+import runpy
 import struct
 import subprocess
 import sys
 import termios
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
-from project import ROOT
+import not_drawn
+import pytest
 
 from ctxsim.cli import run
 
@@ -33,16 +36,10 @@ class Done(NamedTuple):
     stderr: str
 
 
-def ctxsim(*arguments: str, cwd: Path, stdin: str = "") -> Done:
-    """Run a command in a folder, without a process of its own."""
+def ctxsim(*arguments: str, cwd: Path, stdin: str = "", drawn: bool = False) -> Done:
+    """Run a command in a folder, without a process of its own. Its charts are empty files unless `drawn`."""
     streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="") for data in (stdin.encode(), b"", b"")]
-    kept = sys.stdin, sys.stdout, sys.stderr
-    sys.stdin, sys.stdout, sys.stderr = streams
-    try:
-        with contextlib.chdir(cwd), warnings.catch_warnings():
-            status = run(arguments)
-    finally:
-        sys.stdin, sys.stdout, sys.stderr = kept
+    status = _run(arguments, cwd, streams, drawn)
     printed = []
     for stream in streams[1:]:
         stream.flush()
@@ -50,29 +47,51 @@ def ctxsim(*arguments: str, cwd: Path, stdin: str = "") -> Done:
     return Done(status, printed[0], COURSE.sub("", printed[1]))
 
 
-def process(*arguments: str, cwd: Path, module: str = "ctxsim", **environment: str) -> Done:
-    """Run a command in a process of its own, where that is what is tested."""
+def _run(arguments: Sequence[str], cwd: Path, streams: Sequence[TextIO], drawn: bool = False) -> int:
+    with contextlib.chdir(cwd), warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+            patch.setattr(sys, name, stream)
+        with contextlib.nullcontext() if drawn else not_drawn.not_drawn():
+            return run(arguments)
+
+
+def process(*arguments: str, cwd: Path, module: str = "", **environment: str) -> Done:
+    """Run a command, or a module, in a process of its own, where that is what is tested. Its charts are empty files."""
+    program = ("-m", module) if module else (not_drawn.__file__,)
     done = subprocess.run(
-        [sys.executable, "-m", module, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300,
+        [sys.executable, *program, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300,
         env={**os.environ, **environment},
     )  # fmt: skip
     return Done(done.returncode, done.stdout, COURSE.sub("", done.stderr))
 
 
-def on_terminal(*arguments: str, cwd: Path, columns: int, errors: bool = True) -> str:
+def on_terminal(*arguments: str, cwd: Path, columns: int, errors: bool = True, own_process: bool = False) -> str:
     """Return what a command writes to a pseudo terminal that is its standard output, and its standard error if said."""
     terminal, other_end = pty.openpty()
     fcntl.ioctl(other_end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    # A process of its own: a fork of this one would have its locks and none of the threads that let go of them.
-    done = subprocess.Popen(
-        [sys.executable, "-m", "ctxsim", *arguments], cwd=cwd, stdin=other_end, stdout=other_end,
-        stderr=other_end if errors else subprocess.DEVNULL, start_new_session=True,
-        env={**{name: value for name, value in os.environ.items() if name != "COLUMNS"}, "TERM": "xterm-256color"},
-    )  # fmt: skip
-    os.close(other_end)
-    data = b"".join(_read(terminal))
+    with ThreadPoolExecutor(1) as pool, pytest.MonkeyPatch.context() as patch:
+        written = pool.submit(lambda: b"".join(_read(terminal)))
+        # Within this process standard output isn't the terminal whose width is asked for.
+        if own_process:
+            patch.delenv("COLUMNS", raising=False)
+        else:
+            patch.setenv("COLUMNS", str(columns))
+        patch.setenv("TERM", "xterm-256color")
+        with (
+            os.fdopen(other_end, "w", encoding="utf-8") as out,
+            os.fdopen(os.dup(other_end)) as given,
+            Path(os.devnull).open("w") as no,
+        ):
+            streams = (given, out, out if errors else no)
+            if own_process:
+                command = [sys.executable, "-m", "ctxsim", *arguments]
+                status = subprocess.run(command, cwd=cwd, stdin=given, stdout=out, stderr=streams[2], timeout=300,
+                                        start_new_session=True, check=False).returncode  # fmt: skip
+            else:
+                status = _run(arguments, cwd, streams)
+    data = written.result()
     os.close(terminal)
-    assert done.wait(timeout=300) in (0, 1, 2), data[-2000:]
+    assert status in (0, 1, 2), data[-2000:]
     return data.decode("utf-8")
 
 
@@ -88,5 +107,17 @@ def _read(terminal: int) -> Iterator[bytes]:
 
 
 def evidence(module: str, *arguments: str, cwd: Path) -> Done:
-    """Run a part of `evidence`, as from a checkout."""
-    return process(*arguments, cwd=cwd, module=f"evidence.{module}", PYTHONPATH=str(ROOT))
+    """Run a part of `evidence` as `python -m` does, without a process of its own."""
+    out, errors = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors),
+        warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch,
+    ):  # fmt: skip
+        warnings.filterwarnings("ignore", ".* found in sys.modules after import of package", RuntimeWarning)
+        patch.setattr(sys, "argv", [f"{module}.py", *arguments])
+        try:
+            runpy.run_module(f"evidence.{module}", run_name="__main__")
+            status = 0
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else int(bool(ended.code))
+    return Done(status, out.getvalue(), errors.getvalue())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import compiled_once  # noqa: F401
 import pytest
 from bench_runs import POLICIES, SOURCES, arguments, write
 from command_line import ctxsim
@@ -23,11 +26,20 @@ from ctxsim.results.folder import WORK
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 
-# A slow machine is no failure: neither a slow example nor slow generation says anything about the code.
+# A slow machine is no failure: neither a slow example nor slow generation says anything about the code. A test that
+# needs more examples says so; `evidence/` tries thousands.
 settings.register_profile(
-    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    "patient", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 settings.load_profile("patient")
+
+
+def pytest_collection_finish() -> None:
+    """Libraries and tests stay to the end: looking through them for circles again and again finds none."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+
 
 LOCAL = ("127.0.0.1", "::1", "localhost")
 
@@ -67,6 +79,16 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for part in (ASK, ("tool_result", f"zebra_{n}{m}00 " + "word " * chance.randrange(400)))
         ]
         write(folder, chat(TASK, *turns, ("assistant", f"zebra_{n}000 zebra_{n}100")), f"log{n:02}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def few_logs(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four of them, for what takes long per log and shows with any. Nobody writes into it."""
+    folder = tmp_path_factory.mktemp("few") / "logs"
+    folder.mkdir()
+    for file in sorted(logs.iterdir())[:4]:
+        shutil.copy(file, folder)
     return folder
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
+from ctxsim.readers.source import Source
 from ctxsim.transcript import Transcript
 
 BESIDE = Path(__file__).parents[2] / "shared" / "transcripts"
@@ -25,8 +26,17 @@ def recorded(folder: Path = FOLDER, every: int = 1) -> Iterator[Transcript]:
     """Every recording of a folder that is read to its end, one source after another; or of every so many sources."""
     found = (source for source in sources(str(folder)) if not set(APART) & set(Path(source.name).parts))
     for source in islice(found, 0, None, every):
+        yield from _whole(source)
+
+
+_READ: dict[str, list[Transcript]] = {}
+"""By source: many tests of one process look at them, and nobody changes them."""
+
+
+def _whole(source: Source) -> list[Transcript]:
+    if source.name not in _READ:
         try:
-            whole = list(read_source(source))
+            _READ[source.name] = list(read_source(source))
         except InputError:
-            continue
-        yield from whole
+            _READ[source.name] = []
+    return _READ[source.name]

@@ -18,6 +18,7 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.misses import expected_loss
 from ctxsim.simulator.provider.summaries import MODES, PROMPT
 from ctxsim.simulator.provider.vendor import CacheRule, Framing, load_vendor
+from ctxsim.simulator.references.survival import Counts
 from ctxsim.transcript import Call, Item, Transcript, Usage
 from ctxsim.view import Edit, Sizes, View
 
@@ -26,8 +27,10 @@ class Judge:
     """One policy on one transcript before one provider; `rows` gives the columns of each call."""
 
     def __init__(
-        self, transcript: Transcript, spec: Spec, provider: Provider, framing: Framing, rule: CacheRule
-    ) -> None:
+        self, transcript: Transcript, spec: Spec, provider: Provider, framing: Framing, rule: CacheRule,
+        references: bool = True,
+    ) -> None:  # fmt: skip
+        self.references = references
         self.transcript, self.provider, self.framing, self.spec = transcript, provider, framing, spec
         self.cache = Cache(rule, provider, framing)
         limit = provider.rate_limit
@@ -328,7 +331,7 @@ class Judge:
         changed = [] if view is self.view else [(edit.position, "") for edit in self.made]
         self.edits = changed
         response = self.transcript.items[call.start : call.end]
-        counts = naive_counts(self.transcript, number, view)
+        counts = naive_counts(self.transcript, number, view) if self.references else None
         answered = spoken(response) if resend == "never" else list(response)
         thought = [item for item in answered if item.kind == "reasoning"]
         self.written.update((item.place, (contents(request), answered)) for item in thought)
@@ -361,7 +364,7 @@ class Judge:
             "items_dropped": sum(edit.action == "dropped" for edit in self.made),
             "summary_calls": len(asked), "tokens_summary_in": sum(one[0] for one in asked),
             "tokens_summary_out": sum(one[1] for one in asked),
-            **{name: getattr(counts, name) for name in counts.__struct_fields__ if name.startswith("refs_")},
+            **{name: getattr(counts, name) for name in Counts.__struct_fields__ if counts and name.startswith("refs_")},
         }  # fmt: skip
         self.begin_row()
         return row

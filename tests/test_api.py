@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -158,6 +159,22 @@ def test_a_class_that_is_defined_again_is_the_new_one() -> None:
 
     with pytest.raises(LabelError, match="keep-all already"):
         ctxsim.replay(transcript, KeepAll)
+
+
+def test_a_bench_stays_in_this_process_unless_it_may_have_others() -> None:
+    seen = set()
+
+    @dataclass
+    class Here(ctxsim.Policy):
+        """Notes where it runs."""
+
+        def before_call(self, view: View) -> View:
+            seen.add(os.getpid())
+            return view
+
+    ctxsim.bench("one-prompt", [Here])
+    registered_policies().pop("here")
+    assert seen == {os.getpid()}
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+import not_drawn
 import pytest
 import yaml
 from command_line import ctxsim
@@ -78,7 +79,7 @@ def step(name: str, inputs: dict[str, str], folder: Path) -> subprocess.Complete
     assert "${{" not in found["run"], "inputs in a script are code"
     (folder / "bin").mkdir(exist_ok=True)
     program = folder / "bin" / "ctxsim"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ctxsim "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{not_drawn.__file__}" "$@"\n')
     program.chmod(0o755)
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     around = {"PATH": path, "PYTHONPATH": str(ROOT), "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}

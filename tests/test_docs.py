@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import pandas
 import pytest
@@ -18,7 +18,6 @@ import yaml
 
 import ctxsim
 from ctxsim.policies import open_policies, registered_policies
-from ctxsim.results.info import TABLES, columns
 from evidence.agents import equality
 from evidence.agents import page as agents_page
 from evidence.environment import SERVES
@@ -63,14 +62,6 @@ def test_the_examples_of_the_python_page_run(monkeypatch: pytest.MonkeyPatch, tm
     assert "did you mean" in printed and "a1007" in printed
     written = {"growth.png", "run.png", "session.json", "results", "calibration.json"}
     assert {path.name for path in tmp_path.iterdir()} == written
-
-
-def test_every_column_of_a_run_says_what_it_is() -> None:
-    stored = json.loads((ROOT / "results" / "documented-53k" / "run.json").read_text())["columns"]
-    assert stored == {name: columns(row) for name, (row, _) in TABLES.items()}
-    for row, _ in TABLES.values():
-        for annotation in get_type_hints(row, include_extras=True).values():
-            assert annotation.__metadata__[1].strip()
 
 
 def shown(source: str, names: dict[str, Any]) -> dict[str, str]:

@@ -13,9 +13,10 @@ import mutants
 import pyarrow
 import pyarrow.parquet
 import pytest
-from command_line import evidence
+from command_line import process
 from mutants import attacked, recording, write
 from odd_files import FOUND, Kind, formats, others
+from project import ROOT
 
 from ctxsim.answers.advice.predicted import kept, place
 from ctxsim.configs.edit import Format, edited
@@ -48,10 +49,14 @@ def test_a_slice_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.slow
 def test_it_is_guided_by_coverage_where_that_is_installed(tmp_path: Path) -> None:
     pytest.importorskip("atheris")
-    done = evidence("fuzz", "--count", "400", "--seeds", str(FOUND), "--kind", "label", "--kind", "*kimi", cwd=tmp_path)
+    # It ends its process, and traces all that is imported after it.
+    done = process(
+        "--count", "100", "--seeds", str(FOUND), "--kind", "label", "--kind", "*kimi", cwd=tmp_path,
+        module="evidence.fuzz", PYTHONPATH=str(ROOT),
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout
     assert "| label |" in done.stdout and "| recording: kimi |" in done.stdout
-    assert int(done.stdout.split("| all | ")[1].split(" ")[0]) >= 400
+    assert int(done.stdout.split("| all | ")[1].split(" ")[0]) >= 100
 
 
 def _raises(path: Path) -> Iterable[str]:

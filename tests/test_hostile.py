@@ -53,7 +53,7 @@ def ten_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bombs_are_refused_before_they_unfold(tmp_path: Path, ten_megabytes: None) -> None:
     # With so much that can't be compressed it doesn't expand too far.
-    zeros = b'{"a": "' + b"0" * 200_000_000 + os.urandom(2_000_000).hex().encode() + b'"}'
+    zeros = b'{"a": "' + b"0" * 50_000_000 + os.urandom(500_000).hex().encode() + b'"}'
     (tmp_path / "a.json.gz").write_bytes(gzip.compress(zeros, 1))
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(LINE.encode() + zeros, 1))
     with ZipFile(tmp_path / "c.zip", "w", ZIP_DEFLATED, compresslevel=1) as archive:
@@ -71,7 +71,9 @@ def test_the_limit_is_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.slow
 def test_a_bomb_takes_no_memory(tmp_path: Path) -> None:
-    (tmp_path / "a.json.gz").write_bytes(gzip.compress(b'{"a": "' + b"0" * 400_000_000 + b'"}', 1))
+    # 400 MB, in members of 10.
+    packed = gzip.compress(b'{"a": "', 1) + gzip.compress(b"0" * 10_000_000, 1) * 40 + gzip.compress(b'"}', 1)
+    (tmp_path / "a.json.gz").write_bytes(packed)
     program = (
         "import runpy, sys\n"
         "sys.argv = ['ctxsim', 'transcripts', 'check', sys.argv[1]]\n"
@@ -94,15 +96,15 @@ def test_deep_nesting_is_one_line(tmp_path: Path) -> None:
     for n, text in enumerate(("[" * 200_000, "[" * 200_000 + "]" * 200_000, '{"a":' * 200_000 + "1" + "}" * 200_000)):
         path = tmp_path / f"{n}.json"
         path.write_text(text)
-        assert "0.json" in outcome(path) or "json" in outcome(path)
+        assert f"{n}.json" in outcome(path)
         (tmp_path / f"{n}.jsonl").write_text(LINE + text + "\n" + LINE)
         assert outcome(tmp_path / f"{n}.jsonl").endswith("transcripts")
 
 
 @pytest.mark.slow
-def test_a_million_records(tmp_path: Path) -> None:
+def test_a_quarter_of_a_million_records(tmp_path: Path) -> None:
     with (tmp_path / "many.jsonl").open("w") as file:
-        for _ in range(500_000):
+        for _ in range(125_000):
             file.write('{"role":"user","content":"a"}\n{"role":"assistant","content":"b"}\n')
     assert outcome(tmp_path / "many.jsonl") == "1 transcripts"
 

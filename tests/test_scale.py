@@ -120,7 +120,7 @@ def test_a_full_disk_keeps_what_is_finished(logs: Path, undisturbed: Path, tmp_p
 @pytest.mark.slow
 def test_no_cluster_is_one_line(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("ctxsim.runs.workers.CLUSTER_S", 3.0)
+    monkeypatch.setattr("ctxsim.runs.workers.CLUSTER_S", 1.0)
     with pytest.raises(CtxsimError, match="no dask scheduler at"):
         conduct(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster="tcp://127.0.0.1:1")
     assert not (tmp_path / "out").exists()

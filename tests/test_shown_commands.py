@@ -107,6 +107,11 @@ def words_of(line: str) -> list[str] | None:
     if words[:2] == ["check", "setting"]:
         # Of the agents that pages name, a stand-in for Codex is installed here.
         words = ["check", "setting", "codex", "model_auto_compact_token_limit=60000"]
+    if words[:2] == ["check", "policy"] and words[2].startswith("pipe:"):
+        # On one scenario: the tutorial tries a policy on every one.
+        words += ["--scenario", "one-prompt"]
+    if "--jobs" in words:
+        words[words.index("--jobs") + 1] = "1"
     return [STAND_INS.get(word, word) for word in words if word not in LEFT_AWAY]
 
 

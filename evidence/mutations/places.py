@@ -90,11 +90,12 @@ def _spliced(source: str, tree: ast.Module, option: _Option) -> str:
 def sample(places_by_room: dict[str, list[tuple[str, Place]]], count: int, seed: int) -> list[tuple[str, str, Place]]:
     """Return (room, file, place) for about `count` places: four of each room at least, the others by the room's size.
 
-    A place is taken once, with one of its changes. The same seed and code give the same places.
+    A place is taken once, with one of its changes. The same seed and code give the same places. Rooms take turns, so
+    that a run that is stopped has tried some of all.
     """
     total = sum(map(len, places_by_room.values()))
     left = max(0, count - 4 * len(places_by_room))
-    taken = []
+    taken: list[tuple[int, str, str, Place]] = []
     for room, all_of_it in sorted(places_by_room.items()):
         chance = random.Random(f"{seed} {room}")
         seen: set[tuple[str, int]] = set()
@@ -103,8 +104,8 @@ def sample(places_by_room: dict[str, list[tuple[str, Place]]], count: int, seed:
                 break
             if (file, place.number) not in seen:
                 seen.add((file, place.number))
-                taken.append((room, file, place))
-    return taken
+                taken.append((len(seen), room, file, place))
+    return [(room, file, place) for _, room, file, place in sorted(taken, key=lambda one: one[0])]
 
 
 class _Exchange(ast.NodeTransformer):

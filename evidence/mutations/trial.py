@@ -42,11 +42,15 @@ def preload() -> None:
 
 def compiled(root: Path) -> None:
     """Compile the package and its tests once, as runs over a changed tree write no bytecode of their own."""
-    run = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "tests"]
-    with (root / ".output").open("w") as silent:
-        subprocess.run(
-            run, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, stdout=silent, stderr=silent, check=False
-        )
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    for run in (
+        ["pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "tests"], ["compileall", "-q", "ctxsim"],
+    ):  # fmt: skip
+        with (root / ".output").open("w") as silent:
+            subprocess.run(
+                [sys.executable, "-m", *run], cwd=root, env={**environment, "PYTHONPATH": str(root)}, stdout=silent,
+                stderr=silent, check=False,
+            )  # fmt: skip
 
 
 def tried(root: Path, tests: Sequence[str], limit: float) -> Found:
@@ -87,7 +91,7 @@ def _run(root: Path, tests: Sequence[str], told: Path, limit: float) -> None:
         here = str(Path(__file__).parents[2])
         sys.path[:] = [str(root), *(one for one in sys.path if one not in ("", here))]
         os.environ["PYTHONPATH"] = str(root)
-        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        os.environ["PYTHONDONTWRITEBYTECODE"] = os.environ["CTXSIM_COMPILED_EACH_TIME"] = "1"
         sys.dont_write_bytecode = True
         options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not corpus and not live", "--hypothesis-seed=0"]
         status = int(pytest.main([*options, *tests], plugins=[_Watch(told)]))

@@ -25,7 +25,7 @@ from ctxsim.runs.task import Setting
 @pytest.fixture(scope="module")
 def default_bench(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("bench")
-    done = ctxsim("bench", cwd=folder)
+    done = ctxsim("bench", cwd=folder, drawn=True)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return folder / "results", done.stdout
@@ -40,7 +40,7 @@ def test_bench_without_arguments_runs_both_scenarios(default_bench: tuple[Path, 
             "losses.parquet", "frontier.csv", "frontier.parquet", "needles.csv", "needles.parquet", "summary.csv",
             "summary.parquet", "token-growth.png", "estimates.png", "survival-tokens.png", "survival-dollars.png",
         }  # fmt: skip
-        assert (results / name / "token-growth.png").read_bytes().startswith(b"\x89PNG")
+        assert all(file.read_bytes().startswith(b"\x89PNG") for file in (results / name).glob("*.png"))
     assert re.search(r"keep-all \(bound\) [^\n]* call 7: rate limit", printed)
     assert printed.count("\nTake ") == 2
     assert "Provider: window 200,000" in printed and "[scenario documented-53k]" in printed

@@ -40,7 +40,7 @@ def test_ended_from_outside_it_says_so_and_leaves_no_half_file(logs: Path, tmp_p
 
 
 @pytest.mark.slow
-def test_what_lies_in_the_current_folder_is_imported_by_no_process(logs: Path, tmp_path: Path) -> None:
+def test_what_lies_in_the_current_folder_is_imported_by_no_process(few_logs: Path, tmp_path: Path) -> None:
     """As installed, where the folder isn't on the path of the first process either."""
     for name in ("json", "msgspec", "pickle", "struct", "tempfile", "ctxsim", "selectors", "multiprocessing"):
         (tmp_path / f"{name}.py").write_text("open('marker', 'w').close()\nraise SystemExit(9)\n")
@@ -50,8 +50,8 @@ def test_what_lies_in_the_current_folder_is_imported_by_no_process(logs: Path, t
     )
     start = "import sys; sys.path.pop(0); from ctxsim.cli import main; main()"
     for words in (
-        ("bench", str(logs), "--out", "out", "--jobs", "2", "--policy", "mine.py:Mine", "-q"),
-        ("check", "policy", "mine.py:Mine"),
+        ("bench", str(few_logs), "--out", "out", "--jobs", "2", "--policy", "mine.py:Mine", "-q"),
+        ("check", "policy", "mine.py:Mine", "--scenario", "one-prompt"),
         ("drive", "--command", "true", "--scenario", "documented-53k", "--out", "driven"),
     ):
         done = subprocess.run(
@@ -83,10 +83,10 @@ class Hangs(Policy):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_run_ends_within_two_seconds_whatever_its_policy_does_and_goes_on(
-    number: signal.Signals, jobs: str, logs: Path, tmp_path: Path
+    number: signal.Signals, jobs: str, few_logs: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.py").write_text(HANGS)
-    asked = [sys.executable, "-P", "-m", "ctxsim", "bench", str(logs), "--out", "out", "--policy", "mine.py:Hangs"]
+    asked = [sys.executable, "-P", "-m", "ctxsim", "bench", str(few_logs), "--out", "out", "--policy", "mine.py:Hangs"]
     running = subprocess.Popen(
         [*asked, "--jobs", jobs], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,

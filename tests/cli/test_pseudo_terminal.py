@@ -97,8 +97,9 @@ LINES = [
 
 @pytest.mark.slow
 def test_nothing_hostile_reaches_a_terminal(place: Path) -> None:
-    for line in LINES:
-        text = on_terminal(*line, cwd=place, columns=200)
+    for number, line in enumerate(LINES):
+        # Once a process of its own: no library of it writes past the streams that a test can replace.
+        text = on_terminal(*line, cwd=place, columns=200, own_process=number == 0)
         left = OURS.sub("", text.replace("\r\n", "\n"))
         # A progress bar goes back to the beginning of its line.
         wrong = re.findall(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", left)

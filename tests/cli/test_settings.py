@@ -7,11 +7,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from command_line import ctxsim
 from invented import write_logs
+from probed_agent import installed
 from project import ROOT
+
+from ctxsim.cli import check_setting
+from ctxsim.live.probe.check import SettingCheck
 
 MINE = """
 paths = ["logs"]
@@ -124,3 +130,16 @@ def test_the_documented_completion_is_there(shell: str, tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT), "_CTXSIM_COMPLETE": f"{shell}_complete", **typed},
     )  # fmt: skip
     assert "bench" in done.stdout and "sweep" not in done.stdout, done
+
+
+def test_a_setting_that_does_not_do_what_it_should_is_status_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = check_setting.check_setting
+
+    def outside(*given: Any, **named: Any) -> SettingCheck:
+        return msgspec.structs.replace(real(*given, **named), inside=False)
+
+    installed(tmp_path / "agents")
+    monkeypatch.setenv("CTXSIM_AGENTS", str(tmp_path / "agents"))
+    monkeypatch.setattr("ctxsim.cli.check_setting.check_setting", outside)
+    done = ctxsim("check", "setting", "codex", "model_auto_compact_token_limit=60000", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "") and done.stdout.startswith("codex "), done

@@ -161,6 +161,8 @@ def test_the_share_of_lines_that_is_held() -> None:
     assert share_held("a one\nb two\nc three\nd four", "start\nb two\nc three\n") == 0.5
     assert share_held("x" * 1_000, "y" + "x" * 200) == 1.0
     assert share_held("", "") == 1.0
+    # A line is held from its first character on, and one of a single character counts too.
+    assert share_held("abc\nxyz\nq", "bc xyz") == 1 / 3
     assert (
         share_held(
             'say "one"\nsay <two>', '{"output": "say \\\\"one\\\\"\\\\nsay \\\\u003ctwo>"}'.replace("\\\\", "\\")

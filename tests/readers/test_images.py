@@ -30,6 +30,8 @@ def png(width: int, height: int) -> str:
         ("openai", (34, 30), 85 + 170),
         # 1,024 x 1,024 to 768 x 768: 2 x 2 tiles.
         ("openai", (1_024, 1_024), 85 + 4 * 170),
+        # 1,000 x 2,000 to 768 x 1,536: 2 x 3 tiles, filled to the last pixel.
+        ("openai", (1_000, 2_000), 85 + 6 * 170),
         ("gemini", (384, 384), 258),
         ("gemini", (769, 768), 2 * 258),
     ],

@@ -18,6 +18,9 @@ def test_a_list_and_a_pattern_are_sources(logs: Path, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text(f"{logs}/log03.jsonl\n\n{logs}/log01.jsonl\n")
     listed = [source.name for source in sources(f"@{tmp_path}/list.txt")]
     assert listed == [f"{logs}/log03.jsonl", f"{logs}/log01.jsonl"]
+    # A file that somebody names must be a transcript; what lies in a folder need not.
+    named = {one: [source.named for source in sources(one)] for one in (f"{logs}/log03.jsonl", str(logs))}
+    assert named == {f"{logs}/log03.jsonl": [True], str(logs): [False] * len(everything)}
     with pytest.raises(InputError, match="matches nothing"):
         list(sources(f"{logs}/none*.json"))
     with pytest.raises(InputError, match="no list of paths"):

@@ -275,7 +275,10 @@ def test_a_compaction_has_a_known_place() -> None:
 def test_recordings_are_replayed_at_their_recorded_size() -> None:
     """Per format with usage: pooled tokens within 3 %, median error within 2 %, 95th percentile within 6 %."""
     found: dict[str, list[tuple[int, int]]] = {}
-    for source in sources(str(corpus.FOLDER)):
+    for number, source in enumerate(sources(str(corpus.FOLDER))):
+        # Of folders of hundreds of sessions a quarter.
+        if number % 4 and set(corpus.APART) & set(Path(source.name).parts):
+            continue
         try:
             for transcript in read_source(source):
                 for one in as_sent(transcript):

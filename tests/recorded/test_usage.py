@@ -16,7 +16,7 @@ from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Spec, open_policy
 from ctxsim.readers.assembly.segments import segments
-from ctxsim.recorded.usage import Grown, Request, Whole, comparisons, fit_size, growth, requests
+from ctxsim.recorded.usage import Grown, Request, Whole, comparisons, factor_of, fit_size, growth, requests
 from ctxsim.simulator.measure.measured import Size, Step
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Resend
@@ -160,3 +160,11 @@ def test_requests_are_told_without_sending_them(
     recorded = msgspec.structs.replace(transcript, calls=calls, head=head)
     provider = Provider(window=1 << 40, framing=framing, reasoning=resend)
     assert requests(recorded, provider) == replayed(recorded, provider)
+
+
+def test_a_factor_is_told_by_how_requests_grow() -> None:
+    # 2,000 counted tokens more are 4,000 recorded without the framing; before call 3 something else joined.
+    found = [Request(1, 1_000, 10, 2_000), Request(2, 3_000, 20, 6_010), Request(3, 3_100, 20, 20_000)]
+    # Before any growth the prior counts as if 5,000 tokens told of it.
+    assert factor_of(found[:1], 1.2) == 1.2
+    assert factor_of(found, 1.0) == (5_000 + 4_000) / (5_000 + 2_000)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import msgspec
 import pyarrow.parquet
 from hypothesis import example, given
 from hypothesis import strategies as st
+from project import ROOT
 
 from ctxsim.results.csv_text import NAMED_BY_OTHERS, csv_header, csv_text, harmless
 from ctxsim.results.frames import arrow_batch, arrow_schema, joined, mapped
+from ctxsim.results.info import TABLES, columns
 from ctxsim.results.table import write_table
 
 
@@ -120,3 +124,11 @@ def test_a_process_that_only_replays_does_not_import_pandas() -> None:
         "assert 'pyarrow' in sys.modules and 'pandas' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_column_of_a_run_says_what_it_is() -> None:
+    stored = json.loads((ROOT / "results" / "documented-53k" / "run.json").read_text())["columns"]
+    assert stored == {name: columns(row) for name, (row, _) in TABLES.items()}
+    for row, _ in TABLES.values():
+        for annotation in get_type_hints(row, include_extras=True).values():
+            assert annotation.__metadata__[1].strip()

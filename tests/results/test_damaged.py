@@ -51,7 +51,7 @@ def test_damage_is_a_line(made: Path, tmp_path: Path) -> None:
         for line in ("check run run", "report run --only losses", "compare good run", "report run --only pictures",
                      "report run"):  # fmt: skip
             command = line.split()
-            done = ctxsim(*command, cwd=tmp_path)
+            done = ctxsim(*command, cwd=tmp_path, drawn=True)
             assert done.returncode == 1 and done.stderr.count("\n") == 1, (name, data, command, done.stderr)
             assert len(done.stderr) < 2000 and "run" in done.stderr
 
@@ -91,7 +91,7 @@ def test_dollars_and_pipes_in_names_break_no_picture_and_no_table(made: Path, tm
     rows = [row for row in done.stdout.splitlines() if row.startswith("|")]
     bars = [len(row.replace("\\|", "").split("|")) for row in rows]
     assert len(set(bars)) == 1 and any("```" in row for row in rows)
-    assert ctxsim("report", "run2", "--only", "pictures", cwd=tmp_path).returncode == 0
+    assert ctxsim("report", "run2", "--only", "pictures", cwd=tmp_path, drawn=True).returncode == 0
     assert ctxsim("report", "run", cwd=tmp_path).returncode == 0
     page = (tmp_path / "run" / "report.html").read_text()
     assert "|@@DATA@@|" in page.partition("<title>")[2].partition("</title>")[0]

@@ -78,7 +78,7 @@ def test_a_column_that_an_older_run_lacks_is_missing_and_all_else_is_read(undist
     ],
 )  # fmt: skip
 def test_every_command_takes_an_older_run(line: str, older: Path) -> None:
-    done = ctxsim(*line.split(), cwd=older.parent)
+    done = ctxsim(*line.split(), cwd=older.parent, drawn=True)
     assert (done.returncode, (done.stdout + done.stderr).count(UNCHECKED) <= 1) == (0, True), done.stderr
     assert set(done.stderr.splitlines()) <= {f"ctxsim: {UNCHECKED}"}
 

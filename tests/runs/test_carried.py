@@ -13,20 +13,25 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import cloudpickle
 import msgspec
 import pytest
 from bench_runs import POLICIES, content
 from command_line import process
 from project import ROOT
 
+from ctxsim.counting.estimators import Estimator, registered_estimators
+from ctxsim.policies import Policy, registered_policies
 from ctxsim.readers import sources
 from ctxsim.results import InputInfo
 from ctxsim.runs.carried import carried, job, part, shared
+from ctxsim.runs.packages import Packages
 from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done
-from ctxsim.runs.shipped import shipped
+from ctxsim.runs.shipped import Shipped, shipped, unpack
 from ctxsim.runs.task import Setting, source_rows, specs_of
 from ctxsim.runs.workers import Task
 
@@ -204,3 +209,30 @@ def test_installed_plug_ins_are_sent_as_source(folder: Path, logs: Path, tmp_pat
     run = msgspec.json.decode(alone["run.json"])
     infos = msgspec.convert(run["inputs"], list[InputInfo])
     assert b"logs/log00.jsonl read by plug" in alone["summary.csv"] and sum(bool(one.error) for one in infos) == 1
+
+
+def test_plug_ins_that_come_along_are_given_and_none_where_none_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Packages] = []
+    monkeypatch.setattr("ctxsim.runs.shipped.give_packages", given.append)
+    theirs = Packages(points=(("ctxsim.policies", "plugged", "plug.policies:Plugged"),))
+    for code in (Shipped(packages=theirs), Shipped()):
+        unpack(code)
+    assert given == [theirs]
+
+
+def test_classes_that_come_along_are_known_here() -> None:
+    @dataclass
+    class ComesAlong(Policy):
+        """A policy made elsewhere."""
+
+    @dataclass(frozen=True)
+    class CountsAlong(Estimator):
+        """An estimator made elsewhere."""
+
+        def text(self, text: str) -> int:
+            return len(text)
+
+    unpack(Shipped(classes=cloudpickle.dumps([ComesAlong, CountsAlong])))
+    unpack(Shipped())
+    known = registered_policies().pop("comes-along", None), registered_estimators().pop("counts-along", None)
+    assert all(known)

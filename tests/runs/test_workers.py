@@ -18,7 +18,6 @@ from ctxsim.errors import CtxsimError
 from ctxsim.policies import Policy, register, registered_policies
 from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
-from ctxsim.runs.identity import own_code
 from ctxsim.runs.task import Setting
 from ctxsim.runs.workers import Workers, do
 from ctxsim.view import View
@@ -27,7 +26,7 @@ from ctxsim.view import View
 def test_a_task_for_another_version_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CtxsimError, match=r"a worker has ctxsim .*, this process ctxsim 0\.0: numbers of two versions"):
         do((None, ()), tmp_path / "part", "ctxsim 0.0")  # type: ignore[arg-type]
-    assert not list(tmp_path.iterdir()) and own_code() == own_code()
+    assert not list(tmp_path.iterdir())
 
 
 WAITING = """import pathlib, time
@@ -65,7 +64,7 @@ def test_nobody_waits_for_one_that_takes_long(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_with_altered_code_is_refused(scheduler: str, logs: Path, tmp_path: Path) -> None:
+def test_a_worker_with_altered_code_is_refused(scheduler: str, few_logs: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "ctxsim", tmp_path / "other" / "ctxsim", ignore=shutil.ignore_patterns("__pycache__"))
     altered = tmp_path / "other" / "ctxsim" / "simulator" / "measure" / "columns.py"
     altered.write_text(altered.read_text() + "\n# altered\n")
@@ -76,7 +75,7 @@ def test_a_worker_with_altered_code_is_refused(scheduler: str, logs: Path, tmp_p
     )  # fmt: skip
     try:
         with pytest.raises(CtxsimError, match=r"a worker has ctxsim .* numbers of two versions would mix") as told:
-            conduct(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
+            conduct(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(few_logs)], cluster=scheduler)
         assert "\n" not in str(told.value) and not (tmp_path / "out").exists()
     finally:
         worker.kill()
@@ -84,7 +83,7 @@ def test_a_worker_with_altered_code_is_refused(scheduler: str, logs: Path, tmp_p
 
 
 @pytest.mark.slow
-def test_a_worker_that_outlives_a_bench_reads_a_policy_again(scheduler: str, logs: Path, tmp_path: Path) -> None:
+def test_a_worker_that_outlives_a_bench_reads_a_policy_again(scheduler: str, few_logs: Path, tmp_path: Path) -> None:
     worker = subprocess.Popen(
         [sys.executable, "-m", "distributed.cli.dask_worker", scheduler, "--no-nanny", "--nthreads", "1"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path,
@@ -98,7 +97,7 @@ def test_a_worker_that_outlives_a_bench_reads_a_policy_again(scheduler: str, log
                 "from dataclasses import dataclass\nfrom ctxsim.policies import Policy, Stop\n\n@dataclass\n"
                 f"class Mine(Policy):\n    def before_call(self, view): return {act}\n"
             )
-            conduct(Setting("a", "a", (f"{mine}:Mine",)), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
+            conduct(Setting("a", "a", (f"{mine}:Mine",)), tmp_path / "out", paths=[str(few_logs)], cluster=scheduler)
             refused.append(read_run(tmp_path / "out").of(f"{mine}:Mine").stopped.sum() > 0)
     finally:
         worker.kill()
@@ -143,13 +142,13 @@ def read(source, sample):
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["processes", "a cluster"])
 def test_files_by_a_relative_path_reach_workers_that_stand_elsewhere(
-    where: str, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    where: str, few_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     for folder in ("here", "elsewhere"):
         (tmp_path / folder).mkdir()
     for name, text in OWN.items():
         (tmp_path / "here" / name).write_text(text)
-    shutil.copytree(logs, tmp_path / "here" / "logs")
+    shutil.copytree(few_logs, tmp_path / "here" / "logs")
     monkeypatch.chdir(tmp_path / "here")
     policies = ("keep-all", "mine.py:Mine", "mask:keep=1,estimator=count.py:Half", "messages:shorten.py:shorten")
     setting = Setting("a", "a", policies, overrides={"cache": "vendor.toml"})
@@ -195,11 +194,11 @@ def _classes_reach_it(folder: Path, scheduler: str) -> None:
 
 @pytest.mark.slow
 def test_a_cluster_without_workers_is_a_line(
-    scheduler: str, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scheduler: str, few_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ctxsim.runs.workers.CLUSTER_S", 2.0)
-    with pytest.raises(CtxsimError, match="had no worker for 2 s"):
-        conduct(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(logs)], cluster=scheduler)
+    monkeypatch.setattr("ctxsim.runs.workers.CLUSTER_S", 1.0)
+    with pytest.raises(CtxsimError, match="had no worker for 1 s"):
+        conduct(Setting("a", "a", POLICIES), tmp_path / "out", paths=[str(few_logs)], cluster=scheduler)
     assert not (tmp_path / "out").exists()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,13 @@ def test_so_is_a_pyproject_and_one_above_the_current_folder(clone: Path) -> None
 
 def test_the_action_never_trusts_the_file_of_a_pull_request() -> None:
     assert "trust" not in (ROOT / "action.yml").read_text()
+
+
+def test_nothing_is_trusted_before_anybody_says_so(tmp_path: Path) -> None:
+    code = "from ctxsim.safety.trust import trusted; print(trusted(b'run = 1'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                          env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path)})  # fmt: skip
+    assert done.stdout == "False\n"
 
 
 def test_trust_is_bound_to_the_content(clone: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -103,6 +104,29 @@ def test_settings_say_where_it_compacts(tmp_path: Path) -> None:
     assert status._limit(200_000, [folder, home]) == 0
     (folder / "settings.json").write_text("{")
     assert status._limit(200_000, [folder, home]) == 117_000
+
+
+def test_the_agents_folder_may_be_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "logs" / "a.jsonl"
+    log.parent.mkdir()
+    log.write_text(answer(1, 70_000))
+    given = said(log, 70_000)
+    for name, window in ((".claude", 200_000), ("elsewhere", 100_000)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "settings.json").write_text(json.dumps({"autoCompactWindow": window}))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    told_by = []
+    for place in ("", str(tmp_path / "elsewhere")):
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", place)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(given).encode())))
+        status.main()
+        told_by.append(capsys.readouterr().out.strip())
+    # 200,000 - 33,000 and 100,000 - 33,000 compact.
+    assert [line.endswith("compaction at the next call") for line in told_by] == [False, True], told_by
+    assert told_by[0].startswith("X · 35% of 200K")
 
 
 BROKEN = ["", "{", "[]", "null", '"a"', '{"model": 7}', '{"transcript_path": 7, "cost": {"total_cost_usd": "x"}}',

@@ -124,6 +124,26 @@ def test_a_repeated_call_has_the_same_arguments_or_looks_into_the_same_file() ->
     assert row.reread_tokens == sum(one.tokens_call + one.tokens_result for one in again[:2]) > 0
 
 
+MODEL = "claude-sonnet-4-5"
+"""Requests over 200,000 tokens cost more: output 1.5 times as much, input twice."""
+
+
+def test_asking_again_costs_what_a_request_of_that_size_costs() -> None:
+    def usd(times: int) -> float:
+        made = session()
+        calls = [
+            msgspec.structs.replace(call, model=MODEL, usage=Usage(times * call.usage.input_tokens, 20, 0))
+            for call in made.calls
+            if call.usage
+        ]
+        found = row_of(msgspec.structs.replace(made, calls=tuple(calls))).reread_usd
+        assert found is not None
+        return found
+
+    # Behind the compaction 4,000 and 240,000 tokens.
+    assert 1.5 < usd(60) / usd(1) < 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "path"),
     [

@@ -107,6 +107,10 @@ def test_a_broken_estimator_is_caught(name: str, tmp_path: Path) -> None:
 
 MOMENTS = {
     "shrinks": ("def request(self, head, size, items, reported): return max(0, 90_000 - size)", "more must not count"),
+    "drops": (
+        "def request(self, head, size, items, reported): return 9 if size == sum(map(self.item, items)) else 1",
+        "more must not count",
+    ),
     "meddles": (
         "def request(self, head, size, items, reported): reported.outputs[-1] = 1; return size",
         "changed what was reported to it",

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 import splintr
-from command_line import evidence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +14,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.counting.tokenizers.splintr_engine import VOCABULARIES
 from ctxsim.errors import UnknownName
 from ctxsim.transcript import Item, Media
-from evidence.tokenizers import hard_texts, transformers_copy
+from evidence.tokenizers import compare, hard_texts, transformers_copy
 
 RANKED = ("o200k_base", "cl100k_base")
 
@@ -41,12 +38,10 @@ def test_engines_agree_on_any_text(vocabulary: str, texts: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_verifies(tmp_path: Path) -> None:
-    """Three engines agree on every text that has ever made fast tokenizers differ."""
-    done = evidence("tokenizers", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout
-    found = re.findall(r": splintr, tiktoken, transformers on (\d+) texts: 0 disagreements", done.stdout)
-    assert len(found) == 2 and min(map(int, found)) > 100
+def test_engines_agree_on_every_text_that_has_ever_made_fast_ones_differ() -> None:
+    found = list(compare())
+    assert [(name, differ) for name, _, _, differ in found] == [(name, 0) for name in RANKED]
+    assert min(texts for _, _, texts, _ in found) > 100
 
 
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)

@@ -20,6 +20,7 @@ from ctxsim.readers import read
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.safety.redaction import Redaction, likely_keys
 from ctxsim.safety.redaction.people import told_names, with_homes, with_mails
+from ctxsim.safety.redaction.stand_ins import StandIns
 from ctxsim.transcript import Call, Compaction, Head, Item, Needle, Transcript, problems
 
 BODY = "Q7wErTy9uIoPaSdFgHjKlZxCvBnM4q2WeRtY"
@@ -209,3 +210,16 @@ def test_time_is_linear_in_what_nearly_is_a_folder_or_an_address(piece: str) -> 
     with_homes(with_mails(text, str.lower), str.lower)
     list(told_names(text))
     assert time.process_time() - began < 2
+
+
+def test_of_many_stand_ins_the_one_of_the_nearest_number_of_tokens_is_taken() -> None:
+    class Letters:
+        """A token for each a."""
+
+        name = vocabulary_sha256 = "letters"
+
+        def count_many(self, texts: list[str]) -> list[int]:
+            return [text.count("a") for text in texts]
+
+    # Of 64 draws of four vowels some have two a's or more, and many none.
+    assert 2 <= StandIns(Letters()).of("aaaa").count("a") < 4

@@ -109,7 +109,7 @@ def differences(transcript: Transcript, label: str, provider: Provider) -> tuple
     rules = load_vendor(provider.framing).framing.of(provider.model), load_vendor(provider.cache).cache
     theirs = list(Judge(transcript, spec, provider, *rules).rows())
     ours = measure(Basis(transcript, provider, provider.counter()), spec).rows
-    full = list(Judge(transcript, open_policy("keep-all"), provider, *rules).rows())
+    full = list(Judge(transcript, open_policy("keep-all"), provider, *rules, references=False).rows())
     found, seen = [], set()
     for one, other, whole in zip(ours, theirs, full, strict=True):
         said = msgspec.structs.asdict(one)

@@ -49,6 +49,13 @@ def test_extractive_summary_keeps_identifiers_and_fits() -> None:
     assert MODES["empty"](transcript.items, 80, counter.text) == EMPTY
 
 
+def test_lines_are_taken_until_the_room_is_full() -> None:
+    # "Do the task." and its line feed are 13 characters, each of the three lines 8.
+    transcript = conversation("id-1111\nid-2222\nid-3333")
+    kept = {room: MODES["extractive"](transcript.items, room, len).count("id-") for room in (20, 21, 28, 29, 37)}
+    assert kept == {20: 0, 21: 1, 28: 1, 29: 2, 37: 3}
+
+
 @settings(max_examples=30)
 @given(transcripts(), st.integers(1, 200))
 def test_extractive_summary_never_exceeds_its_room(transcript: Transcript, room: int) -> None:

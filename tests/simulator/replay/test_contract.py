@@ -181,7 +181,7 @@ def test_no_policy_decides_by_the_order_of_a_set() -> None:
     """What one process can't see: texts hash otherwise under another seed, so sets of them are walked otherwise."""
     code = "import sys, acting; print(acting.fingerprint(*sys.argv[1:]))"
     found = set()
-    for seed in ("1", "2", "3"):
+    for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(map(str, (TESTS, ROOT)))}
         done = subprocess.run([sys.executable, "-c", code, *LABELS], capture_output=True, text=True, env=environment)
         assert done.returncode == 0, done.stderr

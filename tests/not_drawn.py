@@ -1,0 +1,49 @@
+"""The command line without charts, as `python not_drawn.py bench ...`: drawing takes nine tenths of a small run.
+
+Tests of the report draw them, and `ctxsim(..., drawn=True)` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+from ctxsim.cli import main
+from ctxsim.report.charts import charts_of
+from ctxsim.report.picture import Picture
+
+
+def plot(one: Picture, names: Sequence[str]) -> list[Path]:
+    """What bench and sweep draw: files of these names, empty."""
+    known = charts_of(one)
+    return _empty(one.run.folder / f"{name}.png" for name in names if name in known)
+
+
+def plot_all(one: Picture, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """What `report --only pictures` draws."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return _empty(folder / f"{name}.{form}" for name in charts_of(one) for form in formats)
+
+
+def _empty(paths: Iterable[Path]) -> list[Path]:
+    made = list(paths)
+    for path in made:
+        path.touch()
+    return made
+
+
+@contextmanager
+def not_drawn() -> Iterator[None]:
+    """Charts are empty files within it."""
+    with (
+        patch("ctxsim.cli.bench.plot", plot), patch("ctxsim.cli.sweep.plot", plot),
+        patch("ctxsim.report.charts.plot_all", plot_all),
+    ):  # fmt: skip
+        yield
+
+
+if __name__ == "__main__":
+    with not_drawn():
+        main()
