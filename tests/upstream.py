@@ -93,12 +93,14 @@ def sent(
     usage: Callable[[View, Call], Usage] | None = None,
     limit: Callable[[View], bool] | None = None,
     merged: bool = False,
+    last_try: bool = False,
     as_row: Callable[[Message], Row] = row,
 ) -> Iterator[list[Row] | None]:
     """What a policy sends at each call, a row for each message; None where it stops, or is refused for good.
 
     `usage`: what the provider reports of an answered request. `limit`: whether it refuses a request.
-    `merged`: users' messages in a row are one. `as_row`: what is shown of a message.
+    `merged`: users' messages in a row are one. `last_try`: of a policy that never gives up its last try is shown. `as_row`: what is
+    shown of a message.
     """
     spec = open_policy(label)
     asked: list[Sequence[Item]] = []
@@ -114,15 +116,16 @@ def sent(
         for item in transcript.items[joined : call.start]:
             moments.join([item])
         request = moments.before_call()
-        view, attempts = request.view, 0
+        view, attempts, gave_up = request.view, 0, not last_try
         while request.stop is None and limit is not None and limit(view) and attempts < 50:
             smaller = next((acted for acted, _ in moments.on_overflow(view, Overflow("too long", window))), None)
             if smaller is None:
+                gave_up = True
                 break
             view, attempts = smaller, attempts + 1
             if request.lasting:
                 moments.view = view
-        refused = limit is not None and limit(view)
+        refused = gave_up and limit is not None and limit(view)
         shown = in_a_row(messages(view)) if merged else messages(view)
         yield None if request.stop or refused else [as_row(message) for message in shown]
         response = transcript.items[call.start : call.end]

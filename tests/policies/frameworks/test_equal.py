@@ -72,6 +72,7 @@ def counted_equal(run: dict[str, Any]) -> tuple[int, int, list[str]]:
             usage=reported(transcript, run["usage"]) if "usage" in run else None,
             limit=refused(transcript, run["refuses"], run["label"]) if "refuses" in run else None,
             merged=run.get("merged", False),
+            last_try=run.get("last_try", False),
         )
         for record, ours in zip(records, requests, strict=False):
             whole = messages(transcript.items[: transcript.calls[record["call"] - 1].start])

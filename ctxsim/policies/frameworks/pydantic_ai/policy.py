@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import ClassVar
 
 from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.frameworks.shared.messages import Message, counted, first_that, flat, messages, only, since_usage
-from ctxsim.policies.policy import Count, Family, Policy, Surroundings
+from ctxsim.policies.frameworks.shared.messages import Message, counted, first_that, flat, items_of, messages, only, since_usage
+from ctxsim.policies.policy import Count, Family, Policy, Positive, Surroundings
 from ctxsim.view import View
 
 CLEARED = "[tool result cleared]"
+SHOWN = 500
+"""Characters of a result that the summarizer sees."""
 
 Packed = list[Message]
 
@@ -64,6 +67,8 @@ class OfPydanticAi:
     max_tokens: Count = 0
     max_fraction: float = 0
     max_messages: Count = 0
+    keep_messages: ClassVar[int]
+    keep_tokens: ClassVar[int]
 
     def start(self) -> None:
         """Nothing has been grouped yet."""
@@ -71,7 +76,8 @@ class OfPydanticAi:
 
     def packed(self, found: Sequence[Message]) -> list[Packed]:
         """Return messages as the framework keeps them."""
-        groups = self._requests.grouped([(one.role, one.places[0], one.places[-1]) for one in found])
+        placed = [[place if place >= 0 else place - 1 for place in one.places] for one in found]
+        groups = self._requests.grouped([(one.role, at[0], at[-1]) for one, at in zip(found, placed, strict=True)])
         return [[found[n] for n in group] for group in groups]
 
     def threshold(self) -> float | None:
@@ -79,6 +85,47 @@ class OfPydanticAi:
         if self.max_tokens or self.max_fraction:
             return self.max_tokens or int(self.max_fraction * self.sees.window)
         return None if self.max_messages else self.sees.window
+
+    def new(self, packed: Sequence[Packed]) -> int:
+        """Return how many messages count for `max_messages`: all of them, where a policy doesn't say otherwise."""
+        return len(packed)
+
+    def fires(self, found: Sequence[Message], packed: Sequence[Packed]) -> str:
+        """Return why it acts; '' if it doesn't."""
+        trigger = self.threshold()
+        if 0 < self.max_messages < self.new(packed):
+            return f"over {self.max_messages} messages"
+        return f"over {trigger:,} tokens" if trigger is not None and believed(self.sees, found) > trigger else ""
+
+    def start_of(self, packed: Sequence[Packed]) -> int:
+        """Return where the tail begins: the last `keep_messages`, or the fewest that hold `keep_tokens`."""
+        if not self.keep_tokens:
+            return last(packed, self.keep_messages)
+        # One before the longest tail that is too short.
+        short = first_that(lambda n: counted(self.sees, flat(packed[n:])) < self.keep_tokens, 0, len(packed))
+        return last(packed, len(packed) - max(0, short - 1))
+
+
+def last(packed: Sequence[Packed], keep: int) -> int:
+    """Return where the last so many messages begin; a start on results moves back to their call."""
+    start = max(0, len(packed) - max(1, keep))
+    while start > 0 and any(one.role == "tool" for one in packed[start]):
+        start -= 1
+    return start
+
+
+def first_user(packed: Sequence[Packed]) -> int:
+    """Return which message holds the first user's text; 0 if none does."""
+    return next((n for n, group in enumerate(packed) if any(one.role == "user" for one in group)), 0)
+
+
+def cleared(view: View, keep_pairs: int, inputs: bool, reason: str) -> View:
+    """Return the view with all but the newest results cleared, and with their calls' arguments if they are to be."""
+    old = view.results[: max(0, len(view.results) - keep_pairs)]
+    texts = {item.place: CLEARED for item in old}
+    if inputs:
+        texts |= {item.answers: "{}" for item in old if item.answers is not None and view.find(item.answers)}
+    return view.rewrite(texts, reason)
 
 
 def believed(sees: Surroundings, found: Sequence[Message]) -> int:
@@ -105,26 +152,17 @@ class PydanticClear(OfPydanticAi, Policy):
     def before_call(self, view: View) -> View:
         found = messages(view)
         packed = self.packed(found)
-        trigger = self.threshold()
-        if not (trigger is not None and believed(self.sees, found) > trigger) and not self._too_many(packed):
+        if not (reason := self.fires(found, packed)):
             return view
-        results = view.results
-        old = results[: max(0, len(results) - self.keep_pairs)]
-        texts = {item.place: CLEARED for item in old}
-        if self.clear_tool_inputs:
-            texts |= {item.answers: "{}" for item in old if item.answers is not None and view.find(item.answers)}
-        cleared = view.rewrite(texts, f"over {trigger:,} tokens" if trigger else f"over {self.max_messages} messages")
+        after = cleared(view, self.keep_pairs, self.clear_tool_inputs, reason)
         # A result shorter than what stands for it is cleared all the same, unless a gain is asked for.
-        freed = counted(self.sees, messages(view)) - counted(self.sees, messages(cleared))
-        return view if self.min_clear_tokens and freed < self.min_clear_tokens else cleared
+        freed = counted(self.sees, messages(view)) - counted(self.sees, messages(after))
+        return view if self.min_clear_tokens and freed < self.min_clear_tokens else after
 
-    def _too_many(self, packed: Sequence[Packed]) -> bool:
-        if not self.max_messages:
-            return False
-        since = next(
+    def new(self, packed: Sequence[Packed]) -> int:
+        return next(
             (n for n, group in enumerate(reversed(packed)) if any(one.text == CLEARED for one in group)), len(packed)
         )
-        return since > self.max_messages
 
 
 _PYDANTIC_SLIDING = values_for("pydantic-ai", policy="pydantic-sliding")
@@ -146,25 +184,75 @@ class PydanticSliding(OfPydanticAi, Policy):
     def before_call(self, view: View) -> View:
         found = messages(view)
         packed = self.packed(found)
-        trigger = self.threshold()
-        too_many = 0 < self.max_messages < len(packed)
-        if not (trigger is not None and believed(self.sees, found) > trigger) and not too_many:
+        if not (reason := self.fires(found, packed)):
             return view
-        start = self._start(packed)
-        kept = packed[start:]
-        first = next((n for n, group in enumerate(packed) if any(one.role == "user" for one in group)), start)
-        if self.preserve_first_user_message and first < start:
-            kept = [packed[first], *kept]
-        reason = f"over {self.max_messages} messages" if too_many else f"over {trigger:,} tokens"
-        return only(view, flat(kept), reason)
+        return window(view, packed, self.start_of(packed), self.preserve_first_user_message, reason)
 
-    def _start(self, packed: Sequence[Packed]) -> int:
-        if self.keep_tokens:
-            # One before the longest tail that is too short.
-            short = first_that(lambda n: counted(self.sees, flat(packed[n:])) < self.keep_tokens, 0, len(packed))
-            start = max(0, short - 1)
-        else:
-            start = max(0, len(packed) - max(1, self.keep_messages))
-        while start > 0 and any(one.role == "tool" for one in packed[start]):
-            start -= 1
-        return start
+
+def window(view: View, packed: Sequence[Packed], start: int, first: bool, reason: str) -> View:
+    """Return the view from a message on, with the first user's in front if it is to stay."""
+    opening = first_user(packed)
+    kept = packed[start:]
+    if first and opening < start:
+        kept = [packed[opening], *kept]
+    return only(view, flat(kept), reason)
+
+
+@dataclass
+class PydanticSummarize(OfPydanticAi, Policy):
+    """Over `max_tokens` put a summary in the place of all but the last `keep_messages`; the first user's stays.
+
+    pydantic_ai_harness/compaction, SummarizingCompaction: triggers and cuts are those of the sliding window. The
+    summary before goes into the next one. The summarizer sees 500 characters of each result.
+    """
+
+    keep_messages: Count = 20
+    keep_tokens: Count = 0
+    preserve_first_user_message: bool = True
+    summary_tokens: Positive = 1_000
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        packed = self.packed(found)
+        if not (reason := self.fires(found, packed)) or not (start := self.start_of(packed)):
+            return view
+        old = items_of(flat(packed[:start]))
+        opening = packed[first_user(packed)] if self.preserve_first_user_message else []
+        stays = [item.place for item in takewhile(lambda item: item.kind == "user", items_of(opening))]
+        new = [item for item in old if item.place not in stays]
+        if self.keep_tokens and all(item.kind == "summary" for item in new):
+            return view
+        shown = [item.with_text(item.text[:SHOWN]) if item.kind == "tool_result" else item for item in old]
+        text = self.sees.summarize(shown, self.summary_tokens)
+        if text is None:
+            return view
+        places = [item.place for item in new]
+        after = view.drop(places, reason)
+        return after.insert(text, packed[start][0].order, reason, kind="summary", sources=places)
+
+
+@dataclass
+class PydanticTiered(OfPydanticAi, Policy):
+    """Over `max_tokens` clear results, and if that isn't enough keep the last messages alone.
+
+    pydantic_ai_harness/compaction, TieredCompaction with ClearToolResults and SlidingWindowCompaction as tiers;
+    `max_tokens` and `max_fraction` are upstream's `target_tokens` and `target_fraction`. What a tier freed by text is
+    taken off what was believed before, by usage or not.
+    """
+
+    keep_pairs: Count = _PYDANTIC_CLEAR["keep_pairs"]
+    keep_messages: Count = _PYDANTIC_SLIDING["keep_messages"]
+    preserve_first_user_message: bool = True
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        packed = self.packed(found)
+        if not (reason := self.fires(found, packed)):
+            return view
+        before, text = believed(self.sees, found), counted(self.sees, found)
+        after = cleared(view, self.keep_pairs, False, reason)
+        left = messages(after)
+        if before - (text - counted(self.sees, left)) <= (self.threshold() or 0):
+            return after
+        packed = self.packed(left)
+        return window(after, packed, last(packed, self.keep_messages), self.preserve_first_user_message, reason)
