@@ -71,12 +71,12 @@ def counted_equal(run: dict[str, Any]) -> tuple[int, int, list[str]]:
             window=run.get("window", 12_000),
             usage=reported(transcript, run["usage"]) if "usage" in run else None,
             limit=refused(transcript, run["refuses"], run["label"]) if "refuses" in run else None,
-            merged=run.get("merged", False),
+            merged=run.get("merged", ""),
             last_try=run.get("last_try", False),
         )
         for record, ours in zip(records, requests, strict=False):
             whole = messages(transcript.items[: transcript.calls[record["call"] - 1].start])
-            rows = [row(one) for one in (in_a_row(whole) if run.get("merged") else whole)]
+            rows = [row(one) for one in in_a_row(whole, run.get("merged", ""))]
             theirs = plain(record["out"], told["system"])
             if not run.get("system", True):
                 theirs = [one for one in theirs if one[0] != "system"]

@@ -263,3 +263,41 @@ def _line(number: int, message: Message) -> str:
         content = "; ".join(([message.text] if message.text else []) + calls)
     role = "assistant" if message.items[0].synthetic else message.role
     return f"{number}. [{role}] {content}"
+
+
+@dataclass
+class AfBudget(OfAgentFramework, Policy):
+    """Over `token_budget` put older groups of calls in a line; still over, keep the last `keep_last_groups`; then fewer.
+
+    agent_framework/_compaction.py, TokenBudgetComposedStrategy of ToolResultCompactionStrategy and, unless it is 0,
+    SlidingWindowStrategy. What is over after that loses its oldest groups until it isn't; the newest stays. Where the system prompt is larger than the rest of the budget upstream drops it too, for good,
+    and doesn't count it any more: here it is still sent. No default upstream: 0 is the model's window.
+    """
+
+    token_budget: Count = 0
+    keep_last_tool_call_groups: Count = _AF_TOOL_RESULT["keep_last_tool_call_groups"]
+    keep_last_groups: Count = 0
+
+    def start(self) -> None:
+        self._prompt = True  # whether upstream still sends the system prompt
+
+    def threshold(self) -> float:
+        return self.token_budget or self.sees.window
+
+    def before_call(self, view: View) -> View:
+        if self._size(view) > self.threshold():
+            view = with_results_in_line(view, self.keep_last_tool_call_groups)
+        if (size := self._size(view)) <= self.threshold():
+            return view
+        groups = groups_of(messages(view))
+        sizes = [counted(self.sees, group) for group in groups]
+        gone = max(0, len(groups) - self.keep_last_groups) if self.keep_last_groups else 0
+        size -= sum(sizes[:gone])
+        while gone < len(groups) - 1 and size > self.threshold():
+            size -= sizes[gone]
+            gone += 1
+        self._prompt = self._prompt and size <= self.threshold()
+        return only(view, flat(groups[gone:]), f"over {self.threshold():,.0f} tokens")
+
+    def _size(self, view: View) -> int:
+        return counted(self.sees, messages(view), self.sees.head.system if self._prompt else "")
