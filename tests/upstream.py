@@ -70,7 +70,7 @@ def transcript_of(conversation: dict[str, Any]) -> Transcript:
 
 
 def in_a_row(found: Iterable[Message], merged: Merged) -> list[Message]:
-    """Messages with those that some frameworks send as one as one: users' texts, or a summary and the calls behind it."""
+    """Messages, with users' in a row as one, or a summary and the calls behind it, as some frameworks send them."""
     joined: list[Message] = []
     for message in found:
         before = joined[-1] if joined else None

@@ -267,11 +267,12 @@ def _line(number: int, message: Message) -> str:
 
 @dataclass
 class AfBudget(OfAgentFramework, Policy):
-    """Over `token_budget` put older groups of calls in a line; still over, keep the last `keep_last_groups`; then fewer.
+    """Over `token_budget` put older groups of calls in a line; still over, keep the last `keep_last_groups`, or fewer.
 
     agent_framework/_compaction.py, TokenBudgetComposedStrategy of ToolResultCompactionStrategy and, unless it is 0,
-    SlidingWindowStrategy. What is over after that loses its oldest groups until it isn't; the newest stays. Where the system prompt is larger than the rest of the budget upstream drops it too, for good,
-    and doesn't count it any more: here it is still sent. No default upstream: 0 is the model's window.
+    SlidingWindowStrategy. What is over after that loses its oldest groups until it isn't; the newest stays. Where the
+    system prompt is larger than what is left of the budget, upstream drops it too, for good, and doesn't count it any
+    more: here it is still sent. No default upstream: 0 is the model's window.
     """
 
     token_budget: Count = 0

@@ -166,7 +166,7 @@ class HaystackPrune(OfHaystack, Policy):
 
 @dataclass
 class HaystackSummarize(OfHaystack, Policy):
-    """From `compact_at` of the window on, put summaries in the place of turns, then of steps, until `compact_to` is met.
+    """From `compact_at` of the window on, put summaries in the place of turns and steps until `compact_to` is met.
 
     haystack/hooks/compaction, CompactionHook with SummarizationCompactor: as few as needed of the oldest turns before
     the newest user's text, with room for `approximate_summary_tokens`; then those turns' summaries together; then steps

@@ -1,5 +1,4 @@
-"""Inspect's three: clear old results, trim a share of the messages, or summarize; what then is too large ends the run.
-"""
+"""Inspect's: clear old results, trim a share of the messages, or summarize; what then is too large ends the run."""
 
 from abc import abstractmethod
 from collections.abc import Sequence

@@ -49,7 +49,7 @@ class LlamaindexBuffer(OfLlamaindex, Policy):
 
 @dataclass
 class LlamaindexSummary(OfLlamaindex, Policy):
-    """Keep the newest messages that fit `token_limit`, from a user's text on, and a summary of all before. They stay so.
+    """Keep the newest messages that fit `token_limit`, from a user's text on, and a summary of all before. It lasts.
 
     llama_index/core/memory/chat_summary_memory_buffer.py, ChatSummaryMemoryBuffer: contents count, the summary's too.
     Without an `llm` what doesn't fit is gone, in a run with one task everything. A lone summary isn't asked for again.

@@ -1,12 +1,22 @@
 """Pydantic AI's harness: clear old results, or keep a window; both by usage where there is any."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import ClassVar
 
 from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.frameworks.shared.messages import Message, counted, first_that, flat, items_of, messages, only, since_usage
+from ctxsim.policies.frameworks.shared.messages import (
+    Message,
+    counted,
+    first_that,
+    flat,
+    items_of,
+    messages,
+    only,
+    since_usage,
+)
 from ctxsim.policies.policy import Count, Family, Policy, Positive, Surroundings
 from ctxsim.view import View
 
@@ -52,9 +62,8 @@ class Requests:
         return merged
 
 
-@dataclass
-class OfPydanticAi:
-    """What its policies share: they act over tokens, over a share of the window, or by a number of messages."""
+class OfHarness:
+    """What its policies share."""
 
     decides_by: ClassVar[str] = "chars-total"
     family: ClassVar[Family] = "frameworks"
@@ -64,11 +73,14 @@ class OfPydanticAi:
     agent: ClassVar[str] = "pydantic-ai"
     sees: ClassVar[Surroundings]
 
+
+@dataclass
+class OfPydanticAi(OfHarness):
+    """What some share: they act over tokens, over a share of the window, or by a number of messages."""
+
     max_tokens: Count = 0
     max_fraction: float = 0
     max_messages: Count = 0
-    keep_messages: ClassVar[int]
-    keep_tokens: ClassVar[int]
 
     def start(self) -> None:
         """Nothing has been grouped yet."""
@@ -97,12 +109,12 @@ class OfPydanticAi:
             return f"over {self.max_messages} messages"
         return f"over {trigger:,} tokens" if trigger is not None and believed(self.sees, found) > trigger else ""
 
-    def start_of(self, packed: Sequence[Packed]) -> int:
-        """Return where the tail begins: the last `keep_messages`, or the fewest that hold `keep_tokens`."""
-        if not self.keep_tokens:
-            return last(packed, self.keep_messages)
+    def start_of(self, packed: Sequence[Packed], keep_messages: int, keep_tokens: int) -> int:
+        """Return where the tail begins: the last messages, or the fewest that hold so many tokens."""
+        if not keep_tokens:
+            return last(packed, keep_messages)
         # One before the longest tail that is too short.
-        short = first_that(lambda n: counted(self.sees, flat(packed[n:])) < self.keep_tokens, 0, len(packed))
+        short = first_that(lambda n: counted(self.sees, flat(packed[n:])) < keep_tokens, 0, len(packed))
         return last(packed, len(packed) - max(0, short - 1))
 
 
@@ -186,7 +198,8 @@ class PydanticSliding(OfPydanticAi, Policy):
         packed = self.packed(found)
         if not (reason := self.fires(found, packed)):
             return view
-        return window(view, packed, self.start_of(packed), self.preserve_first_user_message, reason)
+        start = self.start_of(packed, self.keep_messages, self.keep_tokens)
+        return window(view, packed, start, self.preserve_first_user_message, reason)
 
 
 def window(view: View, packed: Sequence[Packed], start: int, first: bool, reason: str) -> View:
@@ -214,7 +227,8 @@ class PydanticSummarize(OfPydanticAi, Policy):
     def before_call(self, view: View) -> View:
         found = messages(view)
         packed = self.packed(found)
-        if not (reason := self.fires(found, packed)) or not (start := self.start_of(packed)):
+        start = self.start_of(packed, self.keep_messages, self.keep_tokens)
+        if not start or not (reason := self.fires(found, packed)):
             return view
         old = items_of(flat(packed[:start]))
         opening = packed[first_user(packed)] if self.preserve_first_user_message else []
@@ -256,3 +270,36 @@ class PydanticTiered(OfPydanticAi, Policy):
             return after
         packed = self.packed(left)
         return window(after, packed, last(packed, self.keep_messages), self.preserve_first_user_message, reason)
+
+
+@dataclass
+class PydanticClamp(OfHarness, Policy):
+    """Cut responses' texts and calls' arguments over `max_part_chars`, or `max_part_tokens`, to a head and a tail.
+
+    pydantic_ai_harness/compaction, ClampOversizedMessages: never users' texts or results. It stays so. Upstream wants
+    one of the two limits.
+    """
+
+    max_part_chars: Count = 20_000
+    max_part_tokens: Count = 0
+    keep_head_chars: Count = 2_000
+    keep_tail_chars: Count = 2_000
+    clamp_tool_call_args: bool = True
+
+    def before_call(self, view: View) -> View:
+        texts = {}
+        for item in view:
+            if item.kind == "assistant" and (text := self._clamped(item.text)):
+                texts[item.place] = text
+            elif item.kind == "tool_call" and self.clamp_tool_call_args and (text := self._clamped(item.text)):
+                texts[item.place] = json.dumps({"_clamped": text}, ensure_ascii=False)
+        return view.rewrite(texts, "a part was too large")
+
+    def _clamped(self, text: str) -> str:
+        tokens = self.max_part_tokens and self.sees.estimator.text(text)
+        if not 0 < self.max_part_chars < len(text) and tokens <= self.max_part_tokens:
+            return ""
+        head, tail = text[: self.keep_head_chars], text[max(0, len(text) - self.keep_tail_chars) :]
+        removed = len(text) - len(head) - len(tail)
+        cut = f"{head}\n[clamped: removed {removed} of {len(text)} characters]\n{tail}"
+        return cut if len(cut) < len(text) else ""

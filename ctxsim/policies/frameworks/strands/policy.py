@@ -1,5 +1,4 @@
-"""Strands Agents: a window of messages that slides after an invocation, or a summary; and what a refusal makes them do.
-"""
+"""Strands Agents: a window of messages that slides after an invocation, or summaries; and what a refusal changes."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
