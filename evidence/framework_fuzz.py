@@ -249,6 +249,8 @@ class Result:
 
 def installed(module: str) -> str:
     """Return the package and version that a module comes from, '' where it isn't installed."""
+    if module.startswith("npm:"):
+        return str(alone.npm(module))
     package = PACKAGES.get(module, module)
     try:
         return f"{package} {version(package)}"

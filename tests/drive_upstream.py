@@ -12,8 +12,10 @@ import hashlib
 import json
 import os
 import random
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +216,7 @@ def _agent_framework(conversation: dict[str, Any], strategy: Any, **given: Any) 
         known = call["n"]
         sent = asyncio.run(apply_compaction(kept, strategy=strategy, **given))
         rows: list[Row] = []
-        for one in sent[1:]:
+        for one in (one for one in sent if one.role != "system"):
             text = "".join(c.text or "" for c in one.contents if c.type == "text")
             ids: list[Any] = []
             if one.role == "tool":
@@ -261,6 +263,121 @@ def af_selective(conversation: dict[str, Any]) -> Iterator[list[Row]]:
     from agent_framework._compaction import SelectiveToolCallCompactionStrategy
 
     return _agent_framework(conversation, SelectiveToolCallCompactionStrategy())
+
+
+def af_summarize(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`SummarizationStrategy` as shipped, of 600 tokens at a time."""
+    from types import SimpleNamespace
+
+    from agent_framework._compaction import SummarizationStrategy
+
+    class Client:
+        """Says what every summarizer says."""
+
+        async def get_response(self, *asked: Any, **given: Any) -> Any:
+            return SimpleNamespace(text=STUB)
+
+    client: Any = Client()
+    return _agent_framework(conversation, SummarizationStrategy(client=client, max_summary_input_tokens=600))
+
+
+def af_budget(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`TokenBudgetComposedStrategy` of 3,000 tokens: results in a line, then 6 groups."""
+    from agent_framework import _compaction as compaction
+
+    counter = compaction.CharacterEstimatorTokenizer()
+    steps = [compaction.ToolResultCompactionStrategy(), compaction.SlidingWindowStrategy(keep_last_groups=6)]
+    strategy = compaction.TokenBudgetComposedStrategy(token_budget=3_000, tokenizer=counter, strategies=steps)
+    return _agent_framework(conversation, strategy, tokenizer=counter)
+
+
+# AG2
+
+
+def _to_ag2(conversation: dict[str, Any]) -> Iterator[list[Any]]:
+    """The new events of each request: results that answer one response are one."""
+    from ag2 import events as theirs
+
+    known = 0
+    for call in conversation["calls"]:
+        made: list[Any] = []
+        results: list[Any] = []
+        for one in [*conversation["messages"][known : call["n"]], {"role": "end"}]:
+            if one["role"] == "tool":
+                said = theirs.ToolResult(one["content"])
+                results.append(theirs.ToolResultEvent(parent_id=one["tool_call_id"], name=one["name"], result=said))
+                continue
+            if results:
+                made.append(theirs.ToolResultsEvent(results))
+                results = []
+            if one["role"] == "user":
+                made.append(theirs.ModelRequest([theirs.TextInput(one["content"])]))
+            elif one["role"] == "assistant":
+                calls = [
+                    theirs.ToolCallEvent(id=c["id"], name=c["function"]["name"], arguments=c["function"]["arguments"])
+                    for c in one.get("tool_calls") or ()
+                ]
+                text = theirs.ModelMessage(one["content"]) if one["content"] else None
+                made.append(theirs.ModelResponse(message=text, tool_calls=theirs.ToolCallsEvent(calls)))
+        known = call["n"]
+        yield made
+
+
+def _ag2_rows(found: Iterable[Any]) -> Iterator[Row]:
+    for event in found:
+        kind = type(event).__name__
+        if kind == "ToolResultsEvent":
+            for one in event.results:
+                text = one.result.parts[0].content
+                yield ["tool", len(text), digest(text), one.parent_id]
+        elif kind == "ModelRequest":
+            yield ["user", len(event.parts[0].content), digest(event.parts[0].content)]
+        else:
+            text, calls = event.content or "", [call.id for call in event.tool_calls.calls]
+            yield ["assistant", len(text), digest(text), *([calls] if calls else [])]
+
+
+def _ag2(conversation: dict[str, Any], act: Callable[[list[Any]], Any], lasting: bool = False) -> Iterator[list[Row]]:
+    kept: list[Any] = []
+    for new in _to_ag2(conversation):
+        kept += new
+        sent = asyncio.run(act(kept))
+        yield list(_ag2_rows(sent))
+        kept = list(sent) if lasting else kept
+
+
+def ag2_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`HistoryLimiter` of 8 events: the sliding window that keeps the first text."""
+    from ag2.middleware.builtin.history_limiter import HistoryLimiter
+
+    return _ag2(conversation, _limited(HistoryLimiter(8)))
+
+
+def ag2_token_limiter(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`TokenLimiter` of 2,500 tokens."""
+    from ag2.middleware.builtin.token_limiter import TokenLimiter
+
+    return _ag2(conversation, _limited(TokenLimiter(2_500)))
+
+
+def _limited(limiter: Any) -> Callable[[list[Any]], Any]:
+    async def sent(found: list[Any]) -> Any:
+        async def model(events: Any, context: Any) -> Any:
+            return events
+
+        return await limiter(None, None).on_llm_call(model, found, None)
+
+    return sent
+
+
+def ag2_tail_window(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`TailWindowCompact` to 6 events once there are more than 12."""
+    from ag2.compact import TailWindowCompact
+
+    async def compacted(found: list[Any]) -> Any:
+        return await TailWindowCompact(6).compact(found, None, None) if len(found) > 12 else found  # type: ignore[arg-type]
+
+    return _ag2(conversation, compacted, lasting=True)
 
 
 # AutoGen
@@ -354,7 +471,7 @@ def _autogen_text(message: Any) -> str:
 # Pydantic AI
 
 
-def _pydantic(conversation: dict[str, Any], capability: Any) -> Iterator[list[Row]]:
+def _pydantic(conversation: dict[str, Any], capability: Any, limit: int = 3_000) -> Iterator[list[Row]]:
     from types import SimpleNamespace
 
     from pydantic_ai.messages import (
@@ -392,8 +509,8 @@ def _pydantic(conversation: dict[str, Any], capability: Any) -> Iterator[list[Ro
                 state.append(ModelRequest([part], instructions=conversation["system"]))
         known = call["n"]
         # What stands before it in `before_model_request`: whether the limit is passed.
-        if exceeds(state, capability.max_messages, capability.max_tokens, None):
-            state = asyncio.run(capability.compact(list(state), SimpleNamespace()))
+        if exceeds(state, None, limit, None):
+            state = asyncio.run(capability.compact(list(state), SimpleNamespace(model=None)))
         rows: list[Row] = []
         for one in state:
             if isinstance(one, ModelResponse):
@@ -423,17 +540,43 @@ def pydantic_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
     return _pydantic(conversation, SlidingWindowCompaction(max_tokens=3_000, keep_tokens=1_500))
 
 
+def pydantic_summarize(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`SummarizingCompaction` at 3,000 tokens, keep 6 messages."""
+    from pydantic_ai_harness.compaction import SummarizingCompaction
+
+    class Summarizing(SummarizingCompaction[Any]):
+        """Says what every summarizer says."""
+
+        async def _summarize(self, *asked: Any, **given: Any) -> str:
+            return STUB
+
+    return _pydantic(conversation, Summarizing(max_tokens=3_000, keep_messages=6))
+
+
+def pydantic_tiered(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`TieredCompaction` to 3,000 tokens: clear, then keep 8 messages."""
+    from pydantic_ai_harness.compaction import ClearToolResults, SlidingWindowCompaction, TieredCompaction
+
+    tiers = [ClearToolResults(max_tokens=1), SlidingWindowCompaction(max_tokens=1, keep_messages=8)]
+    capability = TieredCompaction(tiers=tiers, target_tokens=3_000)
+    return _pydantic(conversation, capability)
+
+
+def pydantic_clamp(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`ClampOversizedMessages` of 120 characters to 40 and 20."""
+    from pydantic_ai_harness.compaction import ClampOversizedMessages
+
+    capability = ClampOversizedMessages(max_part_chars=120, keep_head_chars=40, keep_tail_chars=20)
+    return _pydantic(conversation, capability, -1)
+
+
 # Strands, Semantic Kernel: environments of their own
 
 
-def strands_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`SlidingWindowConversationManager` of 8 before each call."""
+def _strands(conversation: dict[str, Any], act: Callable[[Any], None]) -> Iterator[list[Row]]:
     from types import SimpleNamespace
 
-    from strands.agent.conversation_manager import SlidingWindowConversationManager
-
-    manager = SlidingWindowConversationManager(window_size=8)
-    agent = SimpleNamespace(messages=[])
+    agent = SimpleNamespace(messages=[], system_prompt=conversation["system"])
     known = 0
     for call in conversation["calls"]:
         for one in conversation["messages"][known : call["n"]]:
@@ -446,12 +589,18 @@ def strands_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
                 continue
             content: list[Any] = [{"text": one["content"]}] if one["content"] else []
             content += [
-                {"toolUse": {"toolUseId": c["id"], "name": c["function"]["name"], "input": {}}}
+                {
+                    "toolUse": {
+                        "toolUseId": c["id"],
+                        "name": c["function"]["name"],
+                        "input": json.loads(c["function"]["arguments"]),
+                    }
+                }
                 for c in one.get("tool_calls") or ()
             ]
             agent.messages.append({"role": one["role"], "content": content})
         known = call["n"]
-        manager.apply_management(agent)  # type: ignore[arg-type]
+        act(agent)
         rows: list[Row] = []
         for sent in agent.messages:
             results = [b["toolResult"] for b in sent["content"] if "toolResult" in b]
@@ -465,17 +614,42 @@ def strands_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
         yield rows
 
 
-def sk_truncate(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`ChatHistoryTruncationReducer` to 8, with a threshold of 3."""
+def strands_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`SlidingWindowConversationManager` of 8 before each call."""
+    from strands.agent.conversation_manager import SlidingWindowConversationManager
+
+    return _strands(conversation, SlidingWindowConversationManager(window_size=8).apply_management)
+
+
+def strands_summarizing(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`SummarizingConversationManager` from a quarter of 12,000 tokens on, that keeps 4 messages."""
+    from strands.agent.conversation_manager import SummarizingConversationManager
+    from strands.models.model import _estimate_tokens_with_heuristic
+
+    class Summarizing(SummarizingConversationManager):
+        """Says what every summarizer says."""
+
+        def _generate_summary(self, *asked: Any, **given: Any) -> Any:
+            return {"role": "user", "content": [{"text": STUB}]}
+
+    manager = Summarizing(preserve_recent_messages=4)
+
+    def act(agent: Any) -> None:
+        # What stands before it where it acts before a call.
+        if _estimate_tokens_with_heuristic(agent.messages, None, agent.system_prompt) >= 3_000:
+            manager.reduce_context(agent)
+
+    return _strands(conversation, act)
+
+
+def _semantic_kernel(conversation: dict[str, Any], reducer: Any) -> Iterator[list[Row]]:
     from semantic_kernel.contents import (
-        ChatHistoryTruncationReducer,
         ChatMessageContent,
         FunctionCallContent,
         FunctionResultContent,
         TextContent,
     )
 
-    reducer = ChatHistoryTruncationReducer(target_count=8, threshold_count=3)
     reducer.messages = [ChatMessageContent(role="system", content=conversation["system"])]  # type: ignore[arg-type]
     known = 0
     for call in conversation["calls"]:
@@ -499,6 +673,28 @@ def sk_truncate(conversation: dict[str, Any]) -> Iterator[list[Row]]:
                 ids = [calls]
             rows.append([sent.role.value, len(text), digest(text), *ids])
         yield rows
+
+
+def sk_truncate(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`ChatHistoryTruncationReducer` to 8, with a threshold of 3."""
+    from semantic_kernel.contents import ChatHistoryTruncationReducer
+
+    return _semantic_kernel(conversation, ChatHistoryTruncationReducer(target_count=8, threshold_count=3))
+
+
+def sk_summarize(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`ChatHistorySummarizationReducer` to 8, with a threshold of 3."""
+    from semantic_kernel.connectors.ai.chat_completion_client_base import ChatCompletionClientBase
+    from semantic_kernel.contents import ChatHistorySummarizationReducer, ChatMessageContent
+
+    class Summarizing(ChatHistorySummarizationReducer):
+        """Says what every summarizer says."""
+
+        async def _summarize(self, messages: Any) -> Any:
+            return ChatMessageContent(role="assistant", content=STUB)  # type: ignore[arg-type]
+
+    client = ChatCompletionClientBase(ai_model_id="none")
+    return _semantic_kernel(conversation, Summarizing(service=client, target_count=8, threshold_count=3))
 
 
 def openai_trimmer(conversation: dict[str, Any]) -> Iterator[list[Row]]:
@@ -529,6 +725,103 @@ def openai_trimmer(conversation: dict[str, Any]) -> Iterator[list[Row]]:
                 rows[-1] = [*rows[-1][:3], [*(rows[-1][3] if len(rows[-1]) > 3 else []), item["call_id"]]]
             else:
                 rows.append([item["role"], len(item["content"]), digest(item["content"])])
+        yield rows
+
+
+def openai_session_limit(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`SessionSettings` of 12 items."""
+    from agents import SQLiteSession
+    from agents.memory import SessionSettings
+
+    async def limited(items: list[Any]) -> list[Any]:
+        session = SQLiteSession("s", session_settings=SessionSettings(limit=12))
+        await session.add_items(items)
+        return await session.get_items()
+
+    for found in requests(conversation):
+        yield _openai_rows(asyncio.run(limited(_openai_items(found))))
+
+
+def openai_compaction_session(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """Where `OpenAIResponsesCompactionSession` compacts; what comes of it is as the server's documentation says."""
+    from agents.memory import openai_responses_compaction_session as theirs
+
+    kept: list[Any] = []
+    known = 0
+    for call in conversation["calls"]:
+        kept += _openai_items(conversation["messages"][known : call["n"]])
+        known = call["n"]
+        candidates = theirs.select_compaction_candidate_items(kept)
+        if theirs.default_should_trigger_compaction({"compaction_candidate_items": candidates}):
+            kept = [one for one in kept if one.get("role") == "user"] + [{"type": "compaction", "content": STUB}]
+        yield _openai_rows(kept)
+
+
+def _openai_items(found: Iterable[Message]) -> list[Any]:
+    items: list[Any] = []
+    for one in found:
+        if one["role"] == "tool":
+            items.append({"type": "function_call_output", "call_id": one["tool_call_id"], "output": one["content"]})
+            continue
+        if one["content"]:
+            items.append({"role": one["role"], "content": one["content"]})
+        for c in one.get("tool_calls") or ():
+            made = {"name": c["function"]["name"], "arguments": c["function"]["arguments"]}
+            items.append({"type": "function_call", "call_id": c["id"], **made})
+    return items
+
+
+def _openai_rows(items: Iterable[Any]) -> list[Row]:
+    rows: list[Row] = []
+    before = ""
+    for item in items:
+        kind = item.get("type") or item["role"]
+        if kind == "function_call_output":
+            rows.append(["tool", len(item["output"]), digest(item["output"]), item["call_id"]])
+        elif kind != "function_call":
+            rows.append([item.get("role", "assistant"), len(item["content"]), digest(item["content"])])
+        elif before in ("assistant", "function_call"):
+            rows[-1] = [*rows[-1][:3], [*(rows[-1][3] if len(rows[-1]) > 3 else []), item["call_id"]]]
+        else:
+            rows.append(["assistant", 0, digest(""), [item["call_id"]]])
+        before = kind
+    return rows
+
+
+def llamaindex_summary(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`ChatSummaryMemoryBuffer` of 2,500 tokens by the injected counter."""
+    from llama_index.core.llms import ChatMessage, ChatResponse, MockLLM
+    from llama_index.core.memory import ChatSummaryMemoryBuffer
+
+    class Summarizer(MockLLM):
+        """Says what every summarizer says."""
+
+        def chat(self, *asked: Any, **given: Any) -> Any:
+            return ChatResponse(message=ChatMessage(role="assistant", content=STUB))
+
+    buffer: Any = None
+    known = 0
+    for call in conversation["calls"]:
+        for n, one in enumerate(conversation["messages"][known : call["n"]], known):
+            told = ChatMessage(role=one["role"], content=one["content"], additional_kwargs={"n": n})
+            if buffer is None:
+                buffer = ChatSummaryMemoryBuffer.from_defaults(
+                    chat_history=[told],
+                    llm=Summarizer(),
+                    token_limit=2_500,
+                    tokenizer_fn=lambda text: range(tokens(text)),  # type: ignore[arg-type,return-value]
+                )
+            else:
+                buffer.put(told)
+        known = call["n"]
+        rows: list[Row] = []
+        for sent in buffer.get():
+            n = sent.additional_kwargs.get("n")
+            one = {"role": "user", "content": sent.content} if n is None else conversation["messages"][n]
+            ids = [one["tool_call_id"]] if one["role"] == "tool" else []
+            if calls := [c["id"] for c in one.get("tool_calls") or ()]:
+                ids = [calls]
+            rows.append([one["role"], len(one["content"]), digest(one["content"]), *ids])
         yield rows
 
 
@@ -729,10 +1022,9 @@ def _to_haystack(conversation: dict[str, Any]) -> list[Any]:
     return made
 
 
-def haystack_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`SlidingWindowCompactor` as shipped, of a window of 3,000 tokens."""
+def _haystack(conversation: dict[str, Any], compactor: Any) -> Iterator[list[Row]]:
     from haystack.dataclasses import ChatMessage
-    from haystack.hooks.compaction import CompactionHook, SlidingWindowCompactor
+    from haystack.hooks.compaction import CompactionHook
 
     class State:
         """The messages of an agent that reports no usage."""
@@ -743,7 +1035,7 @@ def haystack_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
         def set(self, key: str, value: Any, handler_override: Any = None) -> None:
             self.data[key] = value
 
-    hook, state, known = CompactionHook(SlidingWindowCompactor(), context_window=3_000), State(), 0
+    hook, state, known = CompactionHook(compactor, context_window=3_000), State(), 0
     everything = _to_haystack(conversation)
     for call in conversation["calls"]:
         state.data["messages"] = [*state.data["messages"], *everything[known : call["n"]]]
@@ -757,6 +1049,58 @@ def haystack_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
             text, calls = sent.text or "", [call.id for call in sent.tool_calls]
             rows.append([sent.role.value, len(text), digest(text), *([calls] if calls else [])])
         yield rows
+
+
+def haystack_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`SlidingWindowCompactor` as shipped, of a window of 3,000 tokens."""
+    from haystack.hooks.compaction import SlidingWindowCompactor
+
+    return _haystack(conversation, SlidingWindowCompactor())
+
+
+def haystack_prune(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`ToolResultPruningCompactor` of results over 50 tokens, of a window of 3,000."""
+    from haystack.hooks.compaction import ToolResultPruningCompactor
+
+    return _haystack(conversation, ToolResultPruningCompactor(min_tokens=50))
+
+
+def haystack_summarize(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`SummarizationCompactor` of a window of 3,000 tokens."""
+    from haystack.dataclasses import ChatMessage
+    from haystack.hooks.compaction import SummarizationCompactor
+
+    class Generator:
+        """Says what every summarizer says."""
+
+        def run(self, messages: Any) -> Any:
+            return {"replies": [ChatMessage.from_assistant(STUB)]}
+
+    generator: Any = Generator()
+    return _haystack(conversation, SummarizationCompactor(generator, approximate_summary_tokens=100))
+
+
+# JavaScript
+
+
+def node(name: str, conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """A framework in JavaScript, from the folder `node_modules` that the variable NODE_MODULES names."""
+    running = _node(name, os.environ["NODE_MODULES"])
+    running.stdin.write(json.dumps(conversation) + "\n")
+    running.stdin.flush()
+    yield from json.loads(running.stdout.readline())
+
+
+def npm(module: str) -> str:
+    """The package and version that `npm:NAME` stands for, '' where NODE_MODULES has none."""
+    package = Path(os.environ.get("NODE_MODULES", ""), module.removeprefix("npm:"), "package.json")
+    return f"{package.parent.name} {json.loads(package.read_text())['version']}" if package.is_file() else ""
+
+
+@cache
+def _node(name: str, modules: str) -> Any:
+    script = Path(__file__).with_name("drive_node.mjs")
+    return subprocess.Popen(["node", script, name, modules], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 # What counts
@@ -835,10 +1179,15 @@ DRIVERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[list[Row]]], str, s
     "adk-compact": (adk_compact, "google.adk", "token_threshold=2000,event_retention_size=4"),
     "adk-filter": (adk_filter, "google.adk", "num_invocations_to_keep=2"),
     "af-context-window": (af_context_window, "agent_framework", "max_context_window_tokens=4000,max_output_tokens=500"),
+    "af-budget": (af_budget, "agent_framework", "token_budget=3000,keep_last_groups=6"),
     "af-selective": (af_selective, "agent_framework", ""),
     "af-sliding": (af_sliding, "agent_framework", "keep_last_groups=6"),
+    "af-summarize": (af_summarize, "agent_framework", "max_summary_input_tokens=600"),
     "af-tool-result": (af_tool_result, "agent_framework", ""),
     "af-truncation": (af_truncation, "agent_framework", "max_n=3000,compact_to=1500"),
+    "ag2-sliding": (ag2_sliding, "ag2", "max_events=8,keep_first=True"),
+    "ag2-tail-window": (ag2_tail_window, "ag2", "target=6,max_events=12"),
+    "ag2-token-limiter": (ag2_token_limiter, "ag2", "max_tokens=2500"),
     "autogen-buffered": (autogen_buffered, "autogen_core", "buffer_size=10"),
     "autogen-head-tail": (autogen_head_tail, "autogen_core", "head_size=2,tail_size=8"),
     "autogen-token-limited": (
@@ -847,6 +1196,8 @@ DRIVERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[list[Row]]], str, s
         "token_limit=2000,estimator=chars-total:by=message,rounding=ceil",
     ),
     "haystack-sliding": (haystack_sliding, "haystack", "context_window=3000"),
+    "haystack-prune": (haystack_prune, "haystack", "context_window=3000,min_tokens=50"),
+    "haystack-summarize": (haystack_summarize, "haystack", "context_window=3000,approximate_summary_tokens=100"),
     "langchain-clear": (langchain_clear, "langchain", "trigger=2000"),
     "langchain-summarize": (langchain_summarize, "langchain", "trigger=3000,keep=10"),
     "langchain-trim": (
@@ -857,11 +1208,29 @@ DRIVERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[list[Row]]], str, s
     "langmem": (langmem, "langmem", "max_tokens=2500"),
     "litellm-trim": (litellm_trim, "litellm", "max_tokens=2500"),
     "llamaindex-buffer": (llamaindex_buffer, "llama_index.core", "token_limit=2500,estimator=chars"),
+    "llamaindex-summary": (llamaindex_summary, "llama_index.core", "token_limit=2500,estimator=chars"),
+    "openai-compaction-session": (openai_compaction_session, "agents", ""),
+    "openai-session-limit": (openai_session_limit, "agents", "limit=12"),
     "openai-trimmer": (openai_trimmer, "agents", ""),
+    "openclaw": (partial(node, "openclaw"), "npm:openclaw", "keep_recent_tokens=2000"),
+    "pydantic-clamp": (
+        pydantic_clamp,
+        "pydantic_ai_harness",
+        "max_part_chars=120,keep_head_chars=40,keep_tail_chars=20",
+    ),
     "pydantic-clear": (pydantic_clear, "pydantic_ai_harness", "max_tokens=3000,min_clear_tokens=500"),
     "pydantic-sliding": (pydantic_sliding, "pydantic_ai_harness", "max_tokens=3000,keep_tokens=1500"),
+    "pydantic-summarize": (pydantic_summarize, "pydantic_ai_harness", "max_tokens=3000,keep_messages=6"),
+    "pydantic-tiered": (pydantic_tiered, "pydantic_ai_harness", "max_tokens=3000,keep_messages=8"),
+    "sk-summarize": (sk_summarize, "semantic_kernel", "target_count=8,threshold_count=3"),
     "sk-truncate": (sk_truncate, "semantic_kernel", "target_count=8,threshold_count=3"),
     "strands-sliding": (strands_sliding, "strands", "window_size=8,per_turn=True"),
+    "strands-summarizing": (
+        strands_summarizing,
+        "strands",
+        "preserve_recent_messages=4,proactive_compression=0.25",
+    ),
+    "vercel-prune": (partial(node, "vercel-prune"), "npm:ai", ""),
 }
 """By policy: what runs upstream's code, the module that it needs, and our parameters that mean the same."""
 

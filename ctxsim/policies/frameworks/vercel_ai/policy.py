@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ctxsim.errors import LabelError
-from ctxsim.policies.frameworks.shared.messages import Message, flat, messages, packed
-from ctxsim.policies.policy import Policy
+from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, messages, packed
+from ctxsim.policies.policy import Count, Policy
 from ctxsim.transcript import Item
 from ctxsim.view import View
 
@@ -21,11 +21,13 @@ class VercelPrune(Policy):
     vercel/ai, packages/ai/src/generate-text/prune-messages.ts. `tool_calls` and `reasoning` are its options:
     `before-last-3-messages` keeps the last three whole, and of the others what has its other half there; all results
     of a response are one message. `tools=a/b` prunes those alone. Reasoning in front of nothing but pruned calls leaves
-    with them. With `every_step`, as in `prepareStep`, each step begins with what the step before was sent. Without it
-    a new turn does. Upstream prunes nothing unless told; the defaults are those of its page on tools.
+    with them. With `every_step`, as in `prepareStep`, each step begins with what the step before was sent; without it
+    it is done before a user's text. Nothing happens up to `trigger` tokens. Upstream prunes nothing unless told; its
+    page on tools has these options, and 100,000 for `trigger`.
     """
 
-    reasoning: Literal["none", "all", "before-last-message"] = "none"
+    trigger: Count = 0
+    reasoning: Literal["none", "all", "before-last-message"] = "all"
     tool_calls: str = "before-last-3-messages"
     tools: str = "all"
     every_step: bool = True
@@ -44,9 +46,15 @@ class VercelPrune(Policy):
             )
         self._last = int(form[1]) if form[1] else int(self.tool_calls == "before-last-message")
 
+    def threshold(self) -> float | None:
+        return self.trigger or None
+
     def before_call(self, view: View) -> View:
-        groups = packed(messages(view))
+        found = messages(view)
+        groups = packed(found)
         if not groups or (not self.every_step and groups[-1][0].role != "user"):
+            return view
+        if self.trigger and counted(self.sees, found) <= self.trigger:
             return view
         gone = self._reasoning(groups)
         if self.tool_calls != "none":
