@@ -250,7 +250,7 @@ class Result:
 def installed(module: str) -> str:
     """Return the package and version that a module comes from, '' where it isn't installed."""
     if module.startswith("npm:"):
-        return str(alone.npm(module))
+        return str(importlib.import_module("drivers.javascript").npm(module))
     package = PACKAGES.get(module, module)
     try:
         return f"{package} {version(package)}"

@@ -12,7 +12,7 @@ from typing import Any
 import corpus
 import msgspec
 import pytest
-from drive_upstream import invented
+from drivers.conversation import invented
 from project import ROOT
 from upstream import by_conversation, difference, in_a_row, plain, read_lines, row, sent, transcript_of
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from drive_upstream import DRIVERS, invented, npm
+from drive_upstream import DRIVERS
+from drivers.conversation import invented
+from drivers.javascript import npm
 from project import TESTS
 from upstream import Row, difference, read_lines, row, sent, transcript_of
 

@@ -1,5 +1,5 @@
 // Frameworks in JavaScript over conversations: for each line of input, what each request would hold, as a line.
-// node drive_node.mjs NAME NODE_MODULES
+// node javascript.mjs NAME NODE_MODULES
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { createInterface } from "node:readline";
