@@ -92,6 +92,12 @@ ADAPTED = {
     "pydantic-ai:ClearToolResults:max_messages=4,keep_pairs=1,clear_tool_inputs=true": (
         "pydantic-clear:max_messages=4,keep_pairs=1,clear_tool_inputs=True"
     ),
+    f"{_AF}:SummarizationStrategy:target_count=4,threshold=2,max_summary_input_tokens=600": (
+        "af-summarize:target_count=4,threshold_count=2,max_summary_input_tokens=600"
+    ),
+    "pydantic-ai:SummarizingCompaction:max_tokens=1000,keep_messages=3": (
+        "pydantic-summarize:max_tokens=1000,keep_messages=3"
+    ),
     "pydantic-ai:SlidingWindowCompaction:max_messages=5,keep_messages=3": (
         "pydantic-sliding:max_messages=5,keep_messages=3"
     ),
