@@ -127,6 +127,8 @@ TRAITS = (
         "openai-trimmer": "upstream names the tool of the newest call with that id",
         **dict.fromkeys(("pydantic-clear", "pydantic-tiered"),
                         "upstream clears every result with the id of one that is to be cleared, the newest too"),
+        "openhands-condenser": "upstream's view leaves out messages with an id that comes again",
+        "vercel-prune": "upstream keeps every call and result with an id of the last messages",
         "pydantic-summarize": "upstream moves a cut back until no id stands on both sides of it",
     }),
     Trait(with_results_in_order, {

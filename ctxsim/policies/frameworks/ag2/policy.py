@@ -98,7 +98,8 @@ class Ag2TailWindow(OfAg2, Policy):
     """Over `max_events` events, or `max_tokens`, keep the last `target`. They are gone for good, the task with them.
 
     ag2/compact.py, TailWindowCompact with CompactTrigger. A window that begins with results begins one event later.
-    Upstream must be told all three numbers; 0 never acts.
+    Upstream looks when a turn is over, here before each request, as it was recorded. It must be told all three
+    numbers; 0 never acts.
     """
 
     target: Positive = 25
