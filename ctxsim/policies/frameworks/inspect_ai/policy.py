@@ -201,7 +201,8 @@ class InspectSummary(OfInspect, Policy):
     """Over `at` of the window (or so many tokens), put a summary in the place of all that followed the task.
 
     `at` is upstream's `threshold`. inspect_ai/model/_compaction/summary.py, CompactionSummary: the newest results are
-    summarized too, with the summary before. What is still over ends the run, as the task's own text can.
+    summarized too, with the summary before. What is still over ends the run, as the task's own text can. Upstream
+    frames the summary in 275 characters, of which the first words alone stand here.
     """
 
     at: float = 0.9
