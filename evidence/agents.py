@@ -35,8 +35,8 @@ OLD_RESERVE = (2, 1, 19)
 
 def equality() -> dict[str, dict[str, Any]]:
     """Return what was compared, agents' policies and frameworks', by policy."""
-    tables = [tomllib.loads(file.read_text(encoding="utf-8")) for file in EQUALITY]
-    return {name: said for table in tables for name, said in table.items()}
+    agents, frameworks = (tomllib.loads(file.read_text(encoding="utf-8")) for file in EQUALITY)
+    return {name: frameworks.get(name, {}) | agents.get(name, {}) for name in agents | frameworks}
 
 
 # what is measured

@@ -46,7 +46,7 @@ Differences = Callable[[Conversation], Iterator[str]]
 
 PACKAGES = {
     "agent_framework": "agent-framework-core", "agents": "openai-agents", "autogen_core": "autogen-core",
-    "google.adk": "google-adk", "haystack": "haystack-ai", "langchain_core": "langchain-core", "llama_index.core": "llama-index-core",
+    "google.adk": "google-adk", "haystack": "haystack-ai", "langchain_core": "langchain-core", "inspect_ai": "inspect-ai", "llama_index.core": "llama-index-core", "openhands.sdk": "openhands-sdk",
     "pydantic_ai_harness": "pydantic-ai-harness", "semantic_kernel": "semantic-kernel", "strands": "strands-agents",
 }  # fmt: skip
 """By the module that upstream needs: its package, where that has another name."""
@@ -92,6 +92,12 @@ ADAPTED = {
     "pydantic-ai:ClearToolResults:max_messages=4,keep_pairs=1,clear_tool_inputs=true": (
         "pydantic-clear:max_messages=4,keep_pairs=1,clear_tool_inputs=True"
     ),
+    f"{_AF}:SummarizationStrategy:target_count=4,threshold=2,max_summary_input_tokens=600": (
+        "af-summarize:target_count=4,threshold_count=2,max_summary_input_tokens=600"
+    ),
+    "pydantic-ai:SummarizingCompaction:max_tokens=1000,keep_messages=3": (
+        "pydantic-summarize:max_tokens=1000,keep_messages=3"
+    ),
     "pydantic-ai:SlidingWindowCompaction:max_messages=5,keep_messages=3": (
         "pydantic-sliding:max_messages=5,keep_messages=3"
     ),
@@ -115,9 +121,15 @@ _IMAGES = "of the message that is cut, upstream keeps the images without the tex
 TRAITS = (
     Trait(without_images, {"langchain-trim": _IMAGES, "langchain-summarize": _IMAGES, "langmem": _IMAGES}),
     Trait(with_other_ids, {
+        **dict.fromkeys(("ag2-sliding", "ag2-tail-window", "ag2-token-limiter"),
+                        "upstream keeps a result whose call left, if another call with that id stays"),
         "langchain-trim": "our adapter gives a repeated id another name, whose characters count",
         "openai-trimmer": "upstream names the tool of the newest call with that id",
-        "pydantic-clear": "upstream clears every result with the id of one that is to be cleared, the newest too",
+        **dict.fromkeys(("pydantic-clear", "pydantic-tiered"),
+                        "upstream clears every result with the id of one that is to be cleared, the newest too"),
+        "openhands-condenser": "upstream's view leaves out messages with an id that comes again",
+        "vercel-prune": "upstream keeps every call and result with an id of the last messages",
+        "pydantic-summarize": "upstream moves a cut back until no id stands on both sides of it",
     }),
     Trait(with_results_in_order, {
         "langmem": "upstream raises: it remembers the result of the last call as the newest, wherever it stands",
@@ -249,6 +261,8 @@ class Result:
 
 def installed(module: str) -> str:
     """Return the package and version that a module comes from, '' where it isn't installed."""
+    if module.startswith("npm:"):
+        return str(importlib.import_module("drivers.javascript").npm(module))
     package = PACKAGES.get(module, module)
     try:
         return f"{package} {version(package)}"

@@ -6,872 +6,114 @@ Nothing of ctxsim is imported here, so that an environment that holds a framewor
 
 from __future__ import annotations
 
-import asyncio
 import gzip
-import hashlib
 import json
-import os
-import random
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-Message = dict[str, Any]
-Row = list[Any]
-STUB = "SUMMARY"
-"""What every summarizer says."""
-
-WORDS = ("order", "shelf", "ledger", "winter", "copper", "harbour", "signal", "lantern", "orchard", "bridge", "ticket")
-
-
-def invented() -> dict[str, Any]:
-    """A conversation in several turns with parallel calls, large and short results and texts of two scripts."""
-    chance = random.Random(7)
-    found: list[Message] = [{"role": "user", "content": "Count what the warehouse holds, and tell me what is missing."}]
-    calls = []
-    for number in range(40):
-        calls.append({"n": len(found)})
-        asked = [f"call_{number}_{n}" for n in range(chance.choice([1, 1, 1, 2, 3]))]
-        tool_calls = [
-            {
-                "id": one,
-                "type": "function",
-                "function": {
-                    "name": chance.choice(["read", "search"]),
-                    "arguments": json.dumps({"path": f"{chance.randrange(99)}.txt", "deep": chance.random() < 0.5}),
-                },
-            }
-            for one in asked
-        ]
-        said = chance.choice(["", _prose(chance, 12), _prose(chance, 40)])
-        found.append({"role": "assistant", "content": said, "tool_calls": tool_calls})
-        for one, call in zip(asked, tool_calls, strict=True):
-            size = chance.choice([3, 20, 60, 200, 600])
-            text = (
-                "\n".join(_prose(chance, 8) for _ in range(size // 8 + 1)) if chance.random() < 0.8 else "数え" * size
-            )
-            found.append({"role": "tool", "tool_call_id": one, "name": call["function"]["name"], "content": text})
-        if number % 9 == 8:
-            calls.append({"n": len(found)})
-            found.append({"role": "assistant", "content": _prose(chance, 30)})
-            found.append({"role": "user", "content": _prose(chance, 25)})
-    return {"name": "invented", "system": _prose(chance, 150), "tools": [], "messages": found, "calls": calls}
-
-
-def _prose(chance: random.Random, words: int) -> str:
-    return " ".join(chance.choice(WORDS) for _ in range(words)).capitalize() + "."
-
-
-def digest(text: str) -> str:
-    """The first 8 hexadecimal digits of a text's sha256."""
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def tokens(text: str) -> int:
-    """The counter that upstream is given where it takes one: characters / 4, up."""
-    return -(-len(text) // 4)
-
-
-def requests(conversation: dict[str, Any]) -> Iterator[list[Message]]:
-    """The messages of each request, without the system prompt."""
-    for call in conversation["calls"]:
-        yield conversation["messages"][: call["n"]]
-
-
-# LangChain
-
-
-def _to_langchain(found: Iterable[Message]) -> list[Any]:
-    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-
-    made: list[Any] = []
-    for n, one in enumerate(found):
-        content: Any = one["content"]
-        if one.get("images"):
-            content = [{"type": "text", "text": content}]
-            content += [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}] * one["images"]
-        if one["role"] == "user":
-            made.append(HumanMessage(content, id=str(n)))
-        elif one["role"] == "tool":
-            made.append(ToolMessage(content, tool_call_id=one["tool_call_id"], name=one["name"], id=str(n)))
-        else:
-            calls = [
-                {"name": c["function"]["name"], "args": json.loads(c["function"]["arguments"]), "id": c["id"]}
-                for c in one.get("tool_calls") or ()
-            ]
-            made.append(AIMessage(one["content"], tool_calls=calls, id=str(n)))
-    return made
-
-
-def _langchain_rows(found: Iterable[Any]) -> list[Row]:
-    rows = []
-    for one in found:
-        role = {"human": "user", "ai": "assistant"}.get(one.type, one.type)
-        ids: list[Any] = []
-        if role == "tool":
-            ids = [one.tool_call_id]
-        elif role == "assistant" and one.tool_calls:
-            ids = [[call["id"] for call in one.tool_calls]]
-        text = one.content
-        if isinstance(text, list):
-            text = "".join(part if isinstance(part, str) else part.get("text", "") for part in text)
-        rows.append([role, len(text), digest(text), *ids])
-    return rows
-
-
-def langchain_trim(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`trim_messages` at 2,000 tokens, from a user or a response on."""
-    from langchain_core.messages import SystemMessage, trim_messages
-    from langchain_core.messages.utils import count_tokens_approximately
-
-    for found in requests(conversation):
-        given = [SystemMessage(conversation["system"]), *_to_langchain(found)]
-        kept = trim_messages(
-            given, max_tokens=2_000, token_counter=count_tokens_approximately, start_on=["human", "ai"],
-            include_system=True, allow_partial=True,
-        )  # fmt: skip
-        yield _langchain_rows(one for one in kept if one.type != "system")
-
-
-def langchain_clear(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`ClearToolUsesEdit` at 2,000 tokens, keep 3."""
-    from langchain.agents.middleware import ClearToolUsesEdit
-    from langchain_core.messages.utils import count_tokens_approximately
-
-    for found in requests(conversation):
-        given = _to_langchain(found)
-        ClearToolUsesEdit(trigger=2_000, keep=3).apply(given, count_tokens=count_tokens_approximately)
-        yield _langchain_rows(given)
-
-
-def langchain_summarize(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`SummarizationMiddleware` at 3,000 tokens, keep 10 messages."""
-    from langchain.agents.middleware import SummarizationMiddleware
-    from langchain_core.language_models import FakeListChatModel
-
-    middleware = SummarizationMiddleware(
-        FakeListChatModel(responses=[STUB] * 100), trigger=("tokens", 3_000), keep=("messages", 10)
-    )
-    state: list[Any] = []
-    known = 0
-    everything = _to_langchain(conversation["messages"])
-    for call in conversation["calls"]:
-        state, known = [*state, *everything[known : call["n"]]], call["n"]
-        changed = middleware.before_model({"messages": state}, None)  # type: ignore[typeddict-item,arg-type]
-        if changed:
-            state = [one for one in changed["messages"] if one.type != "remove"]
-        yield _langchain_rows(state)
-
-
-def langmem(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`summarize_messages` at 2,500 tokens."""
-    from langchain_core.language_models import FakeListChatModel
-    from langchain_core.messages import SystemMessage
-    from langmem.short_term import summarize_messages
-
-    model = FakeListChatModel(responses=[STUB] * 100)
-    summary = None
-    for found in requests(conversation):
-        given = [SystemMessage(conversation["system"], id="system"), *_to_langchain(found)]
-        result = summarize_messages(given, running_summary=summary, model=model, max_tokens=2_500)
-        summary = result.running_summary or summary
-        yield _langchain_rows(one for one in result.messages if one.id != "system")
-
-
-# Agent Framework
-
-
-def _to_agent_framework(messages: Iterable[Message]) -> list[Any]:
-    from agent_framework import Content
-    from agent_framework import Message as Sent
-
-    made, place = [], 0
-    for one in messages:
-        # The number that a message gets counts too: ours is the place of its first part.
-        name = f"msg_{place}"
-        if one["role"] == "tool":
-            contents = [Content.from_function_result(one["tool_call_id"], result=one["content"])]
-        else:
-            contents = [Content.from_text(one["content"])] if one["content"] else []
-            contents += [
-                Content.from_function_call(c["id"], c["function"]["name"], arguments=c["function"]["arguments"])
-                for c in one.get("tool_calls") or ()
-            ]
-        place += len(contents)
-        made.append(Sent(role=one["role"], contents=contents, message_id=name))
-    return made
-
-
-def _agent_framework(conversation: dict[str, Any], strategy: Any, **given: Any) -> Iterator[list[Row]]:
-    from agent_framework import Message as Sent
-    from agent_framework._compaction import apply_compaction
-
-    kept = [Sent(role="system", contents=[conversation["system"]], message_id="msg_s")]
-    everything, known = _to_agent_framework(conversation["messages"]), 0
-    for call in conversation["calls"]:
-        kept += everything[known : call["n"]]
-        known = call["n"]
-        sent = asyncio.run(apply_compaction(kept, strategy=strategy, **given))
-        rows: list[Row] = []
-        for one in sent[1:]:
-            text = "".join(c.text or "" for c in one.contents if c.type == "text")
-            ids: list[Any] = []
-            if one.role == "tool":
-                text, ids = one.contents[0].result, [one.contents[0].call_id]
-            elif calls := [c.call_id for c in one.contents if c.type == "function_call"]:
-                ids = [calls]
-            rows.append([one.role, len(text), digest(text), *ids])
-        yield rows
-
-
-def af_truncation(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`TruncationStrategy` at 3,000 tokens, down to 1,500."""
-    from agent_framework._compaction import CharacterEstimatorTokenizer, TruncationStrategy
-
-    counter = CharacterEstimatorTokenizer()
-    strategy = TruncationStrategy(max_n=3_000, compact_to=1_500, tokenizer=counter)
-    return _agent_framework(conversation, strategy, tokenizer=counter)
-
-
-def af_context_window(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`ContextWindowCompactionStrategy` of a window of 4,000 tokens."""
-    from agent_framework._compaction import CharacterEstimatorTokenizer, ContextWindowCompactionStrategy
-
-    strategy = ContextWindowCompactionStrategy(max_context_window_tokens=4_000, max_output_tokens=500)
-    return _agent_framework(conversation, strategy, tokenizer=CharacterEstimatorTokenizer())
-
-
-def af_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`SlidingWindowStrategy` of 6 groups."""
-    from agent_framework._compaction import SlidingWindowStrategy
-
-    return _agent_framework(conversation, SlidingWindowStrategy(keep_last_groups=6))
-
-
-def af_tool_result(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`ToolResultCompactionStrategy` as shipped."""
-    from agent_framework._compaction import ToolResultCompactionStrategy
-
-    return _agent_framework(conversation, ToolResultCompactionStrategy())
-
-
-def af_selective(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`SelectiveToolCallCompactionStrategy` as shipped."""
-    from agent_framework._compaction import SelectiveToolCallCompactionStrategy
-
-    return _agent_framework(conversation, SelectiveToolCallCompactionStrategy())
-
-
-# AutoGen
-
-
-def _autogen(conversation: dict[str, Any], context: Any) -> Iterator[list[Row]]:
-    from autogen_core import FunctionCall
-    from autogen_core.models import (
-        AssistantMessage,
-        FunctionExecutionResult,
-        FunctionExecutionResultMessage,
-        UserMessage,
-    )
-
-    known = 0
-    names = {}
-    for call in conversation["calls"]:
-        results: list[Any] = []
-        for one in [*conversation["messages"][known : call["n"]], {"role": "end"}]:
-            if one["role"] == "tool":
-                results.append(
-                    FunctionExecutionResult(content=one["content"], name=one["name"], call_id=one["tool_call_id"])
-                )
-                continue
-            if results:
-                asyncio.run(context.add_message(FunctionExecutionResultMessage(content=results)))
-                results = []
-            if one["role"] == "user":
-                asyncio.run(context.add_message(UserMessage(content=one["content"], source="user")))
-            elif one["role"] == "assistant" and one.get("tool_calls"):
-                calls = [
-                    FunctionCall(c["id"], c["function"]["arguments"], c["function"]["name"]) for c in one["tool_calls"]
-                ]
-                names |= {c.id: c.name for c in calls}
-                said = AssistantMessage(content=calls, thought=one["content"] or None, source="agent")
-                asyncio.run(context.add_message(said))
-            elif one["role"] == "assistant":
-                asyncio.run(context.add_message(AssistantMessage(content=one["content"], source="agent")))
-        known = call["n"]
-        rows: list[Row] = []
-        for sent in asyncio.run(context.get_messages()):
-            if isinstance(sent, FunctionExecutionResultMessage):
-                rows += [["tool", len(r.content), digest(r.content), r.call_id] for r in sent.content]
-            elif isinstance(sent.content, str):
-                role = "user" if isinstance(sent, UserMessage) else "assistant"
-                rows.append([role, len(sent.content), digest(sent.content)])
-            else:
-                thought = sent.thought or ""
-                rows.append(["assistant", len(thought), digest(thought), [c.id for c in sent.content]])
-        yield rows
-
-
-def autogen_buffered(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`BufferedChatCompletionContext` of 10."""
-    from autogen_core.model_context import BufferedChatCompletionContext
-
-    return _autogen(conversation, BufferedChatCompletionContext(buffer_size=10))
-
-
-def autogen_head_tail(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`HeadAndTailChatCompletionContext` of 2 and 8."""
-    from autogen_core.model_context import HeadAndTailChatCompletionContext
-
-    return _autogen(conversation, HeadAndTailChatCompletionContext(head_size=2, tail_size=8))
-
-
-def autogen_token_limited(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`TokenLimitedChatCompletionContext` of 2,000 tokens by the injected counter."""
-    from autogen_core.model_context import TokenLimitedChatCompletionContext
-
-    class Client:
-        """Counts, and does nothing else."""
-
-        def count_tokens(self, messages: Any, tools: Any = ()) -> int:
-            return sum(tokens(_autogen_text(one)) for one in messages)
-
-    context = TokenLimitedChatCompletionContext.__new__(TokenLimitedChatCompletionContext)
-    context._messages, context._initial_messages = [], []
-    context._token_limit, context._model_client, context._tool_schema = 2_000, Client(), []  # type: ignore[assignment]
-    return _autogen(conversation, context)
-
-
-def _autogen_text(message: Any) -> str:
-    if isinstance(message.content, str):
-        return message.content
-    parts = [getattr(message, "thought", None) or ""]
-    parts += [p.content if hasattr(p, "call_id") else p.name + p.arguments for p in message.content]
-    return "".join(parts)
-
-
-# Pydantic AI
-
-
-def _pydantic(conversation: dict[str, Any], capability: Any) -> Iterator[list[Row]]:
-    from types import SimpleNamespace
-
-    from pydantic_ai.messages import (
-        ModelRequest,
-        ModelResponse,
-        TextPart,
-        ToolCallPart,
-        ToolReturnPart,
-        UserPromptPart,
-        repair_messages,
-    )
-    from pydantic_ai_harness.compaction._shared import exceeds
-
-    state: list[Any] = []
-    known = 0
-    for call in conversation["calls"]:
-        for one in conversation["messages"][known : call["n"]]:
-            if one["role"] == "assistant":
-                parts: list[Any] = [TextPart(one["content"])] if one["content"] else []
-                parts += [
-                    ToolCallPart(c["function"]["name"], c["function"]["arguments"], c["id"])
-                    for c in one.get("tool_calls") or ()
-                ]
-                state.append(ModelResponse(parts))
-                continue
-            if one["role"] == "user":
-                # A run begins with what is stored made valid, and merged.
-                state = repair_messages(state, repair_last_response=False)
-            part: Any = UserPromptPart(one["content"])
-            if one["role"] == "tool":
-                part = ToolReturnPart(one["name"], one["content"], one["tool_call_id"])
-            if state and isinstance(state[-1], ModelRequest):
-                state[-1] = ModelRequest([*state[-1].parts, part], instructions=conversation["system"])
-            else:
-                state.append(ModelRequest([part], instructions=conversation["system"]))
-        known = call["n"]
-        # What stands before it in `before_model_request`: whether the limit is passed.
-        if exceeds(state, capability.max_messages, capability.max_tokens, None):
-            state = asyncio.run(capability.compact(list(state), SimpleNamespace()))
-        rows: list[Row] = []
-        for one in state:
-            if isinstance(one, ModelResponse):
-                text = "".join(p.content for p in one.parts if isinstance(p, TextPart))
-                calls = [p.tool_call_id for p in one.parts if isinstance(p, ToolCallPart)]
-                rows.append(["assistant", len(text), digest(text), *([calls] if calls else [])])
-                continue
-            for p in one.parts:
-                tool = isinstance(p, ToolReturnPart)
-                rows.append([
-                    "tool" if tool else "user", len(p.content), digest(p.content), *([p.tool_call_id] if tool else [])
-                ])  # fmt: skip
-        yield rows
-
-
-def pydantic_clear(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`ClearToolResults` at 3,000 tokens, if 500 come free."""
-    from pydantic_ai_harness.compaction import ClearToolResults
-
-    return _pydantic(conversation, ClearToolResults(max_tokens=3_000, min_clear_tokens=500))
-
-
-def pydantic_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`SlidingWindowCompaction` at 3,000 tokens, keep 1,500."""
-    from pydantic_ai_harness.compaction import SlidingWindowCompaction
-
-    return _pydantic(conversation, SlidingWindowCompaction(max_tokens=3_000, keep_tokens=1_500))
-
-
-# Strands, Semantic Kernel: environments of their own
-
-
-def strands_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`SlidingWindowConversationManager` of 8 before each call."""
-    from types import SimpleNamespace
-
-    from strands.agent.conversation_manager import SlidingWindowConversationManager
-
-    manager = SlidingWindowConversationManager(window_size=8)
-    agent = SimpleNamespace(messages=[])
-    known = 0
-    for call in conversation["calls"]:
-        for one in conversation["messages"][known : call["n"]]:
-            if one["role"] == "tool":
-                block = {"toolResult": {"toolUseId": one["tool_call_id"], "content": [{"text": one["content"]}]}}
-                if agent.messages and any("toolResult" in b for b in agent.messages[-1]["content"]):
-                    agent.messages[-1]["content"].append(block)
-                else:
-                    agent.messages.append({"role": "user", "content": [block]})
-                continue
-            content: list[Any] = [{"text": one["content"]}] if one["content"] else []
-            content += [
-                {"toolUse": {"toolUseId": c["id"], "name": c["function"]["name"], "input": {}}}
-                for c in one.get("tool_calls") or ()
-            ]
-            agent.messages.append({"role": one["role"], "content": content})
-        known = call["n"]
-        manager.apply_management(agent)  # type: ignore[arg-type]
-        rows: list[Row] = []
-        for sent in agent.messages:
-            results = [b["toolResult"] for b in sent["content"] if "toolResult" in b]
-            if results:
-                texts = [(r["content"][0]["text"], r["toolUseId"]) for r in results]
-                rows += [["tool", len(text), digest(text), name] for text, name in texts]
-                continue
-            text = "".join(b.get("text", "") for b in sent["content"])
-            calls = [b["toolUse"]["toolUseId"] for b in sent["content"] if "toolUse" in b]
-            rows.append([sent["role"], len(text), digest(text), *([calls] if calls else [])])
-        yield rows
-
-
-def sk_truncate(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`ChatHistoryTruncationReducer` to 8, with a threshold of 3."""
-    from semantic_kernel.contents import (
-        ChatHistoryTruncationReducer,
-        ChatMessageContent,
-        FunctionCallContent,
-        FunctionResultContent,
-        TextContent,
-    )
-
-    reducer = ChatHistoryTruncationReducer(target_count=8, threshold_count=3)
-    reducer.messages = [ChatMessageContent(role="system", content=conversation["system"])]  # type: ignore[arg-type]
-    known = 0
-    for call in conversation["calls"]:
-        for one in conversation["messages"][known : call["n"]]:
-            items: list[Any] = [TextContent(text=one["content"])] if one["content"] else []
-            if one["role"] == "tool":
-                items = [FunctionResultContent(id=one["tool_call_id"], name=one["name"], result=one["content"])]
-            for c in one.get("tool_calls") or ():
-                made = c["function"]
-                items.append(FunctionCallContent(id=c["id"], name=made["name"], arguments=made["arguments"]))
-            reducer.messages = [*reducer.messages, ChatMessageContent(role=one["role"], items=items)]
-        known = call["n"]
-        asyncio.run(reducer.reduce())
-        rows: list[Row] = []
-        for sent in reducer.messages[1:]:
-            text = "".join(part.text for part in sent.items if isinstance(part, TextContent))
-            ids: list[Any] = []
-            if result := next((part for part in sent.items if isinstance(part, FunctionResultContent)), None):
-                text, ids = str(result.result), [result.id]
-            elif calls := [part.id for part in sent.items if isinstance(part, FunctionCallContent)]:
-                ids = [calls]
-            rows.append([sent.role.value, len(text), digest(text), *ids])
-        yield rows
-
-
-def openai_trimmer(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`ToolOutputTrimmer` as shipped."""
-    from types import SimpleNamespace
-
-    from agents.extensions import ToolOutputTrimmer
-
-    trimmer = ToolOutputTrimmer()
-    for found in requests(conversation):
-        items: list[Any] = []
-        for one in found:
-            if one["role"] == "tool":
-                output = {"type": "function_call_output", "call_id": one["tool_call_id"], "output": one["content"]}
-                items.append(output)
-                continue
-            items.append({"role": one["role"], "content": one["content"]})
-            for c in one.get("tool_calls") or ():
-                made = {"name": c["function"]["name"], "arguments": c["function"]["arguments"]}
-                items.append({"type": "function_call", "call_id": c["id"], **made})
-        data = SimpleNamespace(model_data=SimpleNamespace(input=items, instructions=None), agent=None, context=None)
-        sent = trimmer(data).input  # type: ignore[arg-type]
-        rows: list[Row] = []
-        for item in sent:
-            if item.get("type") == "function_call_output":
-                rows.append(["tool", len(item["output"]), digest(item["output"]), item["call_id"]])
-            elif item.get("type") == "function_call":
-                rows[-1] = [*rows[-1][:3], [*(rows[-1][3] if len(rows[-1]) > 3 else []), item["call_id"]]]
-            else:
-                rows.append([item["role"], len(item["content"]), digest(item["content"])])
-        yield rows
-
-
-def llamaindex_buffer(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`ChatMemoryBuffer` of 2,500 tokens by the injected counter."""
-    from llama_index.core.llms import ChatMessage
-    from llama_index.core.memory import ChatMemoryBuffer
-
-    class Tokens:
-        """As many as the joined text has by the injected counter; upstream asks for their number alone."""
-
-        def __init__(self, text: str) -> None:
-            self.number = tokens(text)
-
-        def __len__(self) -> int:
-            return self.number
-
-    for found in requests(conversation):
-        told = [
-            ChatMessage(role=one["role"], content=one["content"], additional_kwargs={"n": n})
-            for n, one in enumerate(found)
-        ]
-        buffer = ChatMemoryBuffer.from_defaults(
-            chat_history=told,
-            token_limit=2_500,
-            tokenizer_fn=Tokens,  # type: ignore[arg-type]
-        )
-        rows: list[Row] = []
-        for sent in buffer.get():
-            one = found[sent.additional_kwargs["n"]]
-            ids = [one["tool_call_id"]] if one["role"] == "tool" else []
-            if calls := [c["id"] for c in one.get("tool_calls") or ()]:
-                ids = [calls]
-            rows.append([one["role"], len(one["content"]), digest(one["content"]), *ids])
-        yield rows
-
-
-def litellm_trim(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`trim_messages` to 2,500 tokens."""
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-    from litellm.utils import trim_messages
-
-    for found in requests(conversation):
-        given = [{"role": "system", "content": conversation["system"]}, *found]
-        rows: list[Row] = []
-        for one in trim_messages(given, max_tokens=2_500)[1:]:
-            ids = [one["tool_call_id"]] if one["role"] == "tool" else []
-            if calls := [c["id"] for c in one.get("tool_calls") or ()]:
-                ids = [calls]
-            rows.append([one["role"], len(one["content"]), digest(one["content"]), *ids])
-        yield rows
-
-
-# Agent Development Kit
-
-
-def _adk_event(messages: list[Message], number: int, invocation: int) -> Any:
-    from google.adk.events import Event
-    from google.genai import types
-
-    first = messages[0]
-    if first["role"] == "tool":
-        parts = [
-            types.Part(
-                function_response=types.FunctionResponse(
-                    id=one["tool_call_id"], name=one["name"], response={"result": one["content"]}
-                )
-            )
-            for one in messages
-        ]
-    else:
-        parts = [types.Part(text=first["content"])] if first["content"] else []
-        parts += [
-            types.Part(
-                function_call=types.FunctionCall(
-                    id=c["id"], name=c["function"]["name"], args=json.loads(c["function"]["arguments"])
-                )
-            )
-            for c in first.get("tool_calls") or ()
-        ]
-    content = types.Content(role="model" if first["role"] == "assistant" else "user", parts=parts)
-    author = "user" if first["role"] == "user" else "agent"
-    return Event(author=author, content=content, timestamp=float(number + 1), invocation_id=f"i{invocation}")
-
-
-def _adk_events(conversation: dict[str, Any]) -> Iterator[list[Any]]:
-    """The new events of each request: results that answer one response are one."""
-    known = number = invocation = 0
-    for call in conversation["calls"]:
-        run: list[list[Message]] = []
-        for one in conversation["messages"][known : call["n"]]:
-            if run and one["role"] == run[-1][-1]["role"] == "tool":
-                run[-1].append(one)
-            else:
-                run.append([one])
-        known = call["n"]
-        made = []
-        for group in run:
-            invocation += group[0]["role"] == "user"
-            made.append(_adk_event(group, number := number + 1, invocation))
-        yield made
-
-
-def _adk_rows(contents: Iterable[Any]) -> Iterator[Row]:
-    for content in contents:
-        if any(part.function_response for part in content.parts):
-            for part in content.parts:
-                text = part.function_response.response["result"]
-                yield ["tool", len(text), digest(text), part.function_response.id]
-            continue
-        text = "".join(part.text or "" for part in content.parts)
-        calls = [part.function_call.id for part in content.parts if part.function_call]
-        role = "assistant" if content.role == "model" else "user"
-        yield [role, len(text), digest(text), *([calls] if calls else [])]
-
-
-def adk_compact(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """Compaction at 2,000 tokens, keep 4 events."""
-    from google.adk.agents import LlmAgent
-    from google.adk.apps import compaction
-    from google.adk.apps.app import EventsCompactionConfig
-    from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
-    from google.adk.events import Event
-    from google.adk.events.event_actions import EventActions, EventCompaction
-    from google.adk.flows.llm_flows.context import _contents
-    from google.adk.sessions import InMemorySessionService, Session
-    from google.genai import types
-
-    class Summarizer(BaseEventsSummarizer):
-        """Says what every summarizer says."""
-
-        async def maybe_summarize_events(self, *, events: Any) -> Any:
-            said = types.Content(role="model", parts=[types.Part(text=STUB)])
-            times = events[0].timestamp, events[-1].timestamp
-            actions = EventActions(
-                compaction=EventCompaction(start_timestamp=times[0], end_timestamp=times[1], compacted_content=said)
-            )
-            return Event(author="user", actions=actions, invocation_id=Event.new_id())
-
-    class Service(InMemorySessionService):
-        """Keeps what is appended, and nothing else."""
-
-        async def append_event(self, session: Any, event: Any) -> Any:
-            session.events.append(event)
-            return event
-
-    config = EventsCompactionConfig(
-        summarizer=Summarizer(), token_threshold=2_000, event_retention_size=4, compaction_interval=10**6,
-        overlap_size=0,
-    )  # fmt: skip
-    session = Session(id="s", app_name="a", user_id="u")
-    for new in _adk_events(conversation):
-        session.events += new
-        asyncio.run(
-            compaction._run_compaction_for_token_threshold_config(
-                config=config, session=session, session_service=Service(), agent=LlmAgent(name="agent"),
-                agent_name="agent",
-            )
-        )  # fmt: skip
-        yield list(_adk_rows(_contents._get_contents(None, session.events, "agent")))
-
-
-def adk_filter(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`ContextFilterPlugin` that keeps 2 invocations."""
-    from types import SimpleNamespace
-
-    from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
-
-    plugin = ContextFilterPlugin(num_invocations_to_keep=2)
-    contents: list[Any] = []
-    for new in _adk_events(conversation):
-        contents += [event.content for event in new]
-        request = SimpleNamespace(contents=list(contents))
-        asyncio.run(plugin.before_model_callback(callback_context=None, llm_request=request))  # type: ignore[arg-type]
-        yield list(_adk_rows(request.contents))
-
-
-# Haystack
-
-
-def _to_haystack(conversation: dict[str, Any]) -> list[Any]:
-    from haystack.dataclasses import ChatMessage, ToolCall
-
-    made = []
-    asked: dict[str, Any] = {}
-    for one in conversation["messages"]:
-        if one["role"] == "user":
-            made.append(ChatMessage.from_user(one["content"]))
-        elif one["role"] == "tool":
-            made.append(ChatMessage.from_tool(one["content"], origin=asked[one["tool_call_id"]]))
-        else:
-            calls = [
-                ToolCall(c["function"]["name"], json.loads(c["function"]["arguments"]), c["id"])
-                for c in one.get("tool_calls") or ()
-            ]
-            asked |= {call.id: call for call in calls}
-            made.append(ChatMessage.from_assistant(one["content"] or None, tool_calls=calls))
-    return made
-
-
-def haystack_sliding(conversation: dict[str, Any]) -> Iterator[list[Row]]:
-    """`SlidingWindowCompactor` as shipped, of a window of 3,000 tokens."""
-    from haystack.dataclasses import ChatMessage
-    from haystack.hooks.compaction import CompactionHook, SlidingWindowCompactor
-
-    class State:
-        """The messages of an agent that reports no usage."""
-
-        def __init__(self) -> None:
-            self.data: dict[str, Any] = {"messages": [ChatMessage.from_system(conversation["system"])]}
-
-        def set(self, key: str, value: Any, handler_override: Any = None) -> None:
-            self.data[key] = value
-
-    hook, state, known = CompactionHook(SlidingWindowCompactor(), context_window=3_000), State(), 0
-    everything = _to_haystack(conversation)
-    for call in conversation["calls"]:
-        state.data["messages"] = [*state.data["messages"], *everything[known : call["n"]]]
-        known = call["n"]
-        hook.run(state)  # type: ignore[arg-type]
-        rows: list[Row] = []
-        for sent in state.data["messages"][1:]:
-            if result := sent.tool_call_result:
-                rows.append(["tool", len(result.result), digest(result.result), result.origin.id])
-                continue
-            text, calls = sent.text or "", [call.id for call in sent.tool_calls]
-            rows.append([sent.role.value, len(text), digest(text), *([calls] if calls else [])])
-        yield rows
-
-
-# What counts
-
-
-def _counted_by_haystack(conversation: dict[str, Any]) -> Iterator[int]:
-    from haystack.token_counters import ApproximateTokenCounter
-
-    counter, everything = ApproximateTokenCounter(), _to_haystack(conversation)
-    for call in conversation["calls"]:
-        yield counter.count(everything[: call["n"]])
-
-
-def _counted_by_strands(conversation: dict[str, Any]) -> Iterator[int]:
-    from strands.models.model import _estimate_tokens_with_heuristic
-
-    for found in requests(conversation):
-        blocks: list[Any] = []
-        for one in found:
-            if one["role"] == "tool":
-                blocks.append({"toolResult": {"content": [{"text": one["content"]}]}})
-                continue
-            blocks += [{"text": one["content"]}] if one["content"] else []
-            for c in one.get("tool_calls") or ():
-                made = c["function"]
-                blocks.append({"toolUse": {"name": made["name"], "input": json.loads(made["arguments"])}})
-        yield _estimate_tokens_with_heuristic([{"role": "user", "content": blocks}])
-
-
-def _counted_by_agent_framework(conversation: dict[str, Any]) -> Iterator[int]:
-    from agent_framework._compaction import CharacterEstimatorTokenizer, _serialize_message
-
-    counter = CharacterEstimatorTokenizer()
-    sizes = [counter.count_tokens(_serialize_message(one)) for one in _to_agent_framework(conversation["messages"])]
-    for call in conversation["calls"]:
-        yield sum(sizes[: call["n"]])
-
-
-def _counted_by_pydantic(conversation: dict[str, Any]) -> Iterator[int]:
-    from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
-    from pydantic_ai_harness.compaction._shared import estimate_token_count
-
-    for found in requests(conversation):
-        made: list[Any] = []
-        for one in found:
-            if one["role"] == "user":
-                made.append(ModelRequest([UserPromptPart(one["content"])]))
-            elif one["role"] == "tool":
-                made.append(ModelRequest([ToolReturnPart(one["name"], one["content"], one["tool_call_id"])]))
-            else:
-                calls = [
-                    ToolCallPart(c["function"]["name"], c["function"]["arguments"], c["id"])
-                    for c in one.get("tool_calls") or ()
-                ]
-                made.append(ModelResponse([TextPart(one["content"]), *calls]))
-        yield estimate_token_count(made)
-
-
-def _counted_by_langchain(conversation: dict[str, Any]) -> Iterator[int]:
-    from langchain_core.messages.utils import count_tokens_approximately
-
-    for found in requests(conversation):
-        yield count_tokens_approximately(_to_langchain(found))
-
-
-def _counted_by_adk(conversation: dict[str, Any]) -> Iterator[int]:
-    from google.adk.apps.compaction import _count_chars_in_content
-
-    chars = 0
-    for new in _adk_events(conversation):
-        chars += sum(_count_chars_in_content(event.content) for event in new)
-        yield chars // 4
-
+from drivers import (
+    adk,
+    ag2,
+    agent_framework,
+    autogen,
+    deepagents,
+    haystack,
+    inspect_ai,
+    javascript,
+    langchain,
+    litellm,
+    llama_index,
+    openai_agents,
+    openhands,
+    pydantic_ai,
+    semantic_kernel,
+    strands,
+)
+from drivers.conversation import Row, invented
 
 DRIVERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[list[Row]]], str, str]] = {
-    "adk-compact": (adk_compact, "google.adk", "token_threshold=2000,event_retention_size=4"),
-    "adk-filter": (adk_filter, "google.adk", "num_invocations_to_keep=2"),
-    "af-context-window": (af_context_window, "agent_framework", "max_context_window_tokens=4000,max_output_tokens=500"),
-    "af-selective": (af_selective, "agent_framework", ""),
-    "af-sliding": (af_sliding, "agent_framework", "keep_last_groups=6"),
-    "af-tool-result": (af_tool_result, "agent_framework", ""),
-    "af-truncation": (af_truncation, "agent_framework", "max_n=3000,compact_to=1500"),
-    "autogen-buffered": (autogen_buffered, "autogen_core", "buffer_size=10"),
-    "autogen-head-tail": (autogen_head_tail, "autogen_core", "head_size=2,tail_size=8"),
+    "adk-compact": (adk.adk_compact, "google.adk", "token_threshold=2000,event_retention_size=4"),
+    "adk-filter": (adk.adk_filter, "google.adk", "num_invocations_to_keep=2"),
+    "af-context-window": (
+        agent_framework.af_context_window,
+        "agent_framework",
+        "max_context_window_tokens=4000,max_output_tokens=500",
+    ),
+    "af-budget": (agent_framework.af_budget, "agent_framework", "token_budget=3000,keep_last_groups=6"),
+    "af-selective": (agent_framework.af_selective, "agent_framework", ""),
+    "af-sliding": (agent_framework.af_sliding, "agent_framework", "keep_last_groups=6"),
+    "af-summarize": (agent_framework.af_summarize, "agent_framework", "max_summary_input_tokens=600"),
+    "af-tool-result": (agent_framework.af_tool_result, "agent_framework", ""),
+    "af-truncation": (agent_framework.af_truncation, "agent_framework", "max_n=3000,compact_to=1500"),
+    "ag2-sliding": (ag2.ag2_sliding, "ag2", "max_events=8,keep_first=True"),
+    "ag2-tail-window": (ag2.ag2_tail_window, "ag2", "target=6,max_events=12"),
+    "ag2-token-limiter": (ag2.ag2_token_limiter, "ag2", "max_tokens=2500"),
+    "autogen-buffered": (autogen.autogen_buffered, "autogen_core", "buffer_size=10"),
+    "autogen-head-tail": (autogen.autogen_head_tail, "autogen_core", "head_size=2,tail_size=8"),
     "autogen-token-limited": (
-        autogen_token_limited,
+        autogen.autogen_token_limited,
         "autogen_core",
         "token_limit=2000,estimator=chars-total:by=message,rounding=ceil",
     ),
-    "haystack-sliding": (haystack_sliding, "haystack", "context_window=3000"),
-    "langchain-clear": (langchain_clear, "langchain", "trigger=2000"),
-    "langchain-summarize": (langchain_summarize, "langchain", "trigger=3000,keep=10"),
+    "haystack-sliding": (haystack.haystack_sliding, "haystack", "context_window=3000"),
+    "deepagents": (deepagents.deepagents, "deepagents", "trigger=0.25,keep_messages=6"),
+    "haystack-prune": (haystack.haystack_prune, "haystack", "context_window=3000,min_tokens=50"),
+    "haystack-summarize": (
+        haystack.haystack_summarize,
+        "haystack",
+        "context_window=3000,approximate_summary_tokens=100",
+    ),
+    "inspect-edit": (inspect_ai.inspect_edit, "inspect_ai", "at=5000,estimator=strands"),
+    "inspect-summary": (inspect_ai.inspect_summary, "inspect_ai", "at=2500,estimator=strands"),
+    "inspect-trim": (inspect_ai.inspect_trim, "inspect_ai", "at=2500,preserve=0.5,estimator=strands"),
+    "inspect-trim-messages": (inspect_ai.inspect_trim_messages, "inspect_ai", ""),
+    "langchain-clear": (langchain.langchain_clear, "langchain", "trigger=2000"),
+    "langchain-summarize": (langchain.langchain_summarize, "langchain", "trigger=3000,keep=10"),
     "langchain-trim": (
-        langchain_trim,
+        langchain.langchain_trim,
         "langchain_core",
         "max_tokens=2000,start_on=human/ai,include_system=True,allow_partial=True",
     ),
-    "langmem": (langmem, "langmem", "max_tokens=2500"),
-    "litellm-trim": (litellm_trim, "litellm", "max_tokens=2500"),
-    "llamaindex-buffer": (llamaindex_buffer, "llama_index.core", "token_limit=2500,estimator=chars"),
-    "openai-trimmer": (openai_trimmer, "agents", ""),
-    "pydantic-clear": (pydantic_clear, "pydantic_ai_harness", "max_tokens=3000,min_clear_tokens=500"),
-    "pydantic-sliding": (pydantic_sliding, "pydantic_ai_harness", "max_tokens=3000,keep_tokens=1500"),
-    "sk-truncate": (sk_truncate, "semantic_kernel", "target_count=8,threshold_count=3"),
-    "strands-sliding": (strands_sliding, "strands", "window_size=8,per_turn=True"),
+    "langmem": (langchain.langmem, "langmem", "max_tokens=2500"),
+    "litellm-trim": (litellm.litellm_trim, "litellm", "max_tokens=2500"),
+    "llamaindex-buffer": (llama_index.llamaindex_buffer, "llama_index.core", "token_limit=2500,estimator=chars"),
+    "llamaindex-summary": (llama_index.llamaindex_summary, "llama_index.core", "token_limit=2500,estimator=chars"),
+    "openai-compaction-session": (openai_agents.openai_compaction_session, "agents", ""),
+    "openai-session-limit": (openai_agents.openai_session_limit, "agents", "limit=12"),
+    "openai-trimmer": (openai_agents.openai_trimmer, "agents", ""),
+    "openclaw": (partial(javascript.node, "openclaw"), "npm:openclaw", "keep_recent_tokens=2000"),
+    "openhands-condenser": (openhands.openhands_condenser, "openhands.sdk", "max_size=20,keep_first=4"),
+    "pydantic-clamp": (
+        pydantic_ai.pydantic_clamp,
+        "pydantic_ai_harness",
+        "max_part_chars=120,keep_head_chars=40,keep_tail_chars=20",
+    ),
+    "pydantic-clear": (pydantic_ai.pydantic_clear, "pydantic_ai_harness", "max_tokens=3000,min_clear_tokens=500"),
+    "pydantic-sliding": (pydantic_ai.pydantic_sliding, "pydantic_ai_harness", "max_tokens=3000,keep_tokens=1500"),
+    "pydantic-summarize": (pydantic_ai.pydantic_summarize, "pydantic_ai_harness", "max_tokens=3000,keep_messages=6"),
+    "pydantic-tiered": (pydantic_ai.pydantic_tiered, "pydantic_ai_harness", "max_tokens=3000,keep_messages=8"),
+    "sk-summarize": (semantic_kernel.sk_summarize, "semantic_kernel", "target_count=8,threshold_count=3"),
+    "sk-truncate": (semantic_kernel.sk_truncate, "semantic_kernel", "target_count=8,threshold_count=3"),
+    "strands-sliding": (strands.strands_sliding, "strands", "window_size=8,per_turn=True"),
+    "strands-summarizing": (
+        strands.strands_summarizing,
+        "strands",
+        "preserve_recent_messages=4,proactive_compression=0.25",
+    ),
+    "vercel-prune": (partial(javascript.node, "vercel-prune"), "npm:ai", ""),
 }
 """By policy: what runs upstream's code, the module that it needs, and our parameters that mean the same."""
 
 COUNTERS: dict[str, tuple[Callable[[dict[str, Any]], Iterator[int]], str]] = {
-    "adk": (_counted_by_adk, "google.adk"),
-    "agent-framework": (_counted_by_agent_framework, "agent_framework"),
-    "chars-total": (_counted_by_pydantic, "pydantic_ai_harness"),
-    "haystack": (_counted_by_haystack, "haystack"),
-    "strands": (_counted_by_strands, "strands"),
-    "langchain": (_counted_by_langchain, "langchain_core"),
+    "adk": (adk.counted, "google.adk"),
+    "agent-framework": (agent_framework.counted, "agent_framework"),
+    "chars-total": (pydantic_ai.counted, "pydantic_ai_harness"),
+    "haystack": (haystack.counted, "haystack"),
+    "strands": (strands.counted, "strands"),
+    "langchain": (langchain.counted, "langchain_core"),
 }
 """By estimator: what counts the messages of each request with upstream's counter, and the module that it needs."""
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ctxsim.policies import Overflow, Surroundings, open_policy
 from ctxsim.policies.frameworks.shared.messages import Message, messages
@@ -18,6 +18,8 @@ from ctxsim.view import View
 
 Row = list[Any]
 """Role, characters, the first 8 of sha256 of the content, and a response's call ids or the id that a result answers."""
+
+Merged = Literal["users", "calls", ""]
 
 STUB = "SUMMARY"
 """What every summarizer says, upstream's and ours."""
@@ -67,12 +69,15 @@ def transcript_of(conversation: dict[str, Any]) -> Transcript:
     return Transcript(conversation["name"], Head(conversation["system"], tools), tuple(items), tuple(calls))
 
 
-def in_a_row(found: Iterable[Message]) -> list[Message]:
-    """Messages with users' that follow each other as one, as some frameworks send them."""
+def in_a_row(found: Iterable[Message], merged: Merged) -> list[Message]:
+    """Messages, with users' in a row as one, or a summary and the calls behind it, as some frameworks send them."""
     joined: list[Message] = []
     for message in found:
-        if joined and message.role == joined[-1].role == "user":
-            joined[-1] = Message(joined[-1].items + message.items)
+        before = joined[-1] if joined else None
+        if before and merged == "users" and message.role == before.role == "user":
+            joined[-1] = Message(before.items + message.items)
+        elif before and merged == "calls" and before.items[0].synthetic and message.calls and not message.text:
+            joined[-1] = Message(message.items + before.items)
         else:
             joined.append(message)
     return joined
@@ -92,13 +97,15 @@ def sent(
     window: int = 12_000,
     usage: Callable[[View, Call], Usage] | None = None,
     limit: Callable[[View], bool] | None = None,
-    merged: bool = False,
+    merged: Merged = "",
+    last_try: bool = False,
     as_row: Callable[[Message], Row] = row,
 ) -> Iterator[list[Row] | None]:
     """What a policy sends at each call, a row for each message; None where it stops, or is refused for good.
 
     `usage`: what the provider reports of an answered request. `limit`: whether it refuses a request.
-    `merged`: users' messages in a row are one. `as_row`: what is shown of a message.
+    `merged`: what is shown as one message. `last_try`: of a policy that never gives up its last try is shown.
+    `as_row`: what is shown of a message.
     """
     spec = open_policy(label)
     asked: list[Sequence[Item]] = []
@@ -114,16 +121,17 @@ def sent(
         for item in transcript.items[joined : call.start]:
             moments.join([item])
         request = moments.before_call()
-        view, attempts = request.view, 0
+        view, attempts, gave_up = request.view, 0, not last_try
         while request.stop is None and limit is not None and limit(view) and attempts < 50:
             smaller = next((acted for acted, _ in moments.on_overflow(view, Overflow("too long", window))), None)
             if smaller is None:
+                gave_up = True
                 break
             view, attempts = smaller, attempts + 1
             if request.lasting:
                 moments.view = view
-        refused = limit is not None and limit(view)
-        shown = in_a_row(messages(view)) if merged else messages(view)
+        refused = gave_up and limit is not None and limit(view)
+        shown = in_a_row(messages(view), merged)
         yield None if request.stop or refused else [as_row(message) for message in shown]
         response = transcript.items[call.start : call.end]
         for item in response:

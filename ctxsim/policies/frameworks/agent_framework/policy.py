@@ -5,13 +5,24 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.frameworks.shared.messages import Message, counted, first_that, flat, in_place_of, messages, only
+from ctxsim.policies.frameworks.shared.messages import (
+    Message,
+    counted,
+    first_that,
+    flat,
+    in_place_of,
+    items_of,
+    messages,
+    only,
+)
 from ctxsim.policies.policy import Count, Family, Policy, Positive, Share
 from ctxsim.view import View
 
 LONGEST = 4_096
 """Characters of a group's results, its frame and marker with them."""
 MARKER = "... [truncated]"
+PROMPT = 594
+"""Characters of upstream's own instructions for a summary."""
 
 Group = list[Message]
 
@@ -197,3 +208,97 @@ class AfContextWindow(OfAgentFramework, Policy):
             view = with_results_in_line(view, self.keep_last_tool_call_groups)
         over = int(self._budget * self.truncation_threshold)
         return truncated(self, view, over, self.threshold(), self.preserve_first_user_group, by_tokens=True)
+
+
+@dataclass
+class AfSummarize(OfAgentFramework, Policy):
+    """Over `target_count` + `threshold_count` messages, put a summary in the place of the oldest groups.
+
+    agent_framework/_compaction.py, SummarizationStrategy; `threshold_count` is upstream's `threshold`. The newest
+    groups that have `target_count` messages stay. Of the others whole groups are summarized as long as what is shown of
+    them fits `max_summary_input_tokens` (0: all); groups in front that don't fit alone stay as they are, for good.
+    """
+
+    target_count: Positive = 4
+    threshold_count: Count = 2
+    max_summary_input_tokens: Count = 8_000
+    summary_tokens: Positive = 1_000
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        if len(found) <= self.target_count + self.threshold_count:
+            return view
+        groups, kept = groups_of(found), 0
+        while groups and kept < self.target_count:
+            kept += len(groups.pop())
+        old = flat(self._shown(groups))
+        text = self.sees.summarize(items_of(old), self.summary_tokens) if old else None
+        if not text:
+            return view
+        return in_place_of(view, old, text, f"over {self.target_count + self.threshold_count} messages")
+
+    def _shown(self, groups: Sequence[Group]) -> Sequence[Group]:
+        limit, shown, tokens, told = self.max_summary_input_tokens, list[Group](), PROMPT // 4, 0
+        if not limit:
+            return groups
+        for group in groups:
+            lines = "\n".join(_line(n, message) for n, message in enumerate(group, told + 1))
+            # The line feed between two groups counts as a token.
+            size = max(1, len(lines) // 4) + bool(shown)
+            if tokens + size > limit:
+                if shown:
+                    break
+                continue
+            shown.append(group)
+            tokens, told = tokens + size, told + len(group)
+        return shown
+
+
+def _line(number: int, message: Message) -> str:
+    """A message as the summarizer sees it."""
+    if message.role == "tool":
+        content = f"function_result: {message.text} [call_id={message.items[0].call_id}]"
+    else:
+        calls = [f"function_call {call.tool}({call.text}) [call_id={call.call_id}]" for call in message.calls]
+        content = "; ".join(([message.text] if message.text else []) + calls)
+    role = "assistant" if message.items[0].synthetic else message.role
+    return f"{number}. [{role}] {content}"
+
+
+@dataclass
+class AfBudget(OfAgentFramework, Policy):
+    """Over `token_budget` put older groups of calls in a line; still over, keep the last `keep_last_groups`, or fewer.
+
+    agent_framework/_compaction.py, TokenBudgetComposedStrategy of ToolResultCompactionStrategy and, unless it is 0,
+    SlidingWindowStrategy. What is over after that loses its oldest groups until it isn't; the newest stays. Where the
+    system prompt is larger than what is left of the budget, upstream drops it too, for good, and doesn't count it any
+    more: here it is still sent. No default upstream: 0 is the model's window.
+    """
+
+    token_budget: Count = 0
+    keep_last_tool_call_groups: Count = _AF_TOOL_RESULT["keep_last_tool_call_groups"]
+    keep_last_groups: Count = 0
+
+    def start(self) -> None:
+        self._prompt = True  # whether upstream still sends the system prompt
+
+    def threshold(self) -> float:
+        return self.token_budget or self.sees.window
+
+    def before_call(self, view: View) -> View:
+        if self._size(view) > self.threshold():
+            view = with_results_in_line(view, self.keep_last_tool_call_groups)
+        if (size := self._size(view)) <= self.threshold():
+            return view
+        groups = groups_of(messages(view))
+        sizes = [counted(self.sees, group) for group in groups]
+        gone = max(0, len(groups) - self.keep_last_groups) if self.keep_last_groups else 0
+        size -= sum(sizes[:gone])
+        while gone < len(groups) - 1 and size > self.threshold():
+            size -= sizes[gone]
+            gone += 1
+        self._prompt = self._prompt and size <= self.threshold()
+        return only(view, flat(groups[gone:]), f"over {self.threshold():,.0f} tokens")
+
+    def _size(self, view: View) -> int:
+        return counted(self.sees, messages(view), self.sees.head.system if self._prompt else "")

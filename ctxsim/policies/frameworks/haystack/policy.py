@@ -1,33 +1,44 @@
-"""Haystack's sliding window: whole turns and whole steps, the newest task, and a note of what left."""
+"""Haystack's three compactors: a window of turns and steps with a note, placeholders for results, and summaries."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
-from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, messages, only, since_usage
-from ctxsim.policies.policy import Count, Policy, Share
+from ctxsim.policies.frameworks.shared.messages import (
+    Message,
+    counted,
+    first_that,
+    flat,
+    items_of,
+    messages,
+    only,
+    since_usage,
+)
+from ctxsim.policies.policy import Count, Family, Policy, Positive, Share, Surroundings
 from ctxsim.view import View
 
+CLEARED = "[Tool result removed to free up context. Call `{}` again if you need it.]"
+SUMMARY = "<conversation_summary>\n{}\n</conversation_summary>"
 NOTE = "[{} earlier messages were removed from this conversation to free up context and cannot be recovered.]"
 
 Group = list[Message]
 
 
 @dataclass
-class HaystackSliding(Policy):
-    """From `compact_at` of the window on, keep `compact_to` of it: the newest task, its newest steps, then whole turns.
+class OfHaystack:
+    """What its policies share: when they act, and to what size.
 
-    deepset-ai/haystack, haystack/hooks/compaction, CompactionHook with SlidingWindowCompactor (experimental). A step is
-    a response with its results; the newest `min_keep_steps` stay whatever they take. Of several users' texts the
-    newest is the task, so the first one leaves. A note says how many messages left, and the note before is one of them.
     By usage where there is some. `context_window` 0 is the model's: upstream must be told.
     """
 
-    decides_by = "haystack"
-    family = "frameworks"
-    source = "deepset-ai/haystack"
-    version = "haystack-ai 3.4.1"
-    read_on = "2026-11-22"
+    decides_by: ClassVar[str] = "haystack"
+    family: ClassVar[Family] = "frameworks"
+    source: ClassVar[str] = "deepset-ai/haystack"
+    version: ClassVar[str] = "haystack-ai 3.4.1"
+    read_on: ClassVar[str] = "2026-11-22"
+    sees: ClassVar[Surroundings]
 
     context_window: Count = 0
     compact_at: Share = 0.7
@@ -38,29 +49,51 @@ class HaystackSliding(Policy):
     def _window(self) -> int:
         return self.context_window or self.sees.window
 
+    @property
+    def reason(self) -> str:
+        """Why it edits."""
+        return f"{self.threshold():,.0f} tokens or more"
+
     def threshold(self) -> float:
+        """Tokens from which on it compacts."""
         return self._window * self.compact_at
 
     def before_call(self, view: View) -> View:
+        """Compact, if what is believed to be sent calls for it."""
         found = messages(view)
-        size = self._size(found)
+        size = self.size(found)
         since = since_usage(self.sees, found)
         tools = sum(map(len, self.sees.head.tools)) // 4
         believed = size + tools if since is None else since
         target = max(0, int(self._window * self.compact_to) - (believed - size))
         if believed < self.threshold() or size <= target:
             return view
-        return self._compacted(view, found, target)
+        return self.compacted(view, found, target)
 
-    def _size(self, found: Sequence[Message]) -> int:
+    def size(self, found: Sequence[Message]) -> int:
+        """Return the tokens of messages after the system prompt."""
         return counted(self.sees, found, self.sees.head.system)
 
-    def _compacted(self, view: View, found: Sequence[Message], target: int) -> View:
+    @abstractmethod
+    def compacted(self, view: View, found: Sequence[Message], target: int) -> View:
+        """Return the view with so many tokens of messages, if that can be."""
+
+
+@dataclass
+class HaystackSliding(OfHaystack, Policy):
+    """From `compact_at` of the window on, keep `compact_to` of it: the newest task, its newest steps, then whole turns.
+
+    deepset-ai/haystack, haystack/hooks/compaction, CompactionHook with SlidingWindowCompactor (experimental). A step is
+    a response with its results; the newest `min_keep_steps` stay whatever they take. Of several users' texts the
+    newest is the task, so the first one leaves. A note says how many messages left, and the note before is one of them.
+    """
+
+    def compacted(self, view: View, found: Sequence[Message], target: int) -> View:
         asked = [n for n, message in enumerate(found) if message.items[0].kind == "user"]
         task = [found[asked[-1]]] if asked else []
         turns = [[message for message in found[start:end] if not _note(message)] for start, end in pairwise(asked)]
         steps = _steps(found[asked[-1] + 1 if asked else 0 :])
-        room = target - self._size(task)
+        room = target - self.size(task)
         working = counted(self.sees, flat(steps))
         if working > room:
             turns = []
@@ -72,13 +105,12 @@ class HaystackSliding(Policy):
         gone = [message for message in found if message not in kept]
         if all(map(_note, gone)):
             return view
-        reason = f"{self.threshold():,.0f} tokens or more"
-        after = only(view, kept, reason)
+        after = only(view, kept, self.reason)
         # The note stands in front of all, or behind the task if its own steps left.
         following = flat(steps[first:]) if first else kept
         at = following[0].order if following else view[-1].order + 1
         places = [place for message in gone for place in message.places if place >= 0]
-        return after.insert(NOTE.format(len(gone)), at, reason, sources=places)
+        return after.insert(NOTE.format(len(gone)), at, self.reason, sources=places)
 
     def _first(self, groups: Sequence[Group], room: int) -> int:
         """Index of the first group that stays, counted from the newest until one doesn't fit."""
@@ -104,3 +136,80 @@ def _steps(found: Sequence[Message]) -> list[Group]:
             steps[-1].append(message)
         joined = message.role != "user" and bool(steps)
     return steps
+
+
+@dataclass
+class HaystackPrune(OfHaystack, Policy):
+    """From `compact_at` of the window on, put placeholders in place of the oldest results until `compact_to` is met.
+
+    haystack/hooks/compaction, CompactionHook with ToolResultPruningCompactor. Results of `min_tokens` or less stay, and
+    so do those of the newest `min_keep_steps` responses that called tools.
+    """
+
+    min_tokens: Count = 200
+
+    def compacted(self, view: View, found: Sequence[Message], target: int) -> View:
+        steps = [step[1:] for step in _steps(found) if len(step) > 1]
+        newest = {one.places[0] for one in flat(steps[-max(1, self.min_keep_steps) :])}
+        texts, tokens = dict[int, str](), self.size(found)
+        for result in (one for one in found if one.role == "tool" and one.places[0] not in newest):
+            placeholder = result.with_text(CLEARED.format(result.items[0].tool))
+            saved = (before := counted(self.sees, [result])) - counted(self.sees, [placeholder])
+            if before <= self.min_tokens or saved <= 0:
+                continue
+            texts[result.places[0]] = placeholder.text
+            tokens -= saved
+            if tokens <= target:
+                break
+        return view.rewrite(texts, self.reason)
+
+
+@dataclass
+class HaystackSummarize(OfHaystack, Policy):
+    """From `compact_at` of the window on, put summaries in the place of turns and steps until `compact_to` is met.
+
+    haystack/hooks/compaction, CompactionHook with SummarizationCompactor: as few as needed of the oldest turns before
+    the newest user's text, with room for `approximate_summary_tokens`; then those turns' summaries together; then steps
+    behind that text, but for the newest `min_keep_steps`; then their summaries. A summary that frees nothing ends it.
+    """
+
+    approximate_summary_tokens: Positive = 1_024
+
+    def compacted(self, view: View, found: Sequence[Message], target: int) -> View:
+        while (size := self.size(found)) > target and (old := self._next(found, target)):
+            text = self.sees.summarize(items_of(old), self.approximate_summary_tokens)
+            if not text:
+                break
+            places = [place for message in old for place in message.places]
+            after = view.drop(places, self.reason).insert(
+                SUMMARY.format(text), old[0].order, self.reason, kind="summary", sources=places
+            )
+            if self.size(messages(after)) >= size:
+                break
+            view, found = after, messages(after)
+        return view
+
+    def _next(self, found: Sequence[Message], target: int) -> list[Message]:
+        """What is summarized next; nothing if all is that may be."""
+        asked = [n for n, message in enumerate(found) if message.items[0].kind == "user"]
+        task = asked[-1] if asked else -1
+        if len(asked) > 1:
+            return self._fewest(found, [list(found[start:end]) for start, end in pairwise(asked)], target)
+        before = [[one] for one in found[: max(0, task)] if one.items[0].kind == "summary"]
+        if len(before) > 1:
+            return flat(before[: max(2, len(self._fewest(found, before, target)))])
+        steps = _steps(found[task + 1 :])
+        if len(steps) > self.min_keep_steps:
+            return self._fewest(found, steps[: len(steps) - self.min_keep_steps], target)
+        after = [[one] for one in found[task + 1 :] if one.items[0].kind == "summary"]
+        return flat(after[: max(2, len(self._fewest(found, after, target)))]) if len(after) > 1 else []
+
+    def _fewest(self, found: Sequence[Message], groups: Sequence[Group], target: int) -> list[Message]:
+        """The fewest of the oldest groups without which the rest and a summary fit; all of them if they never do."""
+
+        def fits(count: int) -> bool:
+            gone = {message.places[0] for message in flat(groups[:count])}
+            rest = [message for message in found if message.places[0] not in gone]
+            return self.size(rest) + self.approximate_summary_tokens <= target
+
+        return flat(groups[: first_that(fits, 1, len(groups))])

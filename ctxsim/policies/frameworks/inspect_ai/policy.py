@@ -1,17 +1,18 @@
-"""Inspect's two: clear old results, or trim a share of the messages; what then is still too large ends the run."""
+"""Inspect's: clear old results, trim a share of the messages, or summarize; what then is too large ends the run."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxsim.policies.frameworks.shared.messages import Message, counted, items_of, messages, only
-from ctxsim.policies.policy import Count, Family, Overflow, Policy, Share, Stop, Surroundings
+from ctxsim.policies.frameworks.shared.messages import Message, counted, in_place_of, items_of, messages, only
+from ctxsim.policies.policy import Count, Family, Overflow, Policy, Positive, Share, Stop, Surroundings
 from ctxsim.transcript import Item, Usage
 from ctxsim.view import View
 
 CLEARED = "(Tool result removed)"
 PASSES = 4
+SUMMARY = "[CONTEXT COMPACTION SUMMARY]\n\n"
 
 
 class OfInspect:
@@ -173,21 +174,69 @@ class InspectTrim(OfInspect, Policy):
     preserve: Share = 0.8
 
     def compacted(self, view: View) -> View:
+        return trimmed(view, self.preserve)
+
+
+@dataclass
+class InspectTrimMessages(Policy):
+    """Send the task and the newest `preserve` of the other messages, at every call and whatever their size.
+
+    inspect_ai/model/_trim.py, trim_messages, as a basic agent may be told to use.
+    """
+
+    family = "frameworks"
+    source = OfInspect.source
+    version = OfInspect.version
+    read_on = OfInspect.read_on
+    per_request = True
+
+    preserve: Share = 0.7
+
+    def before_call(self, view: View) -> View:
+        return trimmed(view, self.preserve)
+
+
+@dataclass
+class InspectSummary(OfInspect, Policy):
+    """Over `at` of the window (or so many tokens), put a summary in the place of all that followed the task.
+
+    `at` is upstream's `threshold`. inspect_ai/model/_compaction/summary.py, CompactionSummary: the newest results are
+    summarized too, with the summary before. What is still over ends the run, as the task's own text can. Upstream
+    frames the summary in 275 characters, of which the first words alone stand here.
+    """
+
+    at: float = 0.9
+    summary_tokens: Positive = 1_000
+
+    def compacted(self, view: View) -> View:
         found = messages(view)
-        task = next((n for n, message in enumerate(found) if message.role == "user"), len(found) - 1) + 1
-        said = found[task:]
-        kept: list[Message] = []
-        asked: set[int] = set()
-        for message in said[int(len(said) * (1 - self.preserve)) :]:
-            if message.role != "tool":
-                asked = {call.place for call in message.calls}
-            elif message.items[0].answers not in asked:
-                continue
-            kept.append(message)
-        answered = {message.items[0].answers for message in kept if message.role == "tool"}
-        whole = [
-            Message(items)
-            for message in kept
-            if (items := tuple(one for one in message.items if one.kind != "tool_call" or one.place in answered))
-        ]
-        return only(view, [*found[:task], *whole], f"older than the newest {self.preserve:.0%} of the messages")
+        old = found[after_task(found) :]
+        text = self.sees.summarize(items_of(found), self.summary_tokens) if old else None
+        return view if text is None else in_place_of(view, old, SUMMARY + text, "over its threshold")
+
+
+def after_task(found: Sequence[Message]) -> int:
+    """Return where what follows the first user's text begins."""
+    return next((n for n, message in enumerate(found) if message.role == "user"), len(found) - 1) + 1
+
+
+def trimmed(view: View, preserve: float) -> View:
+    """Return the view without a share of the messages behind the task, and without what then lacks its other half."""
+    found = messages(view)
+    task = after_task(found)
+    said = found[task:]
+    kept: list[Message] = []
+    asked: set[int] = set()
+    for message in said[int(len(said) * (1 - preserve)) :]:
+        if message.role != "tool":
+            asked = {call.place for call in message.calls}
+        elif message.items[0].answers not in asked:
+            continue
+        kept.append(message)
+    answered = {message.items[0].answers for message in kept if message.role == "tool"}
+    whole = [
+        Message(items)
+        for message in kept
+        if (items := tuple(one for one in message.items if one.kind != "tool_call" or one.place in answered))
+    ]
+    return only(view, [*found[:task], *whole], f"older than the newest {preserve:.0%} of the messages")

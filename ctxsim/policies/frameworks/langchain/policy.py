@@ -236,6 +236,7 @@ class Deepagents(OfLangchain, Policy):
 
     langchain-ai/deepagents, deepagents/middleware/summarization.py: LangChain's summary with other numbers, of all that
     leaves. Its offloading of large results to files isn't modelled; a refusal makes it summarize once more.
+    `keep_messages` keeps so many messages instead.
     """
 
     source: ClassVar[str] = "langchain-ai/deepagents"
@@ -243,6 +244,7 @@ class Deepagents(OfLangchain, Policy):
 
     trigger: Share = _DEEPAGENTS["trigger"]
     keep: Share = _DEEPAGENTS["keep"]
+    keep_messages: Count = 0
     max_tokens: Positive = 1_000
 
     @property
@@ -264,7 +266,10 @@ class Deepagents(OfLangchain, Policy):
         return self._summarized(view, messages(view))
 
     def _summarized(self, view: View, found: list[Message]) -> View:
-        start = start_by_tokens(found, int(self.keep * self.sees.window), partial(counted, self.sees))
+        if self.keep_messages:
+            start = summary_start(found, max(0, len(found) - self.keep_messages))
+        else:
+            start = start_by_tokens(found, int(self.keep * self.sees.window), partial(counted, self.sees))
         text = self.sees.summarize(items_of(found[:start]), self.max_tokens) if start > 0 else None
         if text is None:
             return view

@@ -1,27 +1,32 @@
-"""LlamaIndex's buffer: a budget for contents, and a start that is nobody's answer."""
+"""LlamaIndex's buffers: a budget for contents, and a start that is nobody's answer; with a summary or without."""
 
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import ClassVar
 
-from ctxsim.policies.frameworks.shared.messages import Message, messages, only
-from ctxsim.policies.policy import Policy, Positive
+from ctxsim.policies.frameworks.shared.messages import Message, in_place_of, items_of, messages, only
+from ctxsim.policies.policy import Family, Policy, Positive
 from ctxsim.view import View
 
 
+class OfLlamaindex:
+    """What its policies share."""
+
+    decides_by: ClassVar[str] = "tokenizer:vocabulary=cl100k_base"
+    family: ClassVar[Family] = "frameworks"
+    source: ClassVar[str] = "run-llama/llama_index"
+    version: ClassVar[str] = "llama-index-core 0.14.25"
+    read_on: ClassVar[str] = "2026-11-22"
+
+
 @dataclass
-class LlamaindexBuffer(Policy):
+class LlamaindexBuffer(OfLlamaindex, Policy):
     """Over `token_limit`, send the newest messages that fit it, from a user's text on; without one, the last message.
 
     run-llama/llama_index, llama_index/core/memory/chat_memory_buffer.py, ChatMemoryBuffer. Contents alone count, not
     calls' arguments and not the system prompt. In a run with one task the last message is a result without its call.
     Upstream counts one joined text, here its parts are summed.
     """
-
-    decides_by = "tokenizer:vocabulary=cl100k_base"
-    family = "frameworks"
-    source = "run-llama/llama_index"
-    version = "llama-index-core 0.14.25"
-    read_on = "2026-11-22"
 
     per_request = True
 
@@ -40,3 +45,31 @@ class LlamaindexBuffer(Policy):
             if left - before <= self.token_limit and (start == 0 or found[start].role == "user"):
                 return start
         return len(found) - 1
+
+
+@dataclass
+class LlamaindexSummary(OfLlamaindex, Policy):
+    """Keep the newest messages that fit `token_limit`, from a user's text on, and a summary of all before. It lasts.
+
+    llama_index/core/memory/chat_summary_memory_buffer.py, ChatSummaryMemoryBuffer: contents count, the summary's too.
+    Without an `llm` what doesn't fit is gone, in a run with one task everything. A lone summary isn't asked for again.
+    """
+
+    token_limit: Positive = 2_000
+    llm: bool = True
+    summary_tokens: Positive = 1_000
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        start, left = len(found), self.token_limit
+        while start and (left := left - self.sees.estimator.text(found[start - 1].text)) >= 0:
+            start -= 1
+        while start < len(found) and found[start].role != "user":
+            start += 1
+        old, reason = found[:start], f"over {self.token_limit:,} tokens"
+        if not self.llm or not old:
+            return only(view, found[start:], reason)
+        if len(old) == 1 and old[0].items[0].kind == "summary":
+            return view
+        text = self.sees.summarize(items_of(old), self.summary_tokens)
+        return view if text is None else in_place_of(view, old, text, reason)

@@ -1,28 +1,33 @@
-"""The OpenAI Agents SDK's trimmer: long results of earlier turns become previews."""
+"""The OpenAI Agents SDK: previews of earlier turns' results, a limit of items, and compaction by the server."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.policy import Count, Policy, Positive
+from ctxsim.policies.policy import Count, Family, Policy, Positive
 from ctxsim.view import View
 
 _OPENAI_TRIMMER = values_for("openai-agents", policy="openai-trimmer")
 
 
+class OfOpenaiAgents:
+    """What its policies share."""
+
+    family: ClassVar[Family] = "frameworks"
+    source: ClassVar[str] = "openai/openai-agents-python"
+    version: ClassVar[str] = "openai-agents 0.24.0"
+    read_on: ClassVar[str] = "2026-11-22"
+
+
 @dataclass
-class OpenaiTrimmer(Policy):
+class OpenaiTrimmer(OfOpenaiAgents, Policy):
     """Before the `recent_turns`-th user text from the end, cut results over `max_output_chars` to a preview.
 
     openai/openai-agents-python, agents/extensions/tool_output_trimmer.py, ToolOutputTrimmer. Decided anew at each call.
     With fewer user texts than that nothing is ever cut: not in a run with one task.
     """
 
-    family = "frameworks"
-    source = "openai/openai-agents-python"
-    version = "openai-agents 0.24.0"
-    read_on = "2026-11-22"
     agent = "openai-agents"
-
     per_request = True
 
     recent_turns: Positive = _OPENAI_TRIMMER["recent_turns"]
@@ -44,3 +49,45 @@ class OpenaiTrimmer(Policy):
                 if len(cut) < len(item.text):
                     texts[item.place] = cut
         return view.rewrite(texts, f"before the last {self.recent_turns} turns")
+
+
+@dataclass
+class OpenaiSessionLimit(OfOpenaiAgents, Policy):
+    """Send the last `limit` items: a text, a call, a result are one each, and nothing keeps them together.
+
+    agents/memory/session_settings.py, SessionSettings(limit): no default upstream. In a run with one task the request
+    begins in the middle of a response.
+    """
+
+    per_request = True
+
+    limit: Positive = 100
+
+    def before_call(self, view: View) -> View:
+        return view.drop([item.place for item in view[: -self.limit]], f"before the last {self.limit} items")
+
+
+@dataclass
+class OpenaiCompactionSession(OfOpenaiAgents, Policy):
+    """From `candidates` items on that are no user's, keep all users' texts and put one compaction behind them.
+
+    agents/memory/openai_responses_compaction_session.py, OpenAIResponsesCompactionSession: a text, a call, a result
+    are an item each; the newest results go too. What the server puts there is encrypted: here a summary. Upstream asks
+    after a turn, and waits while calls are open; here before the next request.
+    """
+
+    candidates: Positive = 10
+    summary_tokens: Positive = 1_000
+
+    def before_call(self, view: View) -> View:
+        old = [item for item in view if item.kind not in ("user", "summary")]
+        if len(old) < self.candidates:
+            return view
+        text = self.sees.summarize(list(view), self.summary_tokens)
+        if text is None:
+            return view
+        places = [item.place for item in view if item.kind != "user"]
+        reason = f"{self.candidates} items or more"
+        return view.drop(places, reason).insert(
+            text, view[-1].order + 1, reason, kind="summary", sources=[item.place for item in view]
+        )

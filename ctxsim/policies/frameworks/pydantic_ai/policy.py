@@ -1,15 +1,28 @@
 """Pydantic AI's harness: clear old results, or keep a window; both by usage where there is any."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import ClassVar
 
 from ctxsim.policies.agents.settings import values_for
-from ctxsim.policies.frameworks.shared.messages import Message, counted, first_that, flat, messages, only, since_usage
-from ctxsim.policies.policy import Count, Family, Policy, Surroundings
+from ctxsim.policies.frameworks.shared.messages import (
+    Message,
+    counted,
+    first_that,
+    flat,
+    items_of,
+    messages,
+    only,
+    since_usage,
+)
+from ctxsim.policies.policy import Count, Family, Policy, Positive, Surroundings
 from ctxsim.view import View
 
 CLEARED = "[tool result cleared]"
+SHOWN = 500
+"""Characters of a result that the summarizer sees."""
 
 Packed = list[Message]
 
@@ -49,9 +62,8 @@ class Requests:
         return merged
 
 
-@dataclass
-class OfPydanticAi:
-    """What its policies share: they act over tokens, over a share of the window, or by a number of messages."""
+class OfHarness:
+    """What its policies share."""
 
     decides_by: ClassVar[str] = "chars-total"
     family: ClassVar[Family] = "frameworks"
@@ -60,6 +72,11 @@ class OfPydanticAi:
     read_on: ClassVar[str] = "2026-11-22"
     agent: ClassVar[str] = "pydantic-ai"
     sees: ClassVar[Surroundings]
+
+
+@dataclass
+class OfPydanticAi(OfHarness):
+    """What some share: they act over tokens, over a share of the window, or by a number of messages."""
 
     max_tokens: Count = 0
     max_fraction: float = 0
@@ -71,7 +88,8 @@ class OfPydanticAi:
 
     def packed(self, found: Sequence[Message]) -> list[Packed]:
         """Return messages as the framework keeps them."""
-        groups = self._requests.grouped([(one.role, one.places[0], one.places[-1]) for one in found])
+        placed = [[place if place >= 0 else place - 1 for place in one.places] for one in found]
+        groups = self._requests.grouped([(one.role, at[0], at[-1]) for one, at in zip(found, placed, strict=True)])
         return [[found[n] for n in group] for group in groups]
 
     def threshold(self) -> float | None:
@@ -79,6 +97,47 @@ class OfPydanticAi:
         if self.max_tokens or self.max_fraction:
             return self.max_tokens or int(self.max_fraction * self.sees.window)
         return None if self.max_messages else self.sees.window
+
+    def new(self, packed: Sequence[Packed]) -> int:
+        """Return how many messages count for `max_messages`: all of them, where a policy doesn't say otherwise."""
+        return len(packed)
+
+    def fires(self, found: Sequence[Message], packed: Sequence[Packed]) -> str:
+        """Return why it acts; '' if it doesn't."""
+        trigger = self.threshold()
+        if 0 < self.max_messages < self.new(packed):
+            return f"over {self.max_messages} messages"
+        return f"over {trigger:,} tokens" if trigger is not None and believed(self.sees, found) > trigger else ""
+
+    def start_of(self, packed: Sequence[Packed], keep_messages: int, keep_tokens: int) -> int:
+        """Return where the tail begins: the last messages, or the fewest that hold so many tokens."""
+        if not keep_tokens:
+            return last(packed, keep_messages)
+        # One before the longest tail that is too short.
+        short = first_that(lambda n: counted(self.sees, flat(packed[n:])) < keep_tokens, 0, len(packed))
+        return last(packed, len(packed) - max(0, short - 1))
+
+
+def last(packed: Sequence[Packed], keep: int) -> int:
+    """Return where the last so many messages begin; a start on results moves back to their call."""
+    start = max(0, len(packed) - max(1, keep))
+    while start > 0 and any(one.role == "tool" for one in packed[start]):
+        start -= 1
+    return start
+
+
+def first_user(packed: Sequence[Packed]) -> int:
+    """Return which message holds the first user's text; 0 if none does."""
+    return next((n for n, group in enumerate(packed) if any(one.role == "user" for one in group)), 0)
+
+
+def cleared(view: View, keep_pairs: int, inputs: bool, reason: str) -> View:
+    """Return the view with all but the newest results cleared, and with their calls' arguments if they are to be."""
+    old = view.results[: max(0, len(view.results) - keep_pairs)]
+    texts = {item.place: CLEARED for item in old}
+    if inputs:
+        texts |= {item.answers: "{}" for item in old if item.answers is not None and view.find(item.answers)}
+    return view.rewrite(texts, reason)
 
 
 def believed(sees: Surroundings, found: Sequence[Message]) -> int:
@@ -105,26 +164,17 @@ class PydanticClear(OfPydanticAi, Policy):
     def before_call(self, view: View) -> View:
         found = messages(view)
         packed = self.packed(found)
-        trigger = self.threshold()
-        if not (trigger is not None and believed(self.sees, found) > trigger) and not self._too_many(packed):
+        if not (reason := self.fires(found, packed)):
             return view
-        results = view.results
-        old = results[: max(0, len(results) - self.keep_pairs)]
-        texts = {item.place: CLEARED for item in old}
-        if self.clear_tool_inputs:
-            texts |= {item.answers: "{}" for item in old if item.answers is not None and view.find(item.answers)}
-        cleared = view.rewrite(texts, f"over {trigger:,} tokens" if trigger else f"over {self.max_messages} messages")
+        after = cleared(view, self.keep_pairs, self.clear_tool_inputs, reason)
         # A result shorter than what stands for it is cleared all the same, unless a gain is asked for.
-        freed = counted(self.sees, messages(view)) - counted(self.sees, messages(cleared))
-        return view if self.min_clear_tokens and freed < self.min_clear_tokens else cleared
+        freed = counted(self.sees, messages(view)) - counted(self.sees, messages(after))
+        return view if self.min_clear_tokens and freed < self.min_clear_tokens else after
 
-    def _too_many(self, packed: Sequence[Packed]) -> bool:
-        if not self.max_messages:
-            return False
-        since = next(
+    def new(self, packed: Sequence[Packed]) -> int:
+        return next(
             (n for n, group in enumerate(reversed(packed)) if any(one.text == CLEARED for one in group)), len(packed)
         )
-        return since > self.max_messages
 
 
 _PYDANTIC_SLIDING = values_for("pydantic-ai", policy="pydantic-sliding")
@@ -146,25 +196,110 @@ class PydanticSliding(OfPydanticAi, Policy):
     def before_call(self, view: View) -> View:
         found = messages(view)
         packed = self.packed(found)
-        trigger = self.threshold()
-        too_many = 0 < self.max_messages < len(packed)
-        if not (trigger is not None and believed(self.sees, found) > trigger) and not too_many:
+        if not (reason := self.fires(found, packed)):
             return view
-        start = self._start(packed)
-        kept = packed[start:]
-        first = next((n for n, group in enumerate(packed) if any(one.role == "user" for one in group)), start)
-        if self.preserve_first_user_message and first < start:
-            kept = [packed[first], *kept]
-        reason = f"over {self.max_messages} messages" if too_many else f"over {trigger:,} tokens"
-        return only(view, flat(kept), reason)
+        start = self.start_of(packed, self.keep_messages, self.keep_tokens)
+        return window(view, packed, start, self.preserve_first_user_message, reason)
 
-    def _start(self, packed: Sequence[Packed]) -> int:
-        if self.keep_tokens:
-            # One before the longest tail that is too short.
-            short = first_that(lambda n: counted(self.sees, flat(packed[n:])) < self.keep_tokens, 0, len(packed))
-            start = max(0, short - 1)
-        else:
-            start = max(0, len(packed) - max(1, self.keep_messages))
-        while start > 0 and any(one.role == "tool" for one in packed[start]):
-            start -= 1
-        return start
+
+def window(view: View, packed: Sequence[Packed], start: int, first: bool, reason: str) -> View:
+    """Return the view from a message on, with the first user's in front if it is to stay."""
+    opening = first_user(packed)
+    kept = packed[start:]
+    if first and opening < start:
+        kept = [packed[opening], *kept]
+    return only(view, flat(kept), reason)
+
+
+@dataclass
+class PydanticSummarize(OfPydanticAi, Policy):
+    """Over `max_tokens` put a summary in the place of all but the last `keep_messages`; the first user's stays.
+
+    pydantic_ai_harness/compaction, SummarizingCompaction: triggers and cuts are those of the sliding window. The
+    summary before goes into the next one. The summarizer sees 500 characters of each result.
+    """
+
+    keep_messages: Count = 20
+    keep_tokens: Count = 0
+    preserve_first_user_message: bool = True
+    summary_tokens: Positive = 1_000
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        packed = self.packed(found)
+        start = self.start_of(packed, self.keep_messages, self.keep_tokens)
+        if not start or not (reason := self.fires(found, packed)):
+            return view
+        old = items_of(flat(packed[:start]))
+        opening = packed[first_user(packed)] if self.preserve_first_user_message else []
+        stays = [item.place for item in takewhile(lambda item: item.kind == "user", items_of(opening))]
+        new = [item for item in old if item.place not in stays]
+        if self.keep_tokens and all(item.kind == "summary" for item in new):
+            return view
+        shown = [item.with_text(item.text[:SHOWN]) if item.kind == "tool_result" else item for item in old]
+        text = self.sees.summarize(shown, self.summary_tokens)
+        if text is None:
+            return view
+        places = [item.place for item in new]
+        after = view.drop(places, reason)
+        return after.insert(text, packed[start][0].order, reason, kind="summary", sources=places)
+
+
+@dataclass
+class PydanticTiered(OfPydanticAi, Policy):
+    """Over `max_tokens` clear results, and if that isn't enough keep the last messages alone.
+
+    pydantic_ai_harness/compaction, TieredCompaction with ClearToolResults and SlidingWindowCompaction as tiers;
+    `max_tokens` and `max_fraction` are upstream's `target_tokens` and `target_fraction`. What a tier freed by text is
+    taken off what was believed before, by usage or not.
+    """
+
+    keep_pairs: Count = _PYDANTIC_CLEAR["keep_pairs"]
+    keep_messages: Count = _PYDANTIC_SLIDING["keep_messages"]
+    preserve_first_user_message: bool = True
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        packed = self.packed(found)
+        if not (reason := self.fires(found, packed)):
+            return view
+        before, text = believed(self.sees, found), counted(self.sees, found)
+        after = cleared(view, self.keep_pairs, False, reason)
+        left = messages(after)
+        if before - (text - counted(self.sees, left)) <= (self.threshold() or 0):
+            return after
+        packed = self.packed(left)
+        return window(after, packed, last(packed, self.keep_messages), self.preserve_first_user_message, reason)
+
+
+@dataclass
+class PydanticClamp(OfHarness, Policy):
+    """Cut responses' texts and calls' arguments over `max_part_chars`, or `max_part_tokens`, to a head and a tail.
+
+    pydantic_ai_harness/compaction, ClampOversizedMessages: never users' texts or results. It stays so. Upstream wants
+    one of the two limits.
+    """
+
+    max_part_chars: Count = 20_000
+    max_part_tokens: Count = 0
+    keep_head_chars: Count = 2_000
+    keep_tail_chars: Count = 2_000
+    clamp_tool_call_args: bool = True
+
+    def before_call(self, view: View) -> View:
+        texts = {}
+        for item in view:
+            if item.kind == "assistant" and (text := self._clamped(item.text)):
+                texts[item.place] = text
+            elif item.kind == "tool_call" and self.clamp_tool_call_args and (text := self._clamped(item.text)):
+                texts[item.place] = json.dumps({"_clamped": text}, ensure_ascii=False)
+        return view.rewrite(texts, "a part was too large")
+
+    def _clamped(self, text: str) -> str:
+        tokens = self.max_part_tokens and self.sees.estimator.text(text)
+        if not 0 < self.max_part_chars < len(text) and tokens <= self.max_part_tokens:
+            return ""
+        head, tail = text[: self.keep_head_chars], text[max(0, len(text) - self.keep_tail_chars) :]
+        removed = len(text) - len(head) - len(tail)
+        cut = f"{head}\n[clamped: removed {removed} of {len(text)} characters]\n{tail}"
+        return cut if len(cut) < len(text) else ""

@@ -1,0 +1,1 @@
+"""AG2: its policies and its counter."""

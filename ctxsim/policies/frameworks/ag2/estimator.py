@@ -1,0 +1,28 @@
+"""AG2's counter: every text by fours, down; a call as it would be written in code."""
+
+from dataclasses import dataclass
+
+from ctxsim.counting.estimators.estimator import Estimator
+from ctxsim.transcript import Head, Item
+
+
+@dataclass(frozen=True)
+class Ag2(Estimator):
+    """length // 4 of every text, and of `name(arguments)`. No head.
+
+    ag2ai/ag2, ag2/events/sizing.py (estimated_tokens).
+    """
+
+    name = "ag2"
+    judged_at = ()
+
+    def text(self, text: str) -> int:
+        return len(text) // 4
+
+    def item(self, item: Item) -> int:
+        if item.kind == "tool_call":
+            return (len(item.tool) + len(item.text) + 2) // 4
+        return self.text(item.text)
+
+    def head(self, head: Head) -> int:
+        return 0

@@ -1,0 +1,42 @@
+"""CrewAI: after a refusal everything but the system prompt becomes one message."""
+
+from dataclasses import dataclass
+
+from ctxsim.policies.frameworks.shared.messages import counted, in_place_of, items_of, messages
+from ctxsim.policies.policy import Overflow, Policy, Positive
+from ctxsim.view import View
+
+
+@dataclass
+class CrewaiSummarize(Policy):
+    """After a refusal put one summary in the place of all messages, the task and the newest results with them.
+
+    crewAIInc/crewAI, crewai/llms/context_window.py, summarize_messages: the history is cut into pieces that fit the
+    window, each is summarized, and the summaries are joined.
+    """
+
+    family = "frameworks"
+    source = "crewAIInc/crewAI"
+    version = "crewai 1.15.30"
+    read_on = "2026-11-25"
+
+    summary_tokens: Positive = 1_000
+
+    @property
+    def retries(self) -> int:
+        # It goes on until its own limit of steps.
+        return 20
+
+    def on_overflow(self, view: View, error: Overflow) -> View | None:
+        found = messages(view)
+        pieces, size = [[*found[:0]]], 0
+        for message in found:
+            if pieces[-1] and size + counted(self.sees, [message]) > self.sees.window:
+                pieces, size = [*pieces, []], 0
+            pieces[-1].append(message)
+            size += counted(self.sees, [message])
+        texts = [self.sees.summarize(items_of(piece), self.summary_tokens) for piece in pieces if piece]
+        written = [text for text in texts if text]
+        if not written:
+            return None
+        return in_place_of(view, found, "\n\n".join(written), "its window was exceeded")

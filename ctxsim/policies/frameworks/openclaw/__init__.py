@@ -1,0 +1,1 @@
+"""OpenClaw: its policy and its counter."""

@@ -1,0 +1,65 @@
+"""OpenClaw's counter: characters by fours, where one of Chinese, Japanese or Korean counts as several."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ctxsim.counting.estimators.estimator import Estimator, length
+from ctxsim.transcript import Head, Item
+
+MORE = {
+    3: "\u00b7\u3000-\u319f\u4e00-\u9fa5\uac00-\ud7af\uff01-\uff60",
+    11: "\u1100-\u11ff\u2e80-\u2fff\u31a0-\u4dff\u9fa6-\ua4ff\ua700-\ua707\ua960-\ua97f\ud7b0-\ud7ff\uf900-\ufaff",
+    7: "\u02c7\u02c9-\u02cb\u02d9\u02ea\u02eb\u0305\u0323\ufe10-\ufe4f\uff61-\uffdc\uffe0-\uffe6",
+    10: "\U0001d360-\U0001d371",
+    14: "\U00016fe0-\U00016fff\U0001aff0-\U0001b16f\U0001f100-\U0001f1ff\U00020000-\U0002fa1f\U00030000-\U0003347f",
+}
+"""What a character counts beyond its UTF-16 units, by range."""
+WEIGHTED = {more: re.compile(f"[{ranges}]") for more, ranges in MORE.items()}
+
+
+@dataclass(frozen=True)
+class Openclaw(Estimator):
+    """ceil(weighted characters / 4) of a message: texts, names, arguments written as JSON without spaces. No head.
+
+    openclaw/openclaw, packages/normalization-core/src/cjk-chars.ts and its compaction module (estimateTokens).
+    """
+
+    name = "openclaw"
+    judged_at = ()
+
+    def text(self, text: str) -> int:
+        return -(-_chars(text) // 4)
+
+    def item(self, item: Item) -> int:
+        return -(-_weight(item) // 4) + sum(media.tokens for media in item.media)
+
+    def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
+        return sum(-(-sum(map(_weight, message)) // 4) for message in messages) + (self.text(system) if system else 0)
+
+    def head(self, head: Head) -> int:
+        return 0
+
+
+def _weight(item: Item) -> int:
+    if item.kind == "tool_call":
+        return _chars(item.tool) + _chars(_compact(item.text))
+    return _chars(item.text)
+
+
+@lru_cache(maxsize=1 << 15)
+def _compact(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments or "{}"), separators=(",", ":"), ensure_ascii=False)
+    except ValueError:
+        return arguments
+
+
+@lru_cache(maxsize=1 << 15)
+def _chars(text: str) -> int:
+    size = length(text, "utf16")
+    if text.isascii():
+        return size
+    return size + sum(more * len(pattern.findall(text)) for more, pattern in WEIGHTED.items())

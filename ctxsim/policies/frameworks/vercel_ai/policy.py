@@ -1,0 +1,104 @@
+"""The Vercel AI SDK: what `pruneMessages` leaves out, in `prepareStep` or before a new turn."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ctxsim.errors import LabelError
+from ctxsim.policies.frameworks.shared.messages import Message, counted, flat, messages, packed
+from ctxsim.policies.policy import Count, Policy
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+TOOLS = ("tool_call", "tool_result")
+
+
+@dataclass
+class VercelPrune(Policy):
+    """Leave out calls and results but for those of the last messages; messages without content leave too.
+
+    vercel/ai, packages/ai/src/generate-text/prune-messages.ts. `tool_calls` and `reasoning` are its options:
+    `before-last-3-messages` keeps the last three whole, and of the others what has its other half there; all results
+    of a response are one message. `tools=a/b` prunes those alone. Reasoning in front of nothing but pruned calls leaves
+    with them. With `every_step`, as in `prepareStep`, each step begins with what the step before was sent; without it
+    it is done before a user's text. Nothing happens up to `trigger` tokens. Upstream prunes nothing unless told; its
+    page on tools has these options, and 100,000 for `trigger`.
+    """
+
+    trigger: Count = 0
+    reasoning: Literal["none", "all", "before-last-message"] = "all"
+    tool_calls: str = "before-last-3-messages"
+    tools: str = "all"
+    every_step: bool = True
+
+    family = "frameworks"
+    source = "vercel/ai"
+    version = "ai 7.0.173"
+    read_on = "2026-11-25"
+
+    def __post_init__(self) -> None:
+        form = re.fullmatch(r"none|all|before-last-message|before-last-(\d+)-messages", self.tool_calls)
+        if form is None:
+            raise LabelError(
+                f"vercel-prune: tool_calls is none, all, before-last-message or before-last-N-messages, "
+                f"not {self.tool_calls}"
+            )
+        self._last = int(form[1]) if form[1] else int(self.tool_calls == "before-last-message")
+
+    def threshold(self) -> float | None:
+        return self.trigger or None
+
+    def before_call(self, view: View) -> View:
+        found = messages(view)
+        groups = packed(found)
+        if not groups or (not self.every_step and groups[-1][0].role != "user"):
+            return view
+        if self.trigger and counted(self.sees, found) <= self.trigger:
+            return view
+        gone = self._reasoning(groups)
+        if self.tool_calls != "none":
+            gone += self._calls(groups)
+        return view.drop(set(gone), f"tool calls: {self.tool_calls}")
+
+    def _reasoning(self, groups: Sequence[Sequence[Message]]) -> list[int]:
+        if self.reasoning == "none":
+            return []
+        looked_at = groups if self.reasoning == "all" else groups[:-1]
+        return [item.place for one in flat(looked_at) for item in one.items if item.kind == "reasoning"]
+
+    def _calls(self, groups: Sequence[Sequence[Message]]) -> list[int]:
+        older = groups[: max(0, len(groups) - self._last)]
+        newest = [item for one in flat(groups[len(older) :]) for item in one.items]
+        kept = {_call(item) for item in newest if item.kind in TOOLS}
+        named = set(self.tools.split("/"))
+        gone: list[int] = []
+        for message in flat(older):
+            pruned = [
+                item.place
+                for item in message.items
+                if item.kind in TOOLS and _call(item) not in kept and (self.tools == "all" or item.tool in named)
+            ]
+            gone += pruned + _thought_for(message.items, set(pruned))
+        return gone
+
+
+def _call(item: Item) -> int | None:
+    """The place of the call that an item is, or answers."""
+    return item.place if item.kind == "tool_call" else item.answers
+
+
+def _thought_for(items: Sequence[Item], pruned: set[int]) -> list[int]:
+    """Places of reasoning that nothing follows but pruned calls, up to the next reasoning."""
+    found: list[int] = []
+    thoughts: list[int] = []
+    following: list[int] = []
+    for item in [*items, None]:
+        if item is not None and item.kind != "reasoning":
+            following.append(item.place)
+            continue
+        if following:
+            found += thoughts if pruned.issuperset(following) else []
+            thoughts, following = [], []
+        thoughts += [item.place] if item else []
+    return found

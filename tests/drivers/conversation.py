@@ -1,0 +1,70 @@
+"""An invented conversation, and what drivers share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+Message = dict[str, Any]
+Row = list[Any]
+STUB = "SUMMARY"
+"""What every summarizer says."""
+
+WORDS = ("order", "shelf", "ledger", "winter", "copper", "harbour", "signal", "lantern", "orchard", "bridge", "ticket")
+
+
+def invented() -> dict[str, Any]:
+    """A conversation in several turns with parallel calls, large and short results and texts of two scripts."""
+    chance = random.Random(7)
+    found: list[Message] = [{"role": "user", "content": "Count what the warehouse holds, and tell me what is missing."}]
+    calls = []
+    for number in range(40):
+        calls.append({"n": len(found)})
+        asked = [f"call_{number}_{n}" for n in range(chance.choice([1, 1, 1, 2, 3]))]
+        tool_calls = [
+            {
+                "id": one,
+                "type": "function",
+                "function": {
+                    "name": chance.choice(["read", "search"]),
+                    "arguments": json.dumps({"path": f"{chance.randrange(99)}.txt", "deep": chance.random() < 0.5}),
+                },
+            }
+            for one in asked
+        ]
+        said = chance.choice(["", _prose(chance, 12), _prose(chance, 40)])
+        found.append({"role": "assistant", "content": said, "tool_calls": tool_calls})
+        for one, call in zip(asked, tool_calls, strict=True):
+            size = chance.choice([3, 20, 60, 200, 600])
+            text = (
+                "\n".join(_prose(chance, 8) for _ in range(size // 8 + 1)) if chance.random() < 0.8 else "数え" * size
+            )
+            found.append({"role": "tool", "tool_call_id": one, "name": call["function"]["name"], "content": text})
+        if number % 9 == 8:
+            calls.append({"n": len(found)})
+            found.append({"role": "assistant", "content": _prose(chance, 30)})
+            found.append({"role": "user", "content": _prose(chance, 25)})
+    return {"name": "invented", "system": _prose(chance, 150), "tools": [], "messages": found, "calls": calls}
+
+
+def _prose(chance: random.Random, words: int) -> str:
+    return " ".join(chance.choice(WORDS) for _ in range(words)).capitalize() + "."
+
+
+def digest(text: str) -> str:
+    """The first 8 hexadecimal digits of a text's sha256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def tokens(text: str) -> int:
+    """The counter that upstream is given where it takes one: characters / 4, up."""
+    return -(-len(text) // 4)
+
+
+def requests(conversation: dict[str, Any]) -> Iterator[list[Message]]:
+    """The messages of each request, without the system prompt."""
+    for call in conversation["calls"]:
+        yield conversation["messages"][: call["n"]]

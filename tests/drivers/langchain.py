@@ -1,0 +1,113 @@
+"""LangChain and LangMem, over a conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from drivers.conversation import STUB, Message, Row, digest, requests
+
+
+def _to_langchain(found: Iterable[Message]) -> list[Any]:
+    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+
+    made: list[Any] = []
+    for n, one in enumerate(found):
+        content: Any = one["content"]
+        if one.get("images"):
+            content = [{"type": "text", "text": content}]
+            content += [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}] * one["images"]
+        if one["role"] == "user":
+            made.append(HumanMessage(content, id=str(n)))
+        elif one["role"] == "tool":
+            made.append(ToolMessage(content, tool_call_id=one["tool_call_id"], name=one["name"], id=str(n)))
+        else:
+            calls = [
+                {"name": c["function"]["name"], "args": json.loads(c["function"]["arguments"]), "id": c["id"]}
+                for c in one.get("tool_calls") or ()
+            ]
+            made.append(AIMessage(one["content"], tool_calls=calls, id=str(n)))
+    return made
+
+
+def _langchain_rows(found: Iterable[Any]) -> list[Row]:
+    rows = []
+    for one in found:
+        role = {"human": "user", "ai": "assistant"}.get(one.type, one.type)
+        ids: list[Any] = []
+        if role == "tool":
+            ids = [one.tool_call_id]
+        elif role == "assistant" and one.tool_calls:
+            ids = [[call["id"] for call in one.tool_calls]]
+        text = one.content
+        if isinstance(text, list):
+            text = "".join(part if isinstance(part, str) else part.get("text", "") for part in text)
+        rows.append([role, len(text), digest(text), *ids])
+    return rows
+
+
+def langchain_trim(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`trim_messages` at 2,000 tokens, from a user or a response on."""
+    from langchain_core.messages import SystemMessage, trim_messages
+    from langchain_core.messages.utils import count_tokens_approximately
+
+    for found in requests(conversation):
+        given = [SystemMessage(conversation["system"]), *_to_langchain(found)]
+        kept = trim_messages(
+            given, max_tokens=2_000, token_counter=count_tokens_approximately, start_on=["human", "ai"],
+            include_system=True, allow_partial=True,
+        )  # fmt: skip
+        yield _langchain_rows(one for one in kept if one.type != "system")
+
+
+def langchain_clear(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`ClearToolUsesEdit` at 2,000 tokens, keep 3."""
+    from langchain.agents.middleware import ClearToolUsesEdit
+    from langchain_core.messages.utils import count_tokens_approximately
+
+    for found in requests(conversation):
+        given = _to_langchain(found)
+        ClearToolUsesEdit(trigger=2_000, keep=3).apply(given, count_tokens=count_tokens_approximately)
+        yield _langchain_rows(given)
+
+
+def langchain_summarize(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`SummarizationMiddleware` at 3,000 tokens, keep 10 messages."""
+    from langchain.agents.middleware import SummarizationMiddleware
+    from langchain_core.language_models import FakeListChatModel
+
+    middleware = SummarizationMiddleware(
+        FakeListChatModel(responses=[STUB] * 100), trigger=("tokens", 3_000), keep=("messages", 10)
+    )
+    state: list[Any] = []
+    known = 0
+    everything = _to_langchain(conversation["messages"])
+    for call in conversation["calls"]:
+        state, known = [*state, *everything[known : call["n"]]], call["n"]
+        changed = middleware.before_model({"messages": state}, None)  # type: ignore[typeddict-item,arg-type]
+        if changed:
+            state = [one for one in changed["messages"] if one.type != "remove"]
+        yield _langchain_rows(state)
+
+
+def langmem(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`summarize_messages` at 2,500 tokens."""
+    from langchain_core.language_models import FakeListChatModel
+    from langchain_core.messages import SystemMessage
+    from langmem.short_term import summarize_messages
+
+    model = FakeListChatModel(responses=[STUB] * 100)
+    summary = None
+    for found in requests(conversation):
+        given = [SystemMessage(conversation["system"], id="system"), *_to_langchain(found)]
+        result = summarize_messages(given, running_summary=summary, model=model, max_tokens=2_500)
+        summary = result.running_summary or summary
+        yield _langchain_rows(one for one in result.messages if one.id != "system")
+
+
+def counted(conversation: dict[str, Any]) -> Iterator[int]:
+    from langchain_core.messages.utils import count_tokens_approximately
+
+    for found in requests(conversation):
+        yield count_tokens_approximately(_to_langchain(found))

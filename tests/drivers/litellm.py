@@ -1,0 +1,25 @@
+"""LiteLLM, over a conversation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from drivers.conversation import Row, digest, requests
+
+
+def litellm_trim(conversation: dict[str, Any]) -> Iterator[list[Row]]:
+    """`trim_messages` to 2,500 tokens."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    from litellm.utils import trim_messages
+
+    for found in requests(conversation):
+        given = [{"role": "system", "content": conversation["system"]}, *found]
+        rows: list[Row] = []
+        for one in trim_messages(given, max_tokens=2_500)[1:]:
+            ids = [one["tool_call_id"]] if one["role"] == "tool" else []
+            if calls := [c["id"] for c in one.get("tool_calls") or ()]:
+                ids = [calls]
+            rows.append([one["role"], len(one["content"]), digest(one["content"]), *ids])
+        yield rows
