@@ -40,7 +40,7 @@ def tried(label: str) -> None:
     Raises LabelError if that process ends, doesn't come back, starts a copy of itself, or is no longer what it was. An
     error is nothing: this process will meet it too, and tell it with its place.
     """
-    if ".py:" not in label or files_given() or os.name != "posix":
+    if files_given() or os.name != "posix":
         return
     links = labels.chain(label)
     files = {

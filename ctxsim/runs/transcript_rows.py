@@ -11,14 +11,14 @@ from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.policies import Spec
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
-from ctxsim.results.info import is_as_set
-from ctxsim.runs.recorder import recorder_of
+from ctxsim.results.info import Recorder, is_as_set
 from ctxsim.runs.rows import Rows
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
 from ctxsim.simulator.replay import Sent, replay
+from ctxsim.transcript import Transcript
 
 
 @contextmanager
@@ -110,7 +110,7 @@ class _Rows:
 
     def __init__(self, one: AsSent, basis: Basis, needs: Sequence[NeedRow], what_if: WhatIf = WHAT_IF) -> None:
         self._one, self._basis, self._needs, self._what_if = one, basis, needs, what_if
-        self._recorder = recorder_of(one.transcript)
+        self._recorder = _recorder(one.transcript)
         self._gathered: defaultdict[str, list[Any]] = defaultdict(list)
         self._calls: list[Columns] = []
         self._summaries: list[dict[str, Any]] = []
@@ -150,3 +150,19 @@ def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dic
     """Return one transcript's rows under one policy, its calls apart, by table, given what those needed."""
     lost = loss_rows(policy, measured.losses.lost, needs)
     return {"events": measured.events, "losses": lost, "needles": measured.losses.needles}
+
+
+def _recorder(transcript: Transcript) -> Recorder | None:
+    """Who recorded a transcript; None for a scenario, and for an agent that we don't know."""
+    if transcript.format in ("", "synthetic"):
+        return None
+    from ctxsim.policies.agents.given import agent_of
+
+    agent = agent_of(transcript.format)
+    if not agent:
+        return None
+    inputs = [call.usage.input_tokens for call in transcript.calls if call.usage and call.comparable]
+    return Recorder(
+        transcript.name, agent, transcript.version, transcript.model, None, transcript.compacted_at,
+        max(inputs, default=None),
+    )  # fmt: skip
