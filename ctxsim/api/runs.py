@@ -14,8 +14,8 @@ import msgspec
 
 from ctxsim import results
 from ctxsim.answers.advice.comparison import Change, Rule, compared, pairs_of, parse_rule, unpaired
-from ctxsim.answers.advice.named import label_in
 from ctxsim.answers.advice.pooled import figures_of
+from ctxsim.answers.advice.settings import label_in
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, given_of, inputs_of, opened
 from ctxsim.counting.estimators import estimator_label
 from ctxsim.errors import CtxsimError
