@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
 import msgspec
 
 from ctxsim import results
-from ctxsim.answers.advice.comparison import Change, Rule, compared, pairs_of, parse_rule, unpaired
+from ctxsim.answers.advice.comparison import COLUMNS, Change, compared, pairs_of, unpaired
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.settings import label_in
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, given_of, inputs_of, opened
+from ctxsim.api.rules import parse_rules
 from ctxsim.counting.estimators import estimator_label
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import SUFFIXES, bare, sources
@@ -288,7 +289,7 @@ def compare(
     """
     if after is None and not policies:
         raise CtxsimError("compare needs two runs, or one and two policies: --policy LABEL LABEL")
-    rules: list[Rule] = [parse_rule(rule) for rule in fail_if]
+    rules = parse_rules(fail_if, "column", COLUMNS, "cost_usd > +2%   or   survival < -0.01")
     first = before if isinstance(before, results.Run) else read_run(before)
     second = first if after is None else after if isinstance(after, results.Run) else read_run(after)
     pairs = [(label_in(first, policies[0]), label_in(second, policies[1]))] if policies else pairs_of(first, second)
@@ -296,5 +297,11 @@ def compare(
     left = [] if policies else unpaired(first, second, pairs)
     if rules and left and all(one in first.info.bounds for one, _ in pairs):
         raise CtxsimError(f"nothing for --fail-if to judge: {'; '.join(left)}; name two with --policy LABEL LABEL")
-    broken = [change for change in changes if any(rule.breaks(change) for rule in rules)]
+    # Noise breaks no rule; of one session every difference counts.
+    broken = [
+        one
+        for one in changes
+        if one.verdict == "changed"
+        and any(rule.broken_by(one.column, one.percent if rule.percent else one.difference) for rule in rules)
+    ]
     return Comparison(tuple(changes), tuple(left), tuple(broken))

@@ -9,6 +9,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError
 from ctxsim.policies.agents.settings import Number, Rule, Setting, settings_names, settings_of
+from ctxsim.results.frames import frame_of
 
 if TYPE_CHECKING:
     import pandas
@@ -50,9 +51,7 @@ class Settings(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return the rows."""
-        import pandas
-
-        return pandas.DataFrame([msgspec.structs.asdict(row) for row in self.rows])
+        return frame_of(self.rows)
 
 
 def settings(pattern: str = "*") -> Settings:

@@ -17,17 +17,18 @@ from ctxsim.counting.estimators import estimator_label, judged_estimators, open_
 from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.results.files import replacing
+from ctxsim.results.frames import frame_of
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
     import pandas
 
+    from ctxsim.answers.compactions import Compactions
     from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed
     from ctxsim.answers.validation.unseen import Stretch, Unseen
     from ctxsim.answers.validation.validation import Compared, Score
     from ctxsim.counting.estimators.calibrated import Calibration
     from ctxsim.recorded.sample import Sample
-    from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 
 Recordings = str | PathLike[str] | Transcript | Iterable[str | PathLike[str] | Transcript]
 """A path, a transcript in hand, or several of them."""
@@ -41,12 +42,6 @@ def _transcripts(given: Recordings) -> Iterator[Transcript]:
             yield from readers.read(str(one))
 
 
-def _frame(rows: Iterable[msgspec.Struct]) -> pandas.DataFrame:
-    import pandas
-
-    return pandas.DataFrame(msgspec.structs.asdict(row) for row in rows)
-
-
 class Validation(msgspec.Struct, frozen=True):
     """Modelled against recorded: `calls` one by one, `scores` by format and model; `unseen` has how far sizes are off
     that were predicted without the usage they are held against, the nearest way first.
@@ -58,7 +53,7 @@ class Validation(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return the scores, a row for each format and model."""
-        return _frame(self.scores)
+        return frame_of(self.scores)
 
 
 def validate(recordings: Recordings) -> Validation:
@@ -94,7 +89,7 @@ class Estimates(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return the errors, a row for each estimator and kind of text or request."""
-        return _frame(self.errors)
+        return frame_of(self.errors)
 
 
 def estimates(
@@ -167,32 +162,17 @@ def calibrate(
     return Fit(fitted(sample, tokenizer, by, risk, against_usage), sample)
 
 
-class Compactions(msgspec.Struct, frozen=True):
-    """Recorded compactions: what each kept and lost, `beside` it what policies would have kept, and of each need and
-    kind of content what became of it.
-    """
-
-    compactions: list[CompactionRow]
-    beside: list[BesideRow]
-    needs: list[CompactionNeedRow]
-    kinds: list[CompactionKindRow]
-
-    def frame(self) -> pandas.DataFrame:
-        """Return a row for each compaction: the columns of docs/columns.md."""
-        return _frame(self.compactions)
-
-
 def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:
     """Return what recorded compactions kept and lost, asked again and paid; `beside`: what policies would have kept.
 
     Raises InputError for a path that can't be read.
     """
-    from ctxsim.answers.compactions import Scored, score
+    from ctxsim.answers.compactions import Compactions, score
 
-    scored = Scored()
+    found = Compactions()
     for transcript in _transcripts(recordings):
-        scored.add(score(transcript, beside=beside))
-    return Compactions(scored.compactions, scored.beside, scored.needs, scored.kinds)
+        found.add(score(transcript, beside=beside))
+    return found
 
 
 Kind = Literal["policy", "estimator", "reader", "agent", "vendor", "run"]

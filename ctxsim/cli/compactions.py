@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ctxsim.answers.compactions import Scored, SummaryScore, score, score_summary
+from ctxsim.answers.compactions import Compactions, SummaryScore, score, score_summary
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
@@ -44,7 +44,7 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     Writes compactions.csv and more tables, all of them as Parquet too.
     """
     reading = Reading(paths)
-    scored = Scored()
+    scored = Compactions()
     transcripts = present = unreadable = 0
     for transcript in reading:
         transcripts += 1
@@ -65,7 +65,7 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     reading.finish()
 
 
-def _write(scored: Scored, out: Path) -> list[Path]:
+def _write(scored: Compactions, out: Path) -> list[Path]:
     tables: dict[str, list[Any]] = {
         "compactions": scored.compactions, "compactions-beside": scored.beside, "compactions-needs": scored.needs,
         "compactions-kinds": scored.kinds,
