@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import msgspec
 
@@ -24,7 +24,7 @@ from ctxsim.readers import SUFFIXES, bare, sources
 from ctxsim.readers.recorders import formats_of
 from ctxsim.results import InputInfo
 from ctxsim.results.files import replacing
-from ctxsim.runs.conduct import conduct
+from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.grid import expand
 from ctxsim.runs.presets import DEFAULT_POLICIES, as_given, expanded, is_preset, of_agents
 from ctxsim.runs.task import Setting, Wanted
@@ -42,14 +42,29 @@ SWEPT = ("keep-all", "drop-all", "oracle-lossless")
 """The bounds of a sweep."""
 
 
-class Watch(NamedTuple):
-    """Who follows a run: told of each finished source and the number of all; of one under way, how many policy-calls of
-    its present transcript are done; asked whether to give up the source under way and stop.
-    """
+class ReplayFields(ProviderFields, total=False):
+    """What `bench`, `sweep`, `advise` and `construct` take alike, as `bench` explains it."""
 
-    finished: Callable[[InputInfo, int], object] = lambda info, total: None
-    within: Callable[[str, int, int], object] = lambda name, done, known: None
-    stopped: Callable[[], bool] = lambda: False
+    jobs: int
+    models: str | PathLike[str] | None
+    head: HeadMode
+    sample: int | None
+    seed: int
+    watch: Watch
+
+
+class BenchFields(ReplayFields, total=False):
+    """What `sweep` takes as `bench` does."""
+
+    out: str | PathLike[str] | None
+    estimator: AnyEstimator | None
+    cluster: str | None
+    text: Text
+    resume: bool
+    overwrite: bool
+    across: bool
+    refetch: float | None
+    draws: int | None
 
 
 class Run(results.Run):
@@ -158,9 +173,8 @@ def bench(
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="ctxsim-"))
     try:
         info = conduct(
-            setting, folder, made, inputs.paths, jobs, watch.finished, watch.stopped, resume, cluster, overwrite,
-            watch.within,
-        )  # fmt: skip
+            setting, folder, made, inputs.paths, jobs, watch=watch, resume=resume, cluster=cluster, replace=overwrite
+        )
         if not any(one.calls for one in info.inputs):
             raise CtxsimError(_reasons(info.inputs) or f"{', '.join(inputs.paths) or setting.name}: no call to replay")
         found = read_run(folder)
@@ -212,36 +226,14 @@ def _reasons(inputs: Sequence[InputInfo]) -> str:
 
 
 def sweep(
-    what: What | Sequence[str | PathLike[str]],
-    grids: str | Sequence[str],
-    *,
-    out: str | PathLike[str] | None = None,
-    estimator: AnyEstimator | None = None,
-    jobs: int = 1,
-    cluster: str | None = None,
-    text: Text = "redacted",
-    resume: bool = False,
-    overwrite: bool = True,
-    models: str | PathLike[str] | None = None,
-    head: HeadMode = "fitted",
-    across: bool = False,
-    sample: int | None = None,
-    seed: int = 0,
-    refetch: float | None = None,
-    draws: int | None = None,
-    watch: Watch = Watch(),  # noqa: B008 - frozen
-    **provider: Unpack[ProviderFields],
+    what: What | Sequence[str | PathLike[str]], grids: str | Sequence[str], **options: Unpack[BenchFields]
 ) -> Run:
     """Replay transcripts or a scenario through every setting of some grids, and return the run.
 
     A grid is a label in which `low..high@n` are n values and `a|b|c` these. The bounds always run too. The other
     arguments and errors are those of `bench`; LabelError for a grid that is none.
     """
-    return bench(
-        what, [*SWEPT, *settings_of(grids)], out=out, estimator=estimator, jobs=jobs, cluster=cluster, text=text,
-        resume=resume, overwrite=overwrite, models=models, head=head, across=across, sample=sample, seed=seed,
-        refetch=refetch, draws=draws, watch=watch, **provider,
-    )  # fmt: skip
+    return bench(what, [*SWEPT, *settings_of(grids)], **options)
 
 
 def settings_of(grids: str | Sequence[str]) -> list[str]:

@@ -10,9 +10,9 @@ import pytest
 from project import ROOT
 from samples import spec_of
 
-from ctxsim.answers.validation import doctor
 from ctxsim.errors import InputError, UnknownName
 from ctxsim.policies import Policy, open_policy
+from ctxsim.runs import doctor
 from ctxsim.runs.doctor import defect_names, examine, examine_all, load_defect, prepare_case, shortest
 from ctxsim.runs.symptoms import SYMPTOMS
 from ctxsim.simulator.provider import Provider
