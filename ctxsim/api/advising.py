@@ -19,8 +19,9 @@ from ctxsim.api.inputs import given_of, paths_of
 from ctxsim.api.runs import ReplayFields, Run, Text, bench
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.policies import open_policy
+from ctxsim.policies.agents import agent_of
 from ctxsim.policies.agents.config import of_places
-from ctxsim.policies.agents.given import Given, agent_of
+from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.lines import constructors
 from ctxsim.policies.agents.search import alone, around, begin, label_of, policy_label
 from ctxsim.policies.agents.settings import settings_names

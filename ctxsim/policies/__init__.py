@@ -57,7 +57,7 @@ class Spec(msgspec.Struct, frozen=True):
         """Return the same with the policy of the agent that recorded a session in the place of `as-set`, deciding by
         the estimator that this agent decides by; an estimator that somebody named goes before it.
         """
-        from ctxsim.policies.agents.given import agent_of
+        from ctxsim.policies.agents import agent_of
         from ctxsim.policies.agents.versions import is_version
 
         agent, version = agent_of(format), version if is_version(version) else ""

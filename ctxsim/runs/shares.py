@@ -51,12 +51,15 @@ def together(parts: Sequence[Iterator[Rows | Done]]) -> Iterator[Rows | Done]:
         if done:
             yield _done(done)
             return
-        rows = [one for one in ones if isinstance(one, Rows)]
-        summaries = list(chain.from_iterable(one.summaries for one in rows))
-        told = next((one.recorder for one in rows if one.recorder and one.recorder.fires_at), rows[0].recorder)
-        yield msgspec.structs.replace(
-            rows[0], tables=tables_together([one.tables for one in rows]), summaries=summaries, recorder=told
-        )
+        yield rows_together([one for one in ones if isinstance(one, Rows)])
+
+
+def rows_together(ones: Sequence[Rows]) -> Rows:
+    """Return the rows of one transcript under some policies and under others as those under all of them."""
+    summaries = list(chain.from_iterable(one.summaries for one in ones))
+    told = next((one.recorder for one in ones if one.recorder and one.recorder.fires_at), ones[0].recorder)
+    tables = tables_together([one.tables for one in ones])
+    return msgspec.structs.replace(ones[0], tables=tables, summaries=summaries, recorder=told)
 
 
 def tables_together(ones: Sequence[Tables]) -> Tables:

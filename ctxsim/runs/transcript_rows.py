@@ -46,7 +46,7 @@ def rows_of(
     if not all(map(_ours, specs)):
         # What starts processes is loaded where there is something to run in them.
         from ctxsim.runs.apart import others, rows_apart
-        from ctxsim.runs.shares import tables_together
+        from ctxsim.runs.shares import rows_together
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
     here = _Rows(one, basis, needs, what_if)
@@ -67,13 +67,7 @@ def rows_of(
             with basis.telling(lambda done: tell(before + done, known)):  # noqa: B023
                 measured = measure(basis, spec)
             here.add(spec, measured)
-    if not found:
-        return here.rows()
-    found.append(here.rows())
-    summaries = [summary for rows in found for summary in rows.summaries]
-    tables = tables_together([rows.tables for rows in found])
-    told = next((rows.recorder for rows in found if rows.recorder and rows.recorder.fires_at), found[0].recorder)
-    return msgspec.structs.replace(found[0], tables=tables, summaries=summaries, recorder=told)
+    return rows_together([*found, here.rows()]) if found else here.rows()
 
 
 def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
@@ -156,7 +150,7 @@ def _recorder(transcript: Transcript) -> Recorder | None:
     """Who recorded a transcript; None for a scenario, and for an agent that we don't know."""
     if transcript.format in ("", "synthetic"):
         return None
-    from ctxsim.policies.agents.given import agent_of
+    from ctxsim.policies.agents import agent_of
 
     agent = agent_of(transcript.format)
     if not agent:
