@@ -15,7 +15,7 @@ from ctxsim.errors import CtxsimError
 from ctxsim.readers import read
 from ctxsim.report.compactions import again_lines, agent_lines, beside_sheet, compaction_sheet, kind_lines
 from ctxsim.results.compactions import COMPACTION_TABLES
-from ctxsim.results.table import write_table
+from ctxsim.results.csv_text import write_table
 from ctxsim.transcript import NO_HISTORY
 
 

@@ -28,7 +28,7 @@ from ctxsim.cli.output import (
 from ctxsim.cli.progress import progress
 from ctxsim.errors import Stopped
 from ctxsim.runs.conduct import Watch
-from ctxsim.runs.overwrite import is_reference
+from ctxsim.runs.identity import is_reference
 from ctxsim.synthesis import is_scenario
 
 DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")

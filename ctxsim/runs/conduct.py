@@ -22,11 +22,9 @@ from ctxsim.results.folder import RunFolder
 from ctxsim.results.info import Drawn, Recorder
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.anonymous import Numbers
-from ctxsim.runs.identity import others_code, own_code
-from ctxsim.runs.overwrite import question, refuse_another
+from ctxsim.runs.identity import others_code, own_code, question, refuse_another
 from ctxsim.runs.parts import MadeWith, Parts, fingerprint, read_part, read_sizes
-from ctxsim.runs.rows import Done, Rows
-from ctxsim.runs.shares import Share, shares, together
+from ctxsim.runs.rows import Done, Rows, Share, shares, together
 from ctxsim.runs.shipped import shipped
 from ctxsim.runs.sizes import Plan, plan, source_sizes
 from ctxsim.runs.task import Setting, scenario_rows, scenario_sha256, source_content, source_rows, specs_of

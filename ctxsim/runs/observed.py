@@ -18,9 +18,9 @@ from ctxsim.results.folder import RunFolder
 from ctxsim.results.frames import columns_of, tables_of
 from ctxsim.results.info import InputInfo, RunInfo, Tables
 from ctxsim.results.writer import RunWriter
+from ctxsim.runs.anonymous import info_without_secrets, tables_without_secrets
 from ctxsim.runs.conduct import said_of
-from ctxsim.runs.redacting import info_without_secrets, tables_without_secrets
-from ctxsim.runs.shares import tables_together
+from ctxsim.runs.rows import tables_together
 from ctxsim.runs.task import transcript_sha256
 from ctxsim.runs.transcript_rows import rows_of, rows_under
 from ctxsim.safety.redaction import Secrets

@@ -46,7 +46,7 @@ def rows_of(
     if not all(map(_ours, specs)):
         # What starts processes is loaded where there is something to run in them.
         from ctxsim.runs.apart import others, rows_apart
-        from ctxsim.runs.shares import rows_together
+        from ctxsim.runs.rows import rows_together
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
     here = _Rows(one, basis, needs, what_if)

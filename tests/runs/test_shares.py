@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ctxsim.errors import InputError
 from ctxsim.runs.conduct import Watch, conduct
-from ctxsim.runs.shares import LEAST_POLICIES, Share, shares
+from ctxsim.runs.rows import LEAST_POLICIES, Share, shares
 from ctxsim.runs.task import Setting
 
 FAILS = """

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ctxsim.answers.advice.intervals import bootstrap_mean, refused
-from ctxsim.answers.advice.sign_flip import sign_flip
+from ctxsim.answers.advice.intervals import bootstrap_mean, refused, sign_flip
 from ctxsim.errors import CtxsimError
 from ctxsim.results import Run
 

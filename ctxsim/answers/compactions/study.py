@@ -10,8 +10,7 @@ import msgspec
 
 from ctxsim.answers.compactions.again import Asked, asked_again, repeated_after
 from ctxsim.answers.compactions.came_again import came_again
-from ctxsim.answers.compactions.control import Control, controls
-from ctxsim.answers.compactions.cuts import Cut, session_of
+from ctxsim.answers.compactions.cuts import Control, Cut, controls, session_of
 from ctxsim.answers.compactions.dollars import asked_again_usd, paid
 from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, held_in, identifiers, kind_of_atom, later
 from ctxsim.answers.compactions.left import DEFAULT_SUMMARY, FITTED, fitted, left_by, tokens_of
