@@ -128,16 +128,10 @@ def conduct(
         if failed and not replayed:
             parts.clear()
             raise ContractError(f"no policy could be replayed; the first: {failed[0]}")
-        tokenizers = dict.fromkeys(provider.tokenizer for provider in beside.providers)
         info = RunInfo(
             name=setting.name if setting.text or scenario else "recorded",
             title=setting.title if setting.text or scenario else "Recorded transcripts",
-            ctxsim=__version__,
-            tokenizers={name: open_tokenizer(name).vocabulary_sha256 for name in tokenizers},
-            policies=tuple(spec.label for spec in specs),
-            **said_of(specs),
-            providers=tuple(msgspec.to_builtins(provider) for provider in beside.providers),
-            detectors=DETECTORS,
+            **said_of(specs, beside.providers),
             inputs=tuple(inputs),
             complete=len(inputs) == len(work.names),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
@@ -163,12 +157,19 @@ def _kept(setting: Setting, paths: Sequence[str]) -> dict[str, Any]:
     return kept
 
 
-def said_of(specs: Sequence[Spec]) -> dict[str, Any]:
-    """Return what a run's description says of its policies, by field, but for their labels."""
+def said_of(specs: Sequence[Spec], providers: Iterable[Provider], more: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what a run's description says of its policies, `more` labels after them, and providers, by field."""
+    providers = list(providers)
+    tokenizers = dict.fromkeys(provider.tokenizer for provider in providers)
     return {
+        "ctxsim": __version__,
+        "tokenizers": {name: open_tokenizer(name).vocabulary_sha256 for name in tokenizers},
+        "policies": (*(spec.label for spec in specs), *more),
         "shown": {spec.label: spec.short for spec in specs if len(spec.label) > LONG_LABEL},
         "bounds": tuple(spec.label for spec in specs if spec.bound),
         "limits": {spec.label: limits for spec in specs if (limits := spec.limits())},
+        "providers": tuple(msgspec.to_builtins(provider) for provider in providers),
+        "detectors": DETECTORS,
     }
 
 
