@@ -13,44 +13,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ctxsim.api.advising import advise as advise
-    from ctxsim.api.advising import construct as construct
-    from ctxsim.api.applying import apply as apply
-    from ctxsim.api.applying import change as change
-    from ctxsim.api.applying import undo as undo
-    from ctxsim.api.bill import bill as bill
-    from ctxsim.api.bill import compare_unpaired as compare_unpaired
-    from ctxsim.api.forecasts import Forecasts as Forecasts
-    from ctxsim.api.forecasts import forecast as forecast
-    from ctxsim.api.live import Endpoint as Endpoint
-    from ctxsim.api.live import drive as drive
-    from ctxsim.api.live import serve as serve
-    from ctxsim.api.probing import bisect_setting as bisect_setting
-    from ctxsim.api.probing import check_setting as check_setting
-    from ctxsim.api.replays import Replay as Replay
-    from ctxsim.api.replays import Transcripts as Transcripts
-    from ctxsim.api.replays import read as read
-    from ctxsim.api.replays import replay as replay
-    from ctxsim.api.replays import scenario as scenario
-    from ctxsim.api.runs import Comparison as Comparison
-    from ctxsim.api.runs import Run as Run
-    from ctxsim.api.runs import bench as bench
-    from ctxsim.api.runs import compare as compare
-    from ctxsim.api.runs import read_run as read_run
-    from ctxsim.api.runs import sweep as sweep
-    from ctxsim.api.settings import settings as settings
-    from ctxsim.api.trust import calibrate as calibrate
-    from ctxsim.api.trust import check as check
-    from ctxsim.api.trust import compactions as compactions
-    from ctxsim.api.trust import estimates as estimates
-    from ctxsim.api.trust import validate as validate
-    from ctxsim.counting.estimators import Estimator as Estimator
-    from ctxsim.policies import Policy as Policy
-    from ctxsim.policies import open_policy as open_policy
-    from ctxsim.simulator.provider import Provider as Provider
-    from ctxsim.synthesis import Scenario as Scenario
-    from ctxsim.transcript import Transcript as Transcript
-    from ctxsim.view import View as View
+    from ctxsim.api.advising import advise, construct
+    from ctxsim.api.applying import apply, change, undo
+    from ctxsim.api.bill import bill, compare_unpaired
+    from ctxsim.api.forecasts import Forecasts, forecast
+    from ctxsim.api.live import Endpoint, drive, serve
+    from ctxsim.api.probing import bisect_setting, check_setting
+    from ctxsim.api.replays import Replay, Transcripts, read, replay, scenario
+    from ctxsim.api.runs import Comparison, Run, bench, compare, read_run, sweep
+    from ctxsim.api.settings import settings
+    from ctxsim.api.trust import calibrate, check, compactions, estimates, validate
+    from ctxsim.counting.estimators import Estimator
+    from ctxsim.policies import Policy, open_policy
+    from ctxsim.simulator.provider import Provider
+    from ctxsim.synthesis import Scenario
+    from ctxsim.transcript import Transcript
+    from ctxsim.view import View
 
 __version__ = "0.1.0"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ctxsim.answers.advice.figures import Figures
-from ctxsim.answers.advice.named import label_in
 from ctxsim.answers.advice.pooled import figures_of
+from ctxsim.answers.advice.settings import label_in
 from ctxsim.results import Run
 
 

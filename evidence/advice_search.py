@@ -17,10 +17,12 @@ from pathlib import Path
 from ctxsim.answers.advice.advice import HARDLY
 from ctxsim.answers.advice.baseline import AsSetAdvice
 from ctxsim.answers.advice.baseline import advise as by_rule
-from ctxsim.answers.advice.in_words import changed, told
+from ctxsim.answers.advice.in_words import told
+from ctxsim.answers.advice.verdict import changed
 from ctxsim.api.advising import advise
 from ctxsim.api.runs import bench
-from ctxsim.policies.agents.given import Given, agent_of
+from ctxsim.policies.agents import agent_of
+from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import around, begin, label_of
 from ctxsim.readers import sources
 from ctxsim.readers.recorders import formats_of

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from ctxsim.answers.calibration.ratios import ratio_of
+from ctxsim.answers.calibration.calibration import ratio_of
 from ctxsim.counting.tokenizers import Tokenizer, open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers import read

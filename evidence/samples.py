@@ -17,7 +17,7 @@ import numpy as np
 from ctxsim.answers.advice.pooled import is_nothing
 from ctxsim.answers.advice.sampled import reach
 from ctxsim.results import read_run
-from ctxsim.runs.draw import draw, inclusion
+from ctxsim.runs.sizes import draw, inclusion
 from evidence.speed import say
 
 Draw = Callable[[int], tuple[np.ndarray, np.ndarray]]

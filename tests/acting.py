@@ -79,7 +79,6 @@ ACTING = {
     "token-approx-budget": "token-approx-budget:budget=100,keep_tools=1,keep_turns=1",
     "token-budget": "token-budget:budget=50,retain=10",
     "truncate-after-use": "truncate-after-use:retain=5",
-    "without": "without:tool=read,bytes=20",
     "zed": "zed:threshold=100,smallest_window=100,summary_tokens=20",
 }
 SEVERAL_TURNS = {"adk-filter", "openai-trimmer"}

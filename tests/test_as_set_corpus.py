@@ -9,9 +9,11 @@ import corpus
 import pytest
 
 from ctxsim.answers.advice.baseline import AsSetAdvice, advise
-from ctxsim.answers.advice.in_words import changed, given_in, verdict
+from ctxsim.answers.advice.in_words import given_in
+from ctxsim.answers.advice.verdict import changed, verdict
 from ctxsim.api.runs import bench
-from ctxsim.policies.agents.given import agent_of, effect, setting_of
+from ctxsim.policies.agents import agent_of
+from ctxsim.policies.agents.given import effect, setting_of
 from ctxsim.policies.agents.lines import where
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.recorders import formats_of

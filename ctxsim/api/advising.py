@@ -16,11 +16,12 @@ from ctxsim.answers.advice.pooled import NOTHING, is_nothing
 from ctxsim.answers.advice.predicted import Came, kept, scored
 from ctxsim.answers.forecast.sessions import sessions_of
 from ctxsim.api.inputs import given_of, paths_of
-from ctxsim.api.runs import Run, Text, Watch, bench
+from ctxsim.api.runs import ReplayFields, Run, Text, bench
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.policies import open_policy
+from ctxsim.policies.agents import agent_of
 from ctxsim.policies.agents.config import of_places
-from ctxsim.policies.agents.given import Given, agent_of
+from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.lines import constructors
 from ctxsim.policies.agents.search import alone, around, begin, label_of, policy_label
 from ctxsim.policies.agents.settings import settings_names
@@ -28,9 +29,8 @@ from ctxsim.readers import sources
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.recorders import formats_of
 from ctxsim.readers.source import Source
+from ctxsim.runs.conduct import Watch
 from ctxsim.runs.presets import DEFAULT_POLICIES
-from ctxsim.simulator.measure.measured import HeadMode
-from ctxsim.simulator.provider.rules import ProviderFields
 
 if TYPE_CHECKING:
     import pandas
@@ -82,14 +82,8 @@ def advise(
     goal: str = "dollars",
     settings: str | PathLike[str] | None = None,
     project: str | PathLike[str] | None = None,
-    jobs: int = 1,
-    models: str | PathLike[str] | None = None,
-    head: HeadMode = "fitted",
-    sample: int | None = None,
-    seed: int = 0,
     text: Text = "none",
-    watch: Watch = Watch(),  # noqa: B008 - frozen
-    **provider: Unpack[ProviderFields],
+    **options: Unpack[ReplayFields],
 ) -> Advised:
     """Return what the users of the agents that recorded some sessions should set.
 
@@ -111,16 +105,13 @@ def advise(
     if not agents:
         raise CtxsimError(f"{', '.join(paths)}: no session of an agent that we know; for others: ctxsim bench")
     look = some_of(found) or paths
-    total = len(found) + (len(look) if look is not paths else len(found))
+    _of_passes(options, len(found) + (len(look) if look is not paths else len(found)))
 
     def replayed(
         over: Sequence[str], tried: Sequence[Sequence[Given]], text: Text, refetch: float | None = None
     ) -> Run:
         labels = dict.fromkeys([KEEP_ALL, label_of(given), *(label_of(given, one) for one in tried)])
-        return bench(
-            over, list(labels), jobs=jobs, models=models, head=head, sample=sample, seed=seed,
-            watch=_of_passes(watch, total), text=text, brackets=False, refetch=refetch, **provider,
-        )  # fmt: skip
+        return bench(over, list(labels), text=text, brackets=False, refetch=refetch, **options)
 
     singly = [one for agent in agents for one in alone(agent)]
     looked = replayed(look, [(one,) for one in singly], "none", refetch=0)
@@ -164,13 +155,7 @@ def construct(
     what: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     *,
     goal: str = "dollars",
-    jobs: int = 1,
-    models: str | PathLike[str] | None = None,
-    head: HeadMode = "fitted",
-    sample: int | None = None,
-    seed: int = 0,
-    watch: Watch = Watch(),  # noqa: B008 - frozen
-    **provider: Unpack[ProviderFields],
+    **options: Unpack[ReplayFields],
 ) -> Framed:
     """Return what to construct with a framework for sessions like these.
 
@@ -184,13 +169,10 @@ def construct(
     if framework not in (*settings_names(), POLICIES):
         raise unknown("framework", framework, [*settings_names(), POLICIES])
     paths = paths_of(what) or [FOUND]
-    total = (1 if framework == POLICIES else 2) * len(list(sources(*paths)))
+    _of_passes(options, (1 if framework == POLICIES else 2) * len(list(sources(*paths))))
 
     def taken(labels: Sequence[str]) -> Advice:
-        run = bench(
-            paths, list(dict.fromkeys([KEEP_ALL, *labels])), jobs=jobs, models=models, head=head,
-            sample=sample, seed=seed, watch=_of_passes(watch, total), text="none", brackets=False, **provider,
-        )  # fmt: skip
+        run = bench(paths, list(dict.fromkeys([KEEP_ALL, *labels])), text="none", brackets=False, **options)
         found = rule.advise(run, goal)
         assert found is not None  # more than bounds ran
         return found
@@ -225,6 +207,7 @@ def _framed(framework: str, best: Advice, code: tuple[str, ...], tried: int) -> 
     return Framed(framework, best.amount, best.take.policy, code, nothing, best.take, share, tried)
 
 
-def _of_passes(watch: Watch, total: int) -> Watch:
+def _of_passes(options: ReplayFields, total: int) -> None:
     """Sources are replayed more than once: so often in all."""
-    return watch._replace(finished=lambda info, _: watch.finished(info, total))
+    watch = options.get("watch", Watch())
+    options["watch"] = watch._replace(finished=lambda info, _: watch.finished(info, total))

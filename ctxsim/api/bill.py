@@ -15,8 +15,10 @@ from ctxsim.answers.bill.dollars import PriceList
 from ctxsim.answers.bill.facts import Facts, Session
 from ctxsim.answers.bill.sums import Bill as Lines
 from ctxsim.answers.bill.sums import By, Sum, billed, key_of
+from ctxsim.api.rules import parse_rules
 from ctxsim.errors import CtxsimError, InputError, NotATranscript, unknown
 from ctxsim.readers.source import Source
+from ctxsim.results.frames import frame_of
 
 if TYPE_CHECKING:
     import pandas
@@ -138,9 +140,7 @@ class Unpaired(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each figure."""
-        import pandas
-
-        return pandas.DataFrame([msgspec.structs.asdict(one) for one in self.differences])
+        return frame_of(self.differences)
 
 
 def compare_unpaired(
@@ -152,14 +152,14 @@ def compare_unpaired(
 
     Raises CtxsimError if a set is too small, or if a rule's figure can't be compared.
     """
-    from ctxsim.answers.bill.unpaired import cases, differences, parse_gate
+    from ctxsim.answers.bill.unpaired import FIGURES, cases, differences
 
-    rules = [parse_gate(rule) for rule in fail_if]
+    rules = parse_rules(fail_if, "figure", FIGURES, "cost > 10%   or   compactions > 1")
     sides = [bill(one, days=None, index=index) for one in (before, after)]
     found = differences(*(cases(side.lines) for side in sides))
     if lacking := {rule.figure for rule in rules} - {one.figure for one in found}:
         raise CtxsimError(f"nothing for --fail-if to judge: too few sessions have {', '.join(sorted(lacking))}")
-    broken = [one for one in found if any(rule.breaks(one) for rule in rules)]
+    broken = [one for one in found if one.changed and any(rule.broken_by(one.figure, one.effect) for rule in rules)]
     return Unpaired(found, broken, [line for side in sides for line in side.errors])
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.answers.validation.doctor import Case, Defect, Diagnosis, examine_all, load_defect, prepare_case, shortest
 from ctxsim.errors import CtxsimError
-from ctxsim.policies import Spec, open_policies, open_policy
-from ctxsim.simulator.replay import Sent
+from ctxsim.policies import open_policies, open_policy
+from ctxsim.runs.doctor import Defect, Diagnosis, examine_all, load_defect, prepare_case, shortest
 from ctxsim.transcript import Transcript
 
 
@@ -48,7 +47,7 @@ def diagnose(policies: Sequence[str], defects: Sequence[str] = ()) -> Diagnoses:
     """Test policies for known defects of compaction: all, or those named. Raises UnknownName."""
     from ctxsim.runs.presets import expanded
 
-    return Diagnoses(list(examine_all(open_policies(expanded(policies)), defects, _apart)))
+    return Diagnoses(list(examine_all(open_policies(expanded(policies)), defects)))
 
 
 class Shown(NamedTuple):
@@ -64,20 +63,13 @@ def shortest_case(policy: str, defect: str) -> Shown:
 
     Raises UnknownName, ContractError, and CtxsimError if the policy doesn't have the defect.
     """
-    spec = open_policy(policy)
-    found = shortest(spec, prepare_case(load_defect(defect)), _apart)
+    spec, case = open_policy(policy), prepare_case(load_defect(defect))
+    found = shortest(spec, case)
     if found is None:
         raise CtxsimError(f"{spec.label} doesn't have {defect}")
-    case, sent = found
+    transcript, sent = found
     last = sent[-1]
     answer = "200" if last.status == "ok" else f"{last.status}, {last.verdict.reason}"
     if last.attempts > 1:
         answer = f"refused {last.attempts - (last.status == 'ok')} times for its size, at last {answer}"
-    return Shown(case.defect, case.transcript, answer)
-
-
-def _apart(case: Case, spec: Spec) -> Iterable[Sent]:
-    from ctxsim.runs.transcript_rows import sent_of
-    from ctxsim.simulator.measure.measured import AsSent
-
-    return sent_of(AsSent(case.transcript, case.provider, counter=case.counter), spec)
+    return Shown(case.defect, transcript, answer)

@@ -16,7 +16,8 @@ from ctxsim.answers.forecast.forecast import forecast as forecast_of
 from ctxsim.answers.forecast.horizon import parse_next
 from ctxsim.answers.forecast.sessions import Sessions, sessions_of
 from ctxsim.api.inputs import AnyPolicy, paths_of
-from ctxsim.api.runs import Run, Watch, bench
+from ctxsim.api.runs import Run, bench
+from ctxsim.runs.conduct import Watch
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ctxsim.errors import CtxsimError
+from ctxsim.results.frames import frame_of
 
 if TYPE_CHECKING:
     import pandas
@@ -32,9 +33,7 @@ class SettingChecks(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return a row for each version."""
-        import pandas
-
-        return pandas.DataFrame(map(msgspec.structs.asdict, self.checks))
+        return frame_of(self.checks)
 
 
 def check_setting(

@@ -5,25 +5,26 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import msgspec
 
 from ctxsim import results
-from ctxsim.answers.advice.comparison import Change, Rule, compared, pairs_of, parse_rule, unpaired
-from ctxsim.answers.advice.named import label_in
+from ctxsim.answers.advice.comparison import COLUMNS, Change, compared, pairs_of, unpaired
 from ctxsim.answers.advice.pooled import figures_of
+from ctxsim.answers.advice.settings import label_in
 from ctxsim.api.inputs import AnyEstimator, AnyPolicy, What, estimator_of, given_of, inputs_of, opened
+from ctxsim.api.rules import parse_rules
 from ctxsim.counting.estimators import estimator_label
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import SUFFIXES, bare, sources
 from ctxsim.readers.recorders import formats_of
 from ctxsim.results import InputInfo
 from ctxsim.results.files import replacing
-from ctxsim.runs.conduct import conduct
+from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.grid import expand
 from ctxsim.runs.presets import DEFAULT_POLICIES, as_given, expanded, is_preset, of_agents
 from ctxsim.runs.task import Setting, Wanted
@@ -41,18 +42,29 @@ SWEPT = ("keep-all", "drop-all", "oracle-lossless")
 """The bounds of a sweep."""
 
 
-class Watch(NamedTuple):
-    """Callbacks that follow a run.
+class ReplayFields(ProviderFields, total=False):
+    """What `bench`, `sweep`, `advise` and `construct` take alike, as `bench` explains it."""
 
-    - `finished` gets each finished source, and the number of all sources.
-    - `within` gets the source under way, and for its present transcript how many policy-calls are done, and of how
-      many.
-    - `stopped` says whether to give up the source under way and stop.
-    """
+    jobs: int
+    models: str | PathLike[str] | None
+    head: HeadMode
+    sample: int | None
+    seed: int
+    watch: Watch
 
-    finished: Callable[[InputInfo, int], object] = lambda info, total: None
-    within: Callable[[str, int, int], object] = lambda name, done, known: None
-    stopped: Callable[[], bool] = lambda: False
+
+class BenchFields(ReplayFields, total=False):
+    """What `sweep` takes as `bench` does."""
+
+    out: str | PathLike[str] | None
+    estimator: AnyEstimator | None
+    cluster: str | None
+    text: Text
+    resume: bool
+    overwrite: bool
+    across: bool
+    refetch: float | None
+    draws: int | None
 
 
 class Run(results.Run):
@@ -165,9 +177,8 @@ def bench(
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="ctxsim-"))
     try:
         info = conduct(
-            setting, folder, made, inputs.paths, jobs, watch.finished, watch.stopped, resume, cluster, overwrite,
-            watch.within,
-        )  # fmt: skip
+            setting, folder, made, inputs.paths, jobs, watch=watch, resume=resume, cluster=cluster, replace=overwrite
+        )
         if not any(one.calls for one in info.inputs):
             raise CtxsimError(_reasons(info.inputs) or f"{', '.join(inputs.paths) or setting.name}: no call to replay")
         found = read_run(folder)
@@ -219,36 +230,14 @@ def _reasons(inputs: Sequence[InputInfo]) -> str:
 
 
 def sweep(
-    what: What | Sequence[str | PathLike[str]],
-    grids: str | Sequence[str],
-    *,
-    out: str | PathLike[str] | None = None,
-    estimator: AnyEstimator | None = None,
-    jobs: int = 1,
-    cluster: str | None = None,
-    text: Text = "redacted",
-    resume: bool = False,
-    overwrite: bool = True,
-    models: str | PathLike[str] | None = None,
-    head: HeadMode = "fitted",
-    across: bool = False,
-    sample: int | None = None,
-    seed: int = 0,
-    refetch: float | None = None,
-    draws: int | None = None,
-    watch: Watch = Watch(),  # noqa: B008 - frozen
-    **provider: Unpack[ProviderFields],
+    what: What | Sequence[str | PathLike[str]], grids: str | Sequence[str], **options: Unpack[BenchFields]
 ) -> Run:
     """Replay transcripts or a scenario through every setting of some grids, and return the run.
 
     A grid is a label with several values: `low..high@n` stands for n values, and `a|b|c` for these three. The bounds
     always run too. The other arguments and errors are those of `bench`. Raises LabelError for an invalid grid.
     """
-    return bench(
-        what, [*SWEPT, *settings_of(grids)], out=out, estimator=estimator, jobs=jobs, cluster=cluster, text=text,
-        resume=resume, overwrite=overwrite, models=models, head=head, across=across, sample=sample, seed=seed,
-        refetch=refetch, draws=draws, watch=watch, **provider,
-    )  # fmt: skip
+    return bench(what, [*SWEPT, *settings_of(grids)], **options)
 
 
 def settings_of(grids: str | Sequence[str]) -> list[str]:
@@ -298,7 +287,7 @@ def compare(
     """
     if after is None and not policies:
         raise CtxsimError("compare needs two runs, or one and two policies: --policy LABEL LABEL")
-    rules: list[Rule] = [parse_rule(rule) for rule in fail_if]
+    rules = parse_rules(fail_if, "column", COLUMNS, "cost_usd > +2%   or   survival < -0.01")
     first = before if isinstance(before, results.Run) else read_run(before)
     second = first if after is None else after if isinstance(after, results.Run) else read_run(after)
     pairs = [(label_in(first, policies[0]), label_in(second, policies[1]))] if policies else pairs_of(first, second)
@@ -306,5 +295,11 @@ def compare(
     left = [] if policies else unpaired(first, second, pairs)
     if rules and left and all(one in first.info.bounds for one, _ in pairs):
         raise CtxsimError(f"nothing for --fail-if to judge: {'; '.join(left)}; name two with --policy LABEL LABEL")
-    broken = [change for change in changes if any(rule.breaks(change) for rule in rules)]
+    # Noise breaks no rule; of one session every difference counts.
+    broken = [
+        one
+        for one in changes
+        if one.verdict == "changed"
+        and any(rule.broken_by(one.column, one.percent if rule.percent else one.difference) for rule in rules)
+    ]
     return Comparison(tuple(changes), tuple(left), tuple(broken))

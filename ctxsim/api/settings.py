@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ctxsim.errors import CtxsimError
 from ctxsim.policies.agents.settings import Number, Rule, Setting, settings_names, settings_of
+from ctxsim.results.frames import frame_of
 
 if TYPE_CHECKING:
     import pandas
 
 
-class SettingRow(msgspec.Struct, frozen=True):
+class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
     """One key of one agent.
 
     - `kind`: "setting", or "number" for a number that users can't set.
@@ -27,20 +28,20 @@ class SettingRow(msgspec.Struct, frozen=True):
     agent: str
     kind: str
     key: str
-    where: str
-    type: str
+    where: str = ""
+    type: str = ""
     unit: str
-    bounds: str
-    outside: str
-    cap: str
-    needs: str
-    precedence: int
+    bounds: str = ""
+    outside: str = ""
+    cap: str = ""
+    needs: str = ""
+    precedence: int = 0
     default: str
     defaults: str
     policy: str
     parameter: str
-    opposite: bool
-    honoured: str
+    opposite: bool = False
+    honoured: str = ""
     source: str
     note: str
 
@@ -52,9 +53,7 @@ class Settings(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return the rows."""
-        import pandas
-
-        return pandas.DataFrame([msgspec.structs.asdict(row) for row in self.rows])
+        return frame_of(self.rows)
 
 
 def settings(pattern: str = "*") -> Settings:
@@ -73,17 +72,13 @@ def settings(pattern: str = "*") -> Settings:
 def _row(agent: str, entry: Number) -> SettingRow:
     newest = entry.rule()
     defaults = "; ".join(map(_told, entry.default)) if len(entry.default) > 1 else ""
-    shared = {
+    shared: dict[str, Any] = {
         "agent": agent, "key": entry.key, "unit": entry.unit, "default": "" if newest is None else _text(newest.value),
         "defaults": defaults, "policy": (entry.policy or agent) if entry.parameter else "",
         "parameter": entry.parameter, "source": entry.source, "note": entry.note,
     }  # fmt: skip
     if not isinstance(entry, Setting):
-        return SettingRow(
-            kind="number", where="", type="", bounds="", outside="", cap="", needs="", precedence=0, opposite=False,
-            honoured="",
-            **shared,
-        )  # fmt: skip
+        return SettingRow(kind="number", **shared)
     bounds = " to ".join(_text(bound) for bound in entry.bounds) if entry.bounds else "/".join(entry.choices)
     return SettingRow(
         kind="setting",

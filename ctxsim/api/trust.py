@@ -17,17 +17,18 @@ from ctxsim.counting.estimators import estimator_label, judged_estimators, open_
 from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import CtxsimError, unknown
 from ctxsim.results.files import replacing
+from ctxsim.results.frames import frame_of
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
     import pandas
 
+    from ctxsim.answers.compactions import Compactions
     from ctxsim.answers.validation.accuracy import Accuracy, Consequence, Observed
     from ctxsim.answers.validation.unseen import Stretch, Unseen
     from ctxsim.answers.validation.validation import Compared, Score
     from ctxsim.counting.estimators.calibrated import Calibration
     from ctxsim.recorded.sample import Sample
-    from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
 
 Recordings = str | PathLike[str] | Transcript | Iterable[str | PathLike[str] | Transcript]
 """A path, a transcript in hand, or several of them."""
@@ -39,12 +40,6 @@ def _transcripts(given: Recordings) -> Iterator[Transcript]:
             yield one
         else:
             yield from readers.read(str(one))
-
-
-def _frame(rows: Iterable[msgspec.Struct]) -> pandas.DataFrame:
-    import pandas
-
-    return pandas.DataFrame(msgspec.structs.asdict(row) for row in rows)
 
 
 class Validation(msgspec.Struct, frozen=True):
@@ -61,7 +56,7 @@ class Validation(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return the scores, a row for each format and model."""
-        return _frame(self.scores)
+        return frame_of(self.scores)
 
 
 def validate(recordings: Recordings) -> Validation:
@@ -97,7 +92,7 @@ class Estimates(msgspec.Struct, frozen=True):
 
     def frame(self) -> pandas.DataFrame:
         """Return the errors, a row for each estimator and kind of text or request."""
-        return _frame(self.errors)
+        return frame_of(self.errors)
 
 
 def estimates(
@@ -173,23 +168,6 @@ def calibrate(
     return Fit(fitted(sample, tokenizer, by, risk, against_usage), sample)
 
 
-class Compactions(msgspec.Struct, frozen=True):
-    """Recorded compactions: what each kept and lost.
-
-    - `beside`: what policies would have kept.
-    - `needs`, `kinds`: what became of each need, and of each kind of content.
-    """
-
-    compactions: list[CompactionRow]
-    beside: list[BesideRow]
-    needs: list[CompactionNeedRow]
-    kinds: list[CompactionKindRow]
-
-    def frame(self) -> pandas.DataFrame:
-        """Return a row for each compaction: `ctxsim list columns 'compactions.*'`."""
-        return _frame(self.compactions)
-
-
 def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:
     """Return what recorded compactions kept and lost, and what had to be fetched again.
 
@@ -197,12 +175,12 @@ def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:
 
     Raises InputError for a path that can't be read.
     """
-    from ctxsim.answers.compactions import Scored, score
+    from ctxsim.answers.compactions import Compactions, score
 
-    scored = Scored()
+    found = Compactions()
     for transcript in _transcripts(recordings):
-        scored.add(score(transcript, beside=beside))
-    return Compactions(scored.compactions, scored.beside, scored.needs, scored.kinds)
+        found.add(score(transcript, beside=beside))
+    return found
 
 
 Kind = Literal["policy", "estimator", "reader", "agent", "vendor", "run"]

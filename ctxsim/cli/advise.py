@@ -12,7 +12,6 @@ from ctxsim.answers.advice.predicted import HORIZONS, keep
 from ctxsim.api.advising import Advised, advise, construct, score
 from ctxsim.api.applying import apply, undo
 from ctxsim.api.probing import check_setting
-from ctxsim.api.runs import Watch
 from ctxsim.cli import options
 from ctxsim.cli.check_setting import lines
 from ctxsim.cli.loudness import note
@@ -22,6 +21,7 @@ from ctxsim.cli.terminal import safe, say
 from ctxsim.configs.apply import Change
 from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
 from ctxsim.report.sheet import as_csv, as_json, as_markdown
+from ctxsim.runs.conduct import Watch
 
 
 @click.command("advise")

@@ -21,7 +21,7 @@ from ctxsim.results.files import replacing
 from ctxsim.runs.presets import expanded
 
 if TYPE_CHECKING:
-    from ctxsim.answers.validation.doctor import Diagnosis
+    from ctxsim.runs.doctor import Diagnosis
 
 KINDS = (*CONTRACTS, "setting")
 """What can be checked: parts of one's own against their contracts, and settings of installed agents."""

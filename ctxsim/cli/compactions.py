@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ctxsim.answers.compactions import Scored, SummaryScore, score, score_summary
+from ctxsim.answers.compactions import Compactions, SummaryScore, score, score_summary
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
@@ -15,7 +15,7 @@ from ctxsim.errors import CtxsimError
 from ctxsim.readers import read
 from ctxsim.report.compactions import again_lines, agent_lines, beside_sheet, compaction_sheet, kind_lines
 from ctxsim.results.compactions import COMPACTION_TABLES
-from ctxsim.results.table import write_table
+from ctxsim.results.csv_text import write_table
 from ctxsim.transcript import NO_HISTORY
 
 
@@ -44,7 +44,7 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     Writes compactions.csv and more tables, all of them as Parquet too.
     """
     reading = Reading(paths)
-    scored = Scored()
+    scored = Compactions()
     transcripts = present = unreadable = 0
     for transcript in reading:
         transcripts += 1
@@ -65,7 +65,7 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     reading.finish()
 
 
-def _write(scored: Scored, out: Path) -> list[Path]:
+def _write(scored: Compactions, out: Path) -> list[Path]:
     tables: dict[str, list[Any]] = {
         "compactions": scored.compactions, "compactions-beside": scored.beside, "compactions-needs": scored.needs,
         "compactions-kinds": scored.kinds,

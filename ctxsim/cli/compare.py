@@ -9,7 +9,7 @@ import msgspec
 
 from ctxsim import __version__
 from ctxsim.answers.advice.baseline import advise
-from ctxsim.answers.advice.in_words import as_values
+from ctxsim.answers.advice.verdict import as_values
 from ctxsim.api.runs import compare, read_run
 from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import note

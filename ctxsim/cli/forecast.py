@@ -11,7 +11,6 @@ from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import LEVELS, Amount, Forecast
 from ctxsim.answers.forecast.horizon import parse_next
 from ctxsim.api.forecasts import Forecasts, forecast
-from ctxsim.api.runs import Watch
 from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import console, tell_what_was_left_out, tell_written
@@ -21,6 +20,7 @@ from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
+from ctxsim.runs.conduct import Watch
 
 RANGE = "range with this probability, as under the other per cents"
 

@@ -17,10 +17,9 @@ from ctxsim.cli import completion, options, terminal
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.output import tell_fit, tell_of_labels
 from ctxsim.cli.terminal import safe, say
+from ctxsim.cli.tracker import HEADINGS, LEGEND, TokenTracker
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
-from ctxsim.policies.around.instructions import LIMIT_BYTES, load_instructions, with_instructions
-from ctxsim.policies.around.tracker import HEADINGS, LEGEND, TokenTracker
 from ctxsim.readers import sources
 from ctxsim.runs.transcript_rows import sent_of
 from ctxsim.simulator.measure.columns import edits_of
@@ -52,14 +51,13 @@ OTHERS_SHOWN = 3
 @options.head
 @options.across
 @options.number
-@click.option("--instructions", type=options.PATH, metavar="DIR", help="Add the AGENTS.md files that DIR would load.")
 @click.option("--losses", is_flag=True, help="Say which references a call used that its view no longer held.")
 @click.option("--step", is_flag=True, help="At a terminal: wait for a key after each call.")
 @click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
 @click.option("--format", "wire", type=click.Choice(get_args(Format)), help="Form of that request. Default: anthropic.")
 def command(
     what: str, label: str, estimator: str | None, models: Path | None, head: HeadMode, across: bool,
-    number: int | None, instructions: Path | None, losses: bool, step: bool, request_call: int | None,
+    number: int | None, losses: bool, step: bool, request_call: int | None,
     wire: Format | None, **said: Any,
 ) -> None:  # fmt: skip
     """Watch one conversation, call by call, under one policy.
@@ -68,7 +66,6 @@ def command(
     """
     if wire is not None and request_call is None:
         raise CtxsimError("--format is of one request; say which by --request K")
-    loaded = load_instructions(instructions) if instructions is not None else None
     inputs = inputs_of(what, models=models, head=head, across=across, **options.fields(said))
     with stage("read"):
         one = the_one(inputs, number or 1)
@@ -76,14 +73,10 @@ def command(
             _tell_more(what, inputs)
     transcript, provider = one.transcript, one.provider
     tell_fit(transcript.name, provider.size, transcript.head.hidden, provider.tokens_factor)
-    if loaded is not None:
-        transcript = msgspec.structs.replace(transcript, head=with_instructions(transcript.head, loaded))
-        cut = f", cut to {LIMIT_BYTES:,}" if loaded.truncated else ""
-        note(f"Instructions: {loaded.bytes:,} bytes of {len(loaded.sources)} file(s){cut}", err=True)
     spec = opened(label, estimator)
     tell_of_labels([label])
     counter = provider.counter()
-    one = msgspec.structs.replace(one, transcript=transcript, counter=counter)
+    one = msgspec.structs.replace(one, counter=counter)
     sent = sent_of(one, spec)
     if request_call is not None:
         _print_request(sent, request_call, transcript, wire or "anthropic")

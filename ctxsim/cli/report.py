@@ -11,7 +11,7 @@ from ctxsim.cli.show import show, tell_answer
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
 from ctxsim.results import Run, read_run
-from ctxsim.runs.overwrite import is_reference
+from ctxsim.runs.identity import is_reference
 
 BY = ("age", "depth", "kind", "tool", "form")
 

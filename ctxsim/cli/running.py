@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from ctxsim.api.inputs import is_path
-from ctxsim.api.runs import Run, Watch, run_name
+from ctxsim.api.runs import Run, run_name
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.options import PROVIDER, fields
 from ctxsim.cli.output import (
@@ -27,7 +27,8 @@ from ctxsim.cli.output import (
 )
 from ctxsim.cli.progress import progress
 from ctxsim.errors import Stopped
-from ctxsim.runs.overwrite import is_reference
+from ctxsim.runs.conduct import Watch
+from ctxsim.runs.identity import is_reference
 from ctxsim.synthesis import is_scenario
 
 DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")

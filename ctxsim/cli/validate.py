@@ -64,7 +64,7 @@ def command(
 
 def _write(found: Estimates, tokenizer: str, out: Path) -> list[Path]:
     from ctxsim.report.accuracy_plots import plot_accuracy
-    from ctxsim.results.table import write_csv
+    from ctxsim.results.csv_text import write_csv
 
     out.mkdir(parents=True, exist_ok=True)
     written = [write_csv(out / "accuracy.csv", found.errors), write_csv(out / "consequences.csv", found.consequences)]

@@ -13,7 +13,6 @@ from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.errors import InputError, LabelError
 from ctxsim.plugins import Form, Registry
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
-from ctxsim.policies.trial import tried
 
 __all__ = [
     "Oracle", "Overflow", "Policy", "Spec", "Stop", "Surroundings", "broken_policies", "old_names", "open_policies",
@@ -58,7 +57,7 @@ class Spec(msgspec.Struct, frozen=True):
         """Return the same with the policy of the agent that recorded a session in the place of `as-set`, deciding by
         the estimator that this agent decides by; an estimator that somebody named goes before it.
         """
-        from ctxsim.policies.agents.given import agent_of
+        from ctxsim.policies.agents import agent_of
         from ctxsim.policies.agents.versions import is_version
 
         agent, version = agent_of(format), version if is_version(version) else ""
@@ -167,7 +166,7 @@ def old_names(label: str) -> list[str]:
 
     Raises UnknownName or LabelError, as `open_policy` does.
     """
-    tried(label)
+    _try_first(label)
     opened = [_registry.open(link) for link in labels.chain(label)]
     return [
         f"{name}: {key} is called {cls.renamed[key]} now; the old name still works"
@@ -191,8 +190,16 @@ def open_policy(label: str, estimator: Estimator | None = None) -> Spec:
 
     Raises UnknownName or LabelError with what is wrong in the label.
     """
-    tried(label)
+    _try_first(label)
     return opened_here(label, estimator)
+
+
+def _try_first(label: str) -> None:
+    """Open a label that names a file in another process first: what starts processes is loaded for that alone."""
+    if ".py:" in label:
+        from ctxsim.policies.trial import tried
+
+        tried(label)
 
 
 def opened_here(label: str, estimator: Estimator | None = None) -> Spec:

@@ -31,15 +31,8 @@ class ThreeLayer(Policy):
     def threshold(self) -> float:
         return self.at * self.sees.window
 
-    def start(self) -> None:
-        self.truncate_log: list[str] = []
-        """One line for each truncation and compaction so far."""
-
     def on_tool_result(self, item: Item) -> Item:
-        text = head_tail(item.text, self.lines, self.bytes)
-        if text != item.text:
-            self.truncate_log.append(f"item {item.place}: {len(item.text):,} to {len(text):,} characters")
-        return item.with_text(text)
+        return item.with_text(head_tail(item.text, self.lines, self.bytes))
 
     def compaction_needed(self, view: View) -> bool:
         """Whether adding the last item brought the estimate to the threshold: document 003's ErrCompactionNeeded."""
@@ -47,15 +40,9 @@ class ThreeLayer(Policy):
 
     def before_call(self, view: View) -> View | Stop:
         if self.compaction_needed(view):
-            view = self._compact(view)
+            reason = f"estimate at {self.sees.estimate(view) / self.sees.window:.0%} of the window"
+            view = summarize_old(self, view, self.keep_last, self.max_tokens, reason)
         used = self.sees.estimate(view)
         if used >= self.stop * self.sees.window:
             return Stop(f"{used:,} tokens are {self.stop:.0%} of the window ({self.sees.window:,}) or more")
         return view
-
-    def _compact(self, view: View) -> View:
-        reason = f"estimate at {self.sees.estimate(view) / self.sees.window:.0%} of the window"
-        compacted = summarize_old(self, view, self.keep_last, self.max_tokens, reason)
-        if compacted is not view:
-            self.truncate_log.append(f"compacted {len(view)} items to {len(compacted)}: {reason}")
-        return compacted

@@ -9,7 +9,7 @@ import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,7 +40,7 @@ def tried(label: str) -> None:
     Raises LabelError if that process ends, doesn't come back, starts a copy of itself, or is no longer what it was. An
     error is nothing: this process will meet it too, and tell it with its place.
     """
-    if ".py:" not in label or files_given() or os.name != "posix":
+    if files_given() or os.name != "posix":
         return
     links = labels.chain(label)
     files = {
@@ -105,14 +105,19 @@ def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
     return {name: value for name, value in vars(module).items() if callable(value)}
 
 
-def refuse_copies() -> None:
-    """Let nothing fork this process from now on: two of it would both go on with its work."""
+def refuse(events: Container[str], what: str) -> None:
+    """Let nothing in this process do what audit events tell of, from now on; `what` that is, in an error's words."""
 
     def hook(event: str, arguments: Any) -> None:
-        if event in _FORKS:
-            raise ContractError(f"starts a copy of its process ({event}); a policy may only look at the view")
+        if event in events:
+            raise ContractError(f"{what} ({event}); a policy may only look at the view")
 
     sys.addaudithook(hook)
+
+
+def refuse_copies() -> None:
+    """Let nothing fork this process from now on: two of it would both go on with its work."""
+    refuse(_FORKS, "starts a copy of its process")
 
 
 def main() -> None:

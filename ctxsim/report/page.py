@@ -15,8 +15,7 @@ import msgspec
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.baseline import AsSetAdvice
 from ctxsim.answers.advice.figures import Share
-from ctxsim.answers.advice.in_words import verdict
-from ctxsim.answers.advice.verdict import usd
+from ctxsim.answers.advice.verdict import usd, verdict
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.charts import bill
 from ctxsim.report.compactions import COLUMNS as COMPACTIONS

@@ -6,8 +6,8 @@ import msgspec
 
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.baseline import advise
-from ctxsim.answers.advice.named import label_in
 from ctxsim.answers.advice.pooled import Pooled, figures_of
+from ctxsim.answers.advice.settings import label_in
 from ctxsim.answers.advice.verdict import verdict
 from ctxsim.labels import BOUND
 from ctxsim.report.style import COLORS, OTHER_COLOR, colors_of, short

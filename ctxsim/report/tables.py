@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ctxsim.answers.advice.advice import Advice
-from ctxsim.answers.advice.in_words import as_values, verdict
 from ctxsim.answers.advice.pooled import Pooled, figures_of
+from ctxsim.answers.advice.verdict import as_values, verdict
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows

@@ -1,11 +1,18 @@
-"""Tables as text of CSV, made column by column: the cells are those that Python's own writer would make."""
+"""Tables as text of CSV, made column by column: the cells are those that Python's own writer would make.
 
+A table that belongs to no run is written as CSV, or as CSV and as Parquet.
+"""
+
+import csv
 import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ctxsim.results.frames import mapped, packed
+from ctxsim.results.files import replacing
+from ctxsim.results.frames import arrow_batch, mapped, packed
 
 NAMED_BY_OTHERS = ("transcript", "root", "reason")
 """Columns with words of recordings and policies."""
@@ -68,3 +75,27 @@ def _as_python(numbers: Any, cells: Any) -> Any:
     found = numbers.filter(other).dictionary_encode()
     spelled = packed(list(map(repr, found.dictionary.to_pylist())), cells.type, "s").take(found.indices)
     return compute.replace_with_mask(cells, other, spelled)
+
+
+def write_table(folder: Path, name: str, row: type[msgspec.Struct], rows: Sequence[msgspec.Struct]) -> list[Path]:
+    """Write rows to `folder`, which is made, and return the paths. Raises OSError."""
+    import pyarrow.parquet
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / f"{name}.csv", folder / f"{name}.parquet"]
+    batch = arrow_batch(row, rows)
+    with replacing(written[0]) as temporary, temporary.open("wb") as stream:
+        stream.write(csv_header(row))
+        stream.write(csv_text(batch))
+    with replacing(written[1]) as temporary:
+        pyarrow.parquet.write_table(pyarrow.Table.from_batches([batch]), temporary, compression="zstd")
+    return written
+
+
+def write_csv(path: Path, rows: Sequence[msgspec.Struct]) -> Path:
+    """Write rows, of which there is at least one, as CSV, and return the path. Raises OSError."""
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(rows[0].__struct_fields__)
+        writer.writerows(msgspec.structs.astuple(row) for row in rows)
+    return path

@@ -1,4 +1,4 @@
-"""Results without words: neither what transcripts say, nor what they, their files and their folders are called.
+"""Results without likely keys, or without words: neither what transcripts say, nor what they and files are called.
 
 Tasks leave out the words and hash the names, so that no part on disk holds one; the run then numbers what it meets.
 """
@@ -14,6 +14,7 @@ from ctxsim.policies.agents.versions import dotted
 from ctxsim.results import InputInfo, Tables
 from ctxsim.results.frames import mapped
 from ctxsim.runs.rows import Rows
+from ctxsim.safety.redaction import Secrets, marked
 from ctxsim.simulator.ledger.kernel import CAUSES
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import all_models
@@ -122,3 +123,27 @@ def _provider(provider: Provider, model: str) -> Provider:
     if provider.model in _listed():
         return _replace(provider, origin=origin)
     return _replace(provider, origin=origin, model=f"a model of {provider.vendor}" if provider.model else "")
+
+
+def without_secrets(rows: Rows, secrets: Secrets) -> Rows:
+    """Return a transcript's rows with its likely secrets redacted."""
+    return _replace(rows, tables=tables_without_secrets(rows.tables, secrets))
+
+
+def tables_without_secrets(tables: Tables, secrets: Secrets) -> Tables:
+    """Return tables with likely secrets redacted: in texts, atoms, reasons of edits and calls."""
+    redact = secrets.marked
+    return _replace(
+        tables, calls=mapped(tables.calls, reason=redact, cache_break=redact), items=mapped(tables.items, text=redact),
+        events=mapped(tables.events, text=redact, reason=redact), needs=mapped(tables.needs, atom=secrets.marked_atom),
+    )  # fmt: skip
+
+
+def info_without_secrets(info: InputInfo) -> InputInfo:
+    """Return what is said of a source with likely keys redacted: notes and errors may quote it."""
+    return _replace(
+        info,
+        notes=tuple(map(marked, info.notes)),
+        error=info.error and marked(info.error),
+        failed=tuple(map(marked, info.failures)) or msgspec.UNSET,
+    )

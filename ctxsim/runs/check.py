@@ -12,13 +12,13 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from ctxsim.errors import ContractError, CtxsimError, told
+from ctxsim.errors import CtxsimError, told
 from ctxsim.policies import open_policy
 from ctxsim.policies.foreign.pipe import Pipe
+from ctxsim.policies.trial import refuse
 from ctxsim.processes import environment, python
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
@@ -88,7 +88,8 @@ def _here(label: str, scenarios: Sequence[str], thoroughly: bool) -> Checked:
     cases = [(synthesize(scenario), scenario) for scenario in map(load_scenario, scenarios)]
     # Another program is what `pipe:` is.
     if not any(issubclass(cls, Pipe) for cls, _, _ in spec.links):
-        _watch_processes()
+        # What another process did, nobody could hold to anything.
+        refuse(_STARTS, "starts another process")
     broken: list[str] = []
     digest = hashlib.sha256()
     split, edited, calls = 0, 0, 0
@@ -129,16 +130,6 @@ def _append_only(server_side: bool, edited: int, calls: int) -> str:
         f"append-only: no, {edited} of {calls} requests change what stood before: a model that binds thinking refuses "
         "them, or drops the thinking behind each edit"
     )
-
-
-def _watch_processes() -> None:
-    """Refuse, from now on, whatever would start another process: what it did there, nobody could hold to anything."""
-
-    def hook(event: str, arguments: Any) -> None:
-        if event in _STARTS:
-            raise ContractError(f"starts another process ({event}); a policy may only look at the view")
-
-    sys.addaudithook(hook)
 
 
 def main() -> None:

@@ -22,14 +22,12 @@ from ctxsim.results.folder import RunFolder
 from ctxsim.results.info import Drawn, Recorder
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.anonymous import Numbers
-from ctxsim.runs.identity import others_code, own_code
-from ctxsim.runs.overwrite import question, refuse_another
+from ctxsim.runs.identity import others_code, own_code, question, refuse_another
 from ctxsim.runs.parts import MadeWith, Parts, fingerprint, read_part, read_sizes
-from ctxsim.runs.rows import Done, Rows
-from ctxsim.runs.shares import Share, shares, together
+from ctxsim.runs.rows import Done, Rows, Share, shares, together
 from ctxsim.runs.shipped import shipped
 from ctxsim.runs.sizes import Plan, plan, source_sizes
-from ctxsim.runs.task import Setting, Tell, scenario_rows, scenario_sha256, source_content, source_rows, specs_of
+from ctxsim.runs.task import Setting, scenario_rows, scenario_sha256, source_content, source_rows, specs_of
 from ctxsim.runs.workers import Task, Workers, forget_policies
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
@@ -39,26 +37,34 @@ from ctxsim.synthesis import Scenario
 LONG_LABEL = 44
 
 
+class Watch(NamedTuple):
+    """Who follows a run: told of each finished source and the number of all; of one under way, how many policy-calls of
+    its present transcript are done; asked whether to give up the source under way and stop.
+    """
+
+    finished: Callable[[InputInfo, int], object] = lambda info, total: None
+    within: Callable[[str, int, int], object] = lambda name, done, known: None
+    stopped: Callable[[], bool] = lambda: False
+
+
 def conduct(
     setting: Setting,
     out: Path,
     scenario: Scenario | None = None,
     paths: Sequence[str] = (),
     jobs: int = 1,
-    progress: Callable[[InputInfo, int], object] = lambda info, total: None,
-    stopped: Callable[[], bool] = lambda: False,
+    *,
+    watch: Watch = Watch(),  # noqa: B008 - frozen
     resume: bool = False,
     cluster: str | None = None,
     replace: bool = True,
-    tell: Tell = lambda name, done, known: None,
     given: Sequence[Source] = (),
 ) -> RunInfo:
     """Run a scenario or the transcripts under some paths, or `given`, write the run's folder, and return what was run.
 
     Finished tasks are kept until the run is complete: with `resume` they aren't done again, and the bytes are the
-    same as without. `cluster` is the address of a dask scheduler. `progress` gets each finished source and the
-    number of all, `tell` now and then of one under way how many of its policy-calls are done; when `stopped` says
-    so, the source under way is given up, and what is finished becomes a run that says it isn't complete. Files that
+    same as without. `cluster` is the address of a dask scheduler. When `watch.stopped` says so, the source under way is
+    given up, and what is finished becomes a run that says it isn't complete. Files that
     can't be read are in the inputs with their `error`, policies that fail on a transcript with a line in `failed`.
     Raises UnknownName or LabelError for a policy that can't be made, Stopped where nothing is finished yet,
     ContractError where no policy could run, InputError for a path that isn't there, for a folder that is being
@@ -73,7 +79,7 @@ def conduct(
     replayed = 0
     with ExitStack() as stack:
         # First: they start while this process looks for what is to be done.
-        workers = stack.enter_context(Workers(jobs, cluster, tell, stopped))
+        workers = stack.enter_context(Workers(jobs, cluster, watch.within, watch.stopped))
         work = _work(setting, scenario, given or sources_of(*paths))
         each = shares(jobs, len(work.names), len(specs)) if work.again and not cluster else [Share(0, 1)]
         own = shipped(specs, elsewhere=cluster is not None) if jobs > 1 or cluster else msgspec.UNSET
@@ -96,7 +102,7 @@ def conduct(
         contents = [content for content in work.contents for _ in each]
         # Sizes are tasks of their own, behind the others in number and before them in time.
         parts = stack.enter_context(Parts(folder, made_with, contents * (2 if sampling else 1), resume))
-        sample, known = _drawn(workers, tasks, parts, setting, stopped) if sampling else (None, ())
+        sample, known = _drawn(workers, tasks, parts, setting, watch.stopped) if sampling else (None, ())
         writer = stack.enter_context(RunWriter(folder))
         drawn: list[Drawn] = []
         for at, found in workers.until_stopped(
@@ -106,7 +112,7 @@ def conduct(
                 if isinstance(rows, Done):
                     one = _with_failures(rows.info, known[at].info) if sample else rows.info
                     inputs.append(one if setting.text else numbers.info(one))
-                    progress(msgspec.structs.replace(one, name=work.names[at]), len(work.names))
+                    watch.finished(msgspec.structs.replace(one, name=work.names[at]), len(work.names))
                 else:
                     rows = rows if setting.text else numbers.rows(rows)
                     replayed += len(rows.summaries)
@@ -114,7 +120,7 @@ def conduct(
                     if sample:
                         drawn.append(Drawn(rows.transcript, sample.by_source[at][rows.number]))
                     writer.write(rows.tables, beside.summary(rows))
-            if stopped():
+            if watch.stopped():
                 break
         if not inputs and work.names:
             raise Stopped
@@ -122,16 +128,10 @@ def conduct(
         if failed and not replayed:
             parts.clear()
             raise ContractError(f"no policy could be replayed; the first: {failed[0]}")
-        tokenizers = dict.fromkeys(provider.tokenizer for provider in beside.providers)
         info = RunInfo(
             name=setting.name if setting.text or scenario else "recorded",
             title=setting.title if setting.text or scenario else "Recorded transcripts",
-            ctxsim=__version__,
-            tokenizers={name: open_tokenizer(name).vocabulary_sha256 for name in tokenizers},
-            policies=tuple(spec.label for spec in specs),
-            **said_of(specs),
-            providers=tuple(msgspec.to_builtins(provider) for provider in beside.providers),
-            detectors=DETECTORS,
+            **said_of(specs, beside.providers),
             inputs=tuple(inputs),
             complete=len(inputs) == len(work.names),
             scenario=msgspec.to_builtins(scenario) if scenario else None,
@@ -157,12 +157,19 @@ def _kept(setting: Setting, paths: Sequence[str]) -> dict[str, Any]:
     return kept
 
 
-def said_of(specs: Sequence[Spec]) -> dict[str, Any]:
-    """Return what a run's description says of its policies, by field, but for their labels."""
+def said_of(specs: Sequence[Spec], providers: Iterable[Provider], more: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what a run's description says of its policies, `more` labels after them, and providers, by field."""
+    providers = list(providers)
+    tokenizers = dict.fromkeys(provider.tokenizer for provider in providers)
     return {
+        "ctxsim": __version__,
+        "tokenizers": {name: open_tokenizer(name).vocabulary_sha256 for name in tokenizers},
+        "policies": (*(spec.label for spec in specs), *more),
         "shown": {spec.label: spec.short for spec in specs if len(spec.label) > LONG_LABEL},
         "bounds": tuple(spec.label for spec in specs if spec.bound),
         "limits": {spec.label: limits for spec in specs if (limits := spec.limits())},
+        "providers": tuple(msgspec.to_builtins(provider) for provider in providers),
+        "detectors": DETECTORS,
     }
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import msgspec
 
-from ctxsim import __version__
-from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.live.log import Entry
 from ctxsim.live.observed import Observation
 from ctxsim.policies import open_policies
@@ -18,9 +16,9 @@ from ctxsim.results.folder import RunFolder
 from ctxsim.results.frames import columns_of, tables_of
 from ctxsim.results.info import InputInfo, RunInfo, Tables
 from ctxsim.results.writer import RunWriter
+from ctxsim.runs.anonymous import info_without_secrets, tables_without_secrets
 from ctxsim.runs.conduct import said_of
-from ctxsim.runs.redacting import info_without_secrets, tables_without_secrets
-from ctxsim.runs.shares import tables_together
+from ctxsim.runs.rows import tables_together
 from ctxsim.runs.task import transcript_sha256
 from ctxsim.runs.transcript_rows import rows_of, rows_under
 from ctxsim.safety.redaction import Secrets
@@ -28,7 +26,7 @@ from ctxsim.simulator.measure import Basis, measure, summarize
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WhatIf
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.references import DETECTORS, prepare
+from ctxsim.simulator.references import prepare
 from ctxsim.transcript import Transcript
 
 REQUESTS = ("policy", "number", "kind", "step", "status", "tokens", "output", "cost_usd", "kept", "cut", "inserted",
@@ -67,15 +65,7 @@ def write_observed(
         keys=dict(sorted(secrets.issuers.items())) or msgspec.UNSET,
     )  # fmt: skip
     info = RunInfo(
-        name=out.name,
-        title=title,
-        ctxsim=__version__,
-        tokenizers={provider.tokenizer: open_tokenizer(provider.tokenizer).vocabulary_sha256},
-        policies=(*(spec.label for spec in specs), *labels),
-        **said_of(specs),
-        providers=(msgspec.to_builtins(provider),),
-        detectors=DETECTORS,
-        inputs=(info_without_secrets(source),),
+        name=out.name, title=title, inputs=(info_without_secrets(source),), **said_of(specs, [provider], labels)
     )
     with RunFolder(out.absolute()) as folder:
         folder.begin()

@@ -1,9 +1,16 @@
-"""What a task of a bench hands on: the rows of each of its transcripts, then what its source was."""
+"""What a task of a bench hands on: the rows of each of its transcripts, then what its source was.
 
-from typing import Any
+Where there are fewer sources than processes, each process does a share of the policies, and the rows are put together
+again, in order.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from ctxsim.results.frames import joined
 from ctxsim.results.info import InputInfo, Recorder, Tables
 from ctxsim.simulator.provider import Provider
 
@@ -39,3 +46,70 @@ class Done(msgspec.Struct, frozen=True, tag=True):
 
     info: InputInfo
     beside: str = ""
+
+
+One = TypeVar("One")
+
+LEAST_POLICIES = 4
+"""Of a share: what all policies have in common is done again for each."""
+
+OF_ALL = ("needs", "items", "frontier")
+"""Tables that don't depend on policies."""
+
+
+class Share(NamedTuple):
+    """Part `number`, from 0, of so many."""
+
+    number: int
+    of: int
+
+    def among(self, all_of_them: Sequence[One]) -> Sequence[One]:
+        """Return this share of some things: neighbours, as many as the other shares have, or one less."""
+        count = len(all_of_them)
+        return all_of_them[count * self.number // self.of : count * (self.number + 1) // self.of]
+
+
+def shares(jobs: int, sources: int, policies: int) -> list[Share]:
+    """Return the shares of each source: one where there are as many sources as processes."""
+    wanted = -(-jobs // max(1, sources))
+    count = max(1, min(wanted, policies // LEAST_POLICIES))
+    return [Share(number, count) for number in range(count)]
+
+
+def together(parts: Sequence[Iterator[Rows | Done]]) -> Iterator[Rows | Done]:
+    """Yield what one process would have given, from all shares of one source.
+
+    A share whose process was killed has no rows: then none are taken, and its error stands.
+    """
+    if len(parts) == 1:
+        yield from parts[0]
+        return
+    for ones in zip(*parts, strict=False):
+        done = [one for one in ones if isinstance(one, Done)]
+        if done:
+            yield _done(done)
+            return
+        yield rows_together([one for one in ones if isinstance(one, Rows)])
+
+
+def rows_together(ones: Sequence[Rows]) -> Rows:
+    """Return the rows of one transcript under some policies and under others as those under all of them."""
+    summaries = list(chain.from_iterable(one.summaries for one in ones))
+    told = next((one.recorder for one in ones if one.recorder and one.recorder.fires_at), ones[0].recorder)
+    tables = tables_together([one.tables for one in ones])
+    return msgspec.structs.replace(ones[0], tables=tables, summaries=summaries, recorder=told)
+
+
+def tables_together(ones: Sequence[Tables]) -> Tables:
+    """Return the tables of one transcript under some policies and under others as those under all of them."""
+    tables = {
+        name: getattr(ones[0], name) if name in OF_ALL else joined([getattr(one, name) for one in ones])
+        for name in Tables.__struct_fields__
+    }
+    return Tables(**tables)
+
+
+def _done(ones: Sequence[Done]) -> Done:
+    worst = next((one for one in ones if one.info.error), ones[0])
+    failures = tuple(sorted(set(chain.from_iterable(one.info.failures for one in ones))))
+    return msgspec.structs.replace(worst, info=msgspec.structs.replace(worst.info, failed=failures or msgspec.UNSET))

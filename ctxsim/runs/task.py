@@ -16,10 +16,8 @@ from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.source import Placed, Source, written_beside
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.results import InputInfo
-from ctxsim.runs.anonymous import info_without_text, without_text
-from ctxsim.runs.redacting import info_without_secrets, without_secrets
-from ctxsim.runs.rows import Done, Rows
-from ctxsim.runs.shares import Share
+from ctxsim.runs.anonymous import info_without_secrets, info_without_text, without_secrets, without_text
+from ctxsim.runs.rows import Done, Rows, Share
 from ctxsim.runs.shipped import Shipped, unpack
 from ctxsim.runs.transcript_rows import rows_of, told_in
 from ctxsim.safety.redaction import Secrets

@@ -11,14 +11,14 @@ from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.policies import Spec
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
-from ctxsim.results.info import is_as_set
-from ctxsim.runs.recorder import recorder_of
+from ctxsim.results.info import Recorder, is_as_set
 from ctxsim.runs.rows import Rows
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
 from ctxsim.simulator.replay import Sent, replay
+from ctxsim.transcript import Transcript
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def rows_of(
     if not all(map(_ours, specs)):
         # What starts processes is loaded where there is something to run in them.
         from ctxsim.runs.apart import others, rows_apart
-        from ctxsim.runs.shares import tables_together
+        from ctxsim.runs.rows import rows_together
     basis, transcript = one.basis(), one.transcript
     needs = need_rows(transcript, basis.references)
     here = _Rows(one, basis, needs, what_if)
@@ -67,13 +67,7 @@ def rows_of(
             with basis.telling(lambda done: tell(before + done, known)):  # noqa: B023
                 measured = measure(basis, spec)
             here.add(spec, measured)
-    if not found:
-        return here.rows()
-    found.append(here.rows())
-    summaries = [summary for rows in found for summary in rows.summaries]
-    tables = tables_together([rows.tables for rows in found])
-    told = next((rows.recorder for rows in found if rows.recorder and rows.recorder.fires_at), found[0].recorder)
-    return msgspec.structs.replace(found[0], tables=tables, summaries=summaries, recorder=told)
+    return rows_together([*found, here.rows()]) if found else here.rows()
 
 
 def sent_of(one: AsSent, spec: Spec) -> Iterable[Sent]:
@@ -110,7 +104,7 @@ class _Rows:
 
     def __init__(self, one: AsSent, basis: Basis, needs: Sequence[NeedRow], what_if: WhatIf = WHAT_IF) -> None:
         self._one, self._basis, self._needs, self._what_if = one, basis, needs, what_if
-        self._recorder = recorder_of(one.transcript)
+        self._recorder = _recorder(one.transcript)
         self._gathered: defaultdict[str, list[Any]] = defaultdict(list)
         self._calls: list[Columns] = []
         self._summaries: list[dict[str, Any]] = []
@@ -150,3 +144,19 @@ def rows_under(policy: str, measured: Measured, needs: Sequence[NeedRow]) -> dic
     """Return one transcript's rows under one policy, its calls apart, by table, given what those needed."""
     lost = loss_rows(policy, measured.losses.lost, needs)
     return {"events": measured.events, "losses": lost, "needles": measured.losses.needles}
+
+
+def _recorder(transcript: Transcript) -> Recorder | None:
+    """Who recorded a transcript; None for a scenario, and for an agent that we don't know."""
+    if transcript.format in ("", "synthetic"):
+        return None
+    from ctxsim.policies.agents import agent_of
+
+    agent = agent_of(transcript.format)
+    if not agent:
+        return None
+    inputs = [call.usage.input_tokens for call in transcript.calls if call.usage and call.comparable]
+    return Recorder(
+        transcript.name, agent, transcript.version, transcript.model, None, transcript.compacted_at,
+        max(inputs, default=None),
+    )  # fmt: skip

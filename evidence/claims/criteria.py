@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from ctxsim.policies.around.instructions import LIMIT_BYTES, load_instructions
-from ctxsim.policies.around.tracker import TokenTracker
+from ctxsim.cli.tracker import TokenTracker
 from ctxsim.policies.head_tail import head_tail
 from evidence.claims.evidence import Evidence
+from evidence.claims.instructions import LIMIT_BYTES, load_instructions
 from evidence.claims.three_layers import LONG, MANAGER
 
 

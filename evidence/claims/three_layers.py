@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxsim.policies.around.tracker import TokenTracker
+from ctxsim.cli.tracker import TokenTracker
 from ctxsim.policies.head_tail import head_tail
 from ctxsim.simulator.measure.columns import edits_of
 from evidence.claims.claim import Finding, claim, depends, judged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from ctxsim.policies.around.tracker import TokenTracker
+from ctxsim.cli.tracker import TokenTracker
 from evidence.claims.claim import Finding, claim, depends, judged, unmeasurable
 from evidence.claims.evidence import UNLIMITED, Evidence, first_failure
 from evidence.claims.three_layers import LONG, MANAGER, MILLION

@@ -171,7 +171,6 @@ SLIPS = {
     "advise logs --project note.md": "note.md: is no folder of a project",
     "replay nowhere --policy keep-all": "no file or folder nowhere, and unknown scenario 'nowhere'; known: ",
     "replay logs --policy keep-all --number 99": "logs has fewer than 99 transcripts; ctxsim transcripts check lists",
-    "replay logs --policy keep-all --instructions nowhere": "is no folder to load instructions for",
     "transcripts chek": "No such command 'chek'. Did you mean 'check'?; see: ctxsim transcripts --help",
     "transcripts check nowhere": "nowhere: does not exist",
     "transcripts convert logs --out logs": "logs: Is a directory; name a file in it",

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from ctxsim.cli import cli, progress
 from ctxsim.results import InputInfo
-from ctxsim.runs.conduct import conduct
+from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.measure import measured
 
@@ -25,7 +25,7 @@ def test_a_source_under_way_tells_how_far_it_is(
     heard: dict[str, list[tuple[int, int]]] = {}
     conduct(
         Setting("b", "b", POLICIES), tmp_path / "out", paths=[str(logs)], jobs=jobs,
-        tell=lambda name, done, known: heard.setdefault(name, []).append((done, known)),
+        watch=Watch(within=lambda name, done, known: heard.setdefault(name, []).append((done, known))),
     )  # fmt: skip
     assert len(heard) == len(list(logs.iterdir()))
     for words in heard.values():
@@ -40,7 +40,7 @@ def test_sources_finish_under_the_name_they_ran_under_though_results_keep_none(l
     finished: list[str] = []
     info = conduct(
         Setting("b", "b", POLICIES, text=False), tmp_path / "out", paths=[str(logs)],
-        progress=lambda info, _: finished.append(info.name), tell=lambda name, done, known: heard.add(name),
+        watch=Watch(lambda info, _: finished.append(info.name), lambda name, done, known: heard.add(name)),
     )  # fmt: skip
     assert len(finished) == len(list(logs.iterdir())) and set(finished) == heard
     assert not {one.name for one in info.inputs} & heard

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from samples import RESULT, conversation, run
 
-from ctxsim.policies.three_layer import ThreeLayer
 from ctxsim.simulator.replay.sent import Sent
 
 
@@ -37,12 +36,3 @@ class TestThreeLayers:
         assert groups[0][0].kind == "summary" and len(groups) in (11, 12)
         assert all(one.status == "ok" for one in sent)
         assert compacted.said and "Compacted" in compacted.said[0]
-
-    def test_every_truncation_is_in_its_log(self) -> None:
-        policy = ThreeLayer(lines=2)
-        policy.start()
-        item = conversation("\n".join("abcdef")).items[2]
-        assert policy.on_tool_result(item).text != item.text
-        assert policy.truncate_log == ["item 2: 11 to 38 characters"]
-        policy.on_tool_result(conversation("short").items[2])
-        assert len(policy.truncate_log) == 1

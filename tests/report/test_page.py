@@ -21,7 +21,7 @@ from ctxsim.report.page import COLUMNS, page, write_page
 from ctxsim.report.sheet import text_of
 from ctxsim.results import read_run
 from ctxsim.results.compactions import CompactionRow
-from ctxsim.results.table import write_table
+from ctxsim.results.csv_text import write_table
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.synthesis import load_scenario

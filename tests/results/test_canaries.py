@@ -19,7 +19,7 @@ from ctxsim.report.page import write_page
 from ctxsim.report.picture import picture
 from ctxsim.results import read_run
 from ctxsim.results.folder import WORK
-from ctxsim.runs.conduct import conduct
+from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.task import Setting
 
 CANARY = "yellowcanary"
@@ -76,7 +76,8 @@ def hunted(found: list[Seed], folder: Path, text: bool) -> tuple[int, str]:
     setting = Setting(CANARY, f"Recorded transcripts in {CANARY}", POLICIES, text=text)
     paths = [str(folder / f"{CANARY} logs")]
     done: list[object] = []
-    conduct(setting, out, paths=paths, progress=lambda info, total: done.append(info), stopped=lambda: len(done) > 1)
+    watch = Watch(lambda info, total: done.append(info), stopped=lambda: len(done) > 1)
+    conduct(setting, out, paths=paths, watch=watch)
     assert (out / WORK).is_dir()
     unfinished = everything(out)
     conduct(setting, out, paths=paths, resume=True)

@@ -16,10 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from project import ROOT
 
-from ctxsim.results.csv_text import NAMED_BY_OTHERS, csv_header, csv_text, harmless
+from ctxsim.results.csv_text import NAMED_BY_OTHERS, csv_header, csv_text, harmless, write_table
 from ctxsim.results.frames import arrow_batch, arrow_schema, joined, mapped
 from ctxsim.results.info import TABLES, columns
-from ctxsim.results.table import write_table
 
 
 class Row(msgspec.Struct):

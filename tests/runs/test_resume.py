@@ -15,7 +15,7 @@ from bench_runs import POLICIES, content
 from ctxsim.errors import InputError
 from ctxsim.readers.source import Source
 from ctxsim.results.folder import WORK
-from ctxsim.runs.conduct import conduct
+from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.parts import MADE_WITH
 from ctxsim.runs.task import Setting, source_sha256
 
@@ -41,8 +41,8 @@ def stopped(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         done += 1
 
     made = conduct(
-        Setting("a", "a", POLICIES), folder / "out", paths=[str(folder / "logs")], progress=count,
-        stopped=lambda: done >= 6,
+        Setting("a", "a", POLICIES), folder / "out", paths=[str(folder / "logs")],
+        watch=Watch(count, stopped=lambda: done >= 6),
     )  # fmt: skip
     assert not made.complete
     return folder
@@ -99,8 +99,8 @@ def test_a_changed_input_is_done_again(stopped: Path, tmp_path: Path) -> None:
     shutil.copytree(stopped / "logs", tmp_path / "logs")
     setting = Setting("a", "a", POLICIES)
     done: list[int] = []
-    conduct(setting, tmp_path / "out", paths=[str(tmp_path / "logs")], progress=lambda i, t: done.append(t),
-          stopped=lambda: len(done) >= 6)  # fmt: skip
+    conduct(setting, tmp_path / "out", paths=[str(tmp_path / "logs")],
+            watch=Watch(lambda i, t: done.append(t), stopped=lambda: len(done) >= 6))  # fmt: skip
     changed = sorted((tmp_path / "logs").iterdir())[3]
     # A file of the same size and time, so that only its content tells.
     changed.write_text(changed.read_text().replace("word word", "some word"))
@@ -129,7 +129,8 @@ def test_a_parent_that_is_called_otherwise_is_noticed(tmp_path: Path) -> None:
     def paths() -> list[str]:
         return [str(child), str(last)]
 
-    conduct(setting, tmp_path / "out", paths=paths(), progress=lambda i, t: done.append(t), stopped=lambda: bool(done))
+    watch = Watch(lambda i, t: done.append(t), stopped=lambda: bool(done))
+    conduct(setting, tmp_path / "out", paths=paths(), watch=watch)
     parent.rename(logs / "rollout-2026-02-02T00-00-00-p1.jsonl")
     conduct(setting, tmp_path / "out", paths=paths(), resume=True)
     conduct(setting, tmp_path / "anew", paths=paths())
@@ -144,7 +145,7 @@ def test_a_changed_policy_file_is_refused(stopped: Path, tmp_path: Path) -> None
     paths = [str(stopped / "logs")]
     done: list[object] = []
     conduct(
-        setting, tmp_path / "out", paths=paths, progress=lambda one, _: done.append(one), stopped=lambda: bool(done)
+        setting, tmp_path / "out", paths=paths, watch=Watch(lambda one, _: done.append(one), stopped=lambda: bool(done))
     )
     file.write_text(POLICY.format(n=3))
     from ctxsim.policies import open_policies

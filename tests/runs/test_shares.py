@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxsim.errors import InputError
-from ctxsim.runs.conduct import conduct
-from ctxsim.runs.shares import LEAST_POLICIES, Share, shares
+from ctxsim.runs.conduct import Watch, conduct
+from ctxsim.runs.rows import LEAST_POLICIES, Share, shares
 from ctxsim.runs.task import Setting
 
 FAILS = """
@@ -77,7 +77,7 @@ def test_a_run_of_shares_goes_on_with_as_many(logs: Path, tmp_path: Path) -> Non
     labels = tuple(f"mask:keep={n}" for n in range(1, 9))
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        conduct(Setting("b", "b", labels), out, paths=[str(one)], jobs=2, progress=_interrupt)
+        conduct(Setting("b", "b", labels), out, paths=[str(one)], jobs=2, watch=Watch(_interrupt))
     with pytest.raises(InputError, match=r"the number of --jobs that do one source changed; run without --resume"):
         conduct(Setting("b", "b", labels), out, paths=[str(one)], jobs=1, resume=True)
     assert conduct(Setting("b", "b", labels), out, paths=[str(one)], jobs=2, resume=True).complete

@@ -19,7 +19,7 @@ from ctxsim.results import InputInfo, read_run
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.folder import WORK
 from ctxsim.results.frames import tables_of
-from ctxsim.runs.conduct import conduct
+from ctxsim.runs.conduct import Watch, conduct
 from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done, Rows
 from ctxsim.runs.task import Setting
@@ -67,7 +67,7 @@ def test_stopped_after_a_source_leaves_a_readable_run_and_goes_on(
         done += 1
         assert total == SOURCES
 
-    info = conduct(setting, tmp_path / "out", paths=[str(logs)], progress=count, stopped=lambda: done >= 5)
+    info = conduct(setting, tmp_path / "out", paths=[str(logs)], watch=Watch(count, stopped=lambda: done >= 5))
     run = read_run(tmp_path / "out")
     assert not info.complete and not run.info.complete and len(run.info.inputs) == 5
     assert run.summary.transcript.nunique() == 5
@@ -77,7 +77,7 @@ def test_stopped_after_a_source_leaves_a_readable_run_and_goes_on(
     assert stopped in words_of(tmp_path / "page.html")
     resumed = []
     whole = conduct(
-        setting, tmp_path / "out", paths=[str(logs)], resume=True, progress=lambda i, t: resumed.append(i.name)
+        setting, tmp_path / "out", paths=[str(logs)], resume=True, watch=Watch(lambda i, t: resumed.append(i.name))
     )
     assert whole.complete and len(resumed) == SOURCES
     mine, theirs = content(tmp_path / "out"), content(undisturbed)
@@ -106,8 +106,8 @@ def test_resume_wants_the_same_settings(logs: Path, tmp_path: Path) -> None:
     setting = Setting("a", "a", ("keep-all",))
     done: list[InputInfo] = []
     conduct(
-        setting, tmp_path / "out", paths=[str(logs)], progress=lambda one, _: done.append(one),
-        stopped=lambda: bool(done),
+        setting, tmp_path / "out", paths=[str(logs)],
+        watch=Watch(lambda one, _: done.append(one), stopped=lambda: bool(done)),
     )  # fmt: skip
     other = Setting("a", "a", ("drop-all",))
     with pytest.raises(InputError, match="can't be resumed"):

@@ -16,7 +16,6 @@ from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.pooled import Array, Pooled, figures_of
 from ctxsim.answers.advice.refetch import Again, again
 from ctxsim.answers.advice.rule import HARDLY, Seen, choice, choices, sound
-from ctxsim.answers.advice.thinking import of_thinking
 from ctxsim.errors import unknown
 from ctxsim.results import Run
 
@@ -38,6 +37,9 @@ SETTLED = 0.6
 
 NAMED = 0.1
 """An answer that more of the ways than this share give is named where none is settled."""
+
+BINDING = "Opus 5.5, Sonnet 5.5, Haiku 5.5 and Fable 5.1"
+"""Models that bind thinking to what stands before it."""
 
 
 class Advice(msgspec.Struct, frozen=True):
@@ -109,7 +111,7 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
         sampled=found.sample is not None,
         generated=run.info.scenario is not None,
         off_recorded=off_recorded(run),
-        caveats=(*run.caveats, *of_thinking(run, take)),
+        caveats=(*run.caveats, *_of_thinking(run, take)),
         again=again(found, take, amount, chosen) if amount in ("usd", "tokens") else None,
     )
 
@@ -231,3 +233,19 @@ def off_recorded(run: Run) -> float | None:
         if len(paid) and paid.cost_recorded_usd.sum():
             off.append(float(paid.cost_full_recorded_usd.sum() / paid.cost_recorded_usd.sum() - 1))
     return max(off, key=abs, default=None)
+
+
+def _of_thinking(run: Run, take: str) -> list[str]:
+    """What becomes of thinking under a policy, as lines of the verdict; none where history isn't edited."""
+    rows = run.of(take)
+    refused, dropped = (rows[name].fillna(0) for name in ("invalid_thinking", "tokens_thinking_dropped"))
+    if refused.sum():
+        return [
+            f"Refused for thinking that follows an edit: {int(refused.sum()):,} of {int(rows.calls.sum()):,} calls. "
+            "With --thinking drop they are accepted, and that thinking is lost."
+        ]
+    if dropped.sum():
+        return [f"Thinking that follows edits is dropped: {int(dropped.sum()):,} tokens are lost."]
+    if rows.compactions.sum() and any(values.get("vendor") == "anthropic" for values in run.info.providers):
+        return [f"It edits history. {BINDING} refuse requests whose thinking follows an edit: see --thinking."]
+    return []

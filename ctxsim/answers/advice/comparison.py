@@ -5,16 +5,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ctxsim.answers.advice.intervals import bootstrap_mean, refused
-from ctxsim.answers.advice.sign_flip import sign_flip
-from ctxsim.errors import CtxsimError, unknown
+from ctxsim.answers.advice.intervals import bootstrap_mean, refused, sign_flip
+from ctxsim.errors import CtxsimError
 from ctxsim.results import Run
 
 COLUMNS = (
     "tokens_sum", "tokens_peak", "cost_usd", "cost_refetch_usd", "survival", "survival_loose", "cache_hit_ratio",
     "compactions", "refused",
 )  # fmt: skip
-_RULE = re.compile(r"\s*(?P<column>\w+)\s*(?P<sign>[<>])\s*(?P<value>[+-]?\d+(?:\.\d+)?)\s*(?P<percent>%?)\s*")
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -50,32 +48,6 @@ class Change(msgspec.Struct, frozen=True):
         if self.interval is not None and self.interval[0] <= 0 <= self.interval[1]:
             return "noise"
         return "changed"
-
-
-class Rule(msgspec.Struct, frozen=True):
-    """When to fail: a column's difference, absolute or in per cent, above or below a value."""
-
-    column: str
-    above: bool
-    value: float
-    percent: bool
-
-    def breaks(self, change: Change) -> bool:
-        """Whether a change goes beyond the rule. Noise doesn't; of one session every difference counts."""
-        if change.column != self.column or change.verdict != "changed":
-            return False
-        moved = change.percent if self.percent else change.difference
-        return moved is not None and (moved > self.value if self.above else moved < self.value)
-
-
-def parse_rule(text: str) -> Rule:
-    """Return the rule of `cost_usd > +2%` or `survival < -0.01`. Raises CtxsimError or UnknownName if it is none."""
-    found = _RULE.fullmatch(text)
-    if found is None:
-        raise CtxsimError(f"'{text}' is no rule, as in: cost_usd > +2%   or   survival < -0.01")
-    if found["column"] not in COLUMNS:
-        raise unknown("column", found["column"], COLUMNS)
-    return Rule(found["column"], found["sign"] == ">", float(found["value"]), bool(found["percent"]))
 
 
 def pairs_of(before: Run, after: Run) -> list[tuple[str, str]]:

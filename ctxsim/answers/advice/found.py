@@ -10,7 +10,7 @@ from ctxsim.answers.advice.advice import AMOUNT, MAY_LOSE
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.honoured import contradictions
-from ctxsim.answers.advice.in_words import given_in, title_of, who
+from ctxsim.answers.advice.in_words import added, title_of, who
 from ctxsim.answers.advice.pooled import NOTHING, Pooled, figures_of
 from ctxsim.answers.advice.predicted import Prediction, predict
 from ctxsim.answers.advice.rule import HARDLY
@@ -105,7 +105,7 @@ def finalists(run: Run, agent: str, goal: str, alone: Sequence[Given]) -> list[S
     figures, amount = figures_of(own), AMOUNT[goal]
     if amount == "usd" and not figures.by_dollars:
         amount = "tokens"
-    labels = {added[0]: label for label in own.labels if (added := _added(label, own.baseline))}
+    labels = {own_settings[0]: label for label in own.labels if (own_settings := added(label, own.baseline))}
     saved = {one: 1 - _value(figures, label, amount) for one, label in labels.items() if one in mine}
     best = {one.key: one for one in sorted(saved, key=lambda one: saved[one]) if saved[one] > 0}
     if not best:
@@ -142,7 +142,7 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
     assert isinstance(found, AsSetAdvice)
     own = _own(last, agent)
     take = _with_fewer(own, found)
-    settings = _added(take.policy, own.baseline)
+    settings = added(take.policy, own.baseline)
     share = take.share(found.amount)
     rivals = (_as_tried(own, figures.policy, found.amount) for figures in found.open)
     each = (one for run in (*before, last) if _in(run, agent) for one in _tried(run, agent, found.amount))
@@ -174,14 +174,14 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
 
 def _with_fewer(own: AsSetRun, found: AsSetAdvice) -> Figures:
     """What the rule takes, or fewer of its settings where the others hardly save and hardly keep anything."""
-    figures, wanted = figures_of(own), set(_added(found.take.policy, own.baseline))
+    figures, wanted = figures_of(own), set(added(found.take.policy, own.baseline))
     if len(wanted) < 2:
         return found.take
     amount, kept = (figures.value(found.take.policy, of) or 0.0 for of in (found.amount, "kept"))
-    labels = [label for label in own.labels[1:] if set(_added(label, own.baseline)) < wanted]
+    labels = [label for label in own.labels[1:] if set(added(label, own.baseline)) < wanted]
     for label in sorted(labels, key=len):
         theirs, held = (figures.value(label, of) or 0.0 for of in (found.amount, "kept"))
-        if set(_added(label, own.baseline)) and theirs <= amount + HARDLY and held >= kept - 0.01:
+        if set(added(label, own.baseline)) and theirs <= amount + HARDLY and held >= kept - 0.01:
             return figures.all[label]
     return found.take
 
@@ -192,11 +192,6 @@ def _own(run: Run, agent: str) -> AsSetRun:
     return AsSetRun(run, baseline, agent)
 
 
-def _added(label: str, baseline: str) -> tuple[Given, ...]:
-    base = set(given_in(baseline))
-    return tuple(one for one in given_in(label) if one not in base)
-
-
 def _tried(run: Run, agent: str, amount: str) -> list[Tried]:
     own = _own(run, agent)
     rows = (_as_tried(own, label, amount) for label in own.labels[1:])
@@ -205,7 +200,7 @@ def _tried(run: Run, agent: str, amount: str) -> list[Tried]:
 
 def _as_tried(own: AsSetRun, label: str, amount: str) -> Tried:
     found, label = figures_of(own), NOTHING if label == own.baseline else label
-    return Tried(_added(label, own.baseline), found.value(label, amount), found.value(label, "kept"))
+    return Tried(added(label, own.baseline), found.value(label, amount), found.value(label, "kept"))
 
 
 def _seen(one: Given, recorders: Sequence[Recorder]) -> Seen:

@@ -1,4 +1,4 @@
-"""Means over transcripts and how far to trust them."""
+"""Means over transcripts and how far to trust them: intervals, ranks, and the chance of a paired difference."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
@@ -98,3 +98,42 @@ def resampled(sessions: int, times: int) -> Iterator[npt.NDArray[np.int64]]:
     for start in range(0, times, at_once):
         size = min(at_once, times - start)
         yield rng.multinomial(sessions, np.full(sessions, 1 / sessions), size=size)
+
+
+EXACT = 14
+"""Up to so many sessions that differ every assignment of signs is looked at; of more, some are drawn."""
+
+DRAWS = 9_999
+SIGNS_AT_ONCE = 4_000_000
+"""Signs in memory."""
+
+
+def sign_flip(differences: Sequence[float] | npt.NDArray[np.float64], roots: Sequence[str]) -> float | None:
+    """Return the two-sided p-value of a mean paired difference where nothing changed, by a sign-flip permutation test;
+    `roots` names each one's session.
+
+    Each session is measured under both. Where nothing changed, A and B could be swapped within a session: its
+    difference has either sign with the same chance, and transcripts of one session swap together (R. A. Fisher, The
+    Design of Experiments, 1935, section 21).
+
+    It is the share of assignments of signs whose sum is at least as far from 0 as that of what was seen; of drawn ones
+    what was seen counts as one more. None for fewer than two sessions.
+    """
+    session = np.unique(np.asarray(roots), return_inverse=True)[1]
+    sums = np.bincount(session, weights=np.asarray(differences, dtype=float))
+    if len(sums) < 2:
+        return None
+    # What doesn't differ has no sign to swap.
+    sums = sums[sums != 0]
+    # Sums of the same numbers in another order may differ in their last digits.
+    seen = abs(sums.sum()) - 1e-9 * np.abs(sums).sum()
+    if len(sums) <= EXACT:
+        signs = 1 - 2 * (np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1)
+        return float(np.mean(np.abs(signs @ sums) >= seen))
+    chance, beyond, left = np.random.default_rng(0), 0, DRAWS
+    while left:
+        some = min(left, max(1, SIGNS_AT_ONCE // len(sums)))
+        drawn = 2 * chance.integers(0, 2, (some, len(sums)), dtype=np.int8) - 1
+        beyond += int(np.sum(np.abs(drawn @ sums) >= seen))
+        left -= some
+    return (beyond + 1) / (DRAWS + 1)

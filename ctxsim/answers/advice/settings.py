@@ -1,11 +1,15 @@
-"""The settings of one policy in a run: which parameters differ between them, and in what order they lie."""
+"""Labels of a run: which of its policies one means, and how the settings of one policy lie."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import product
 
 import msgspec
 
-from ctxsim.labels import chain, named, split
+from ctxsim.errors import LabelError, UnknownName
+from ctxsim.labels import chain, named, pasted, split
+from ctxsim.policies import open_policy
+from ctxsim.results import Run
 
 
 class Grid(msgspec.Struct, frozen=True):
@@ -66,3 +70,17 @@ def in_order(values: Sequence[str]) -> tuple[str, ...]:
         return tuple(sorted(different, key=float))
     except ValueError:
         return tuple(different)
+
+
+def label_in(run: Run, given: str) -> str:
+    """Return the label that a run has for a policy: given whole, as tables show it, or as any that opens the same.
+
+    Raises UnknownName for a policy that the run hasn't, and CtxsimError for one that failed on some transcripts.
+    """
+    label = pasted(given)
+    label = next((whole for whole, short in run.info.shown.items() if short == label), label)
+    if label not in (*run.labels, *run.partial):
+        # What can't be opened, as the label of a real agent, may only be one that the run has.
+        with suppress(LabelError, UnknownName):
+            label = open_policy(label).label
+    return run.label(label)

@@ -1,15 +1,19 @@
-"""The answer in lines, as commands print it."""
+"""The answer in lines, as commands print it: what to set in an agent's own file, or which policy to take."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from ctxsim.answers.advice.advice import AMOUNT, FAR, MAY_LOSE, Advice
+from ctxsim.answers.advice.baseline import AsSetAdvice
 from ctxsim.answers.advice.figures import Figures
+from ctxsim.answers.advice.honoured import contradictions
+from ctxsim.answers.advice.in_words import added, given_in, told, who
 from ctxsim.answers.advice.refetch import SEEN, TURNS_SEEN
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.forecast.draws import LEAST
+from ctxsim.policies.agents.given import Given
 
 ALIKE_NAMED = 3
 
@@ -19,16 +23,80 @@ def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> li
     if advice is None:
         return ["Nothing to advise: no policy ran beside the bounds."]
     names = shown or {}
-    lines = [
-        _first(advice, names), _beside(advice, names), fetched_again(advice, lambda one: _brief(advice, one, names)),
-        _ends(advice), _ground(advice, names),
-    ]  # fmt: skip
+    if isinstance(advice, AsSetAdvice):
+        first, then = _set(advice, names), [*contradictions(advice.recorders), _builders(advice, names)]
+        then.append(_ground_as_set(advice))
+    else:
+        first, then = _take(advice, names), [_ends(advice), _ground(advice, names)]
+    lines = [first, _beside(advice, names), fetched_again(advice, names), *then]
     if advice.off_recorded is not None and abs(advice.off_recorded) > FAR:
         lines.append(f"Weak: keep-all is {100 * advice.off_recorded:+.0f} % off what was recorded, as are all figures.")
     return [line for line in (*lines, *advice.caveats) if line]
 
 
-def _first(advice: Advice, names: Mapping[str, str]) -> str:
+def as_values(advice: Advice | None, shown: Mapping[str, str] | None = None) -> dict[str, Any] | None:
+    """Return the advice for programs: its fields, and its lines as `says`."""
+    if advice is None:
+        return None
+    values = {"says": verdict(advice, shown), **msgspec.to_builtins(advice)}
+    if isinstance(advice, AsSetAdvice):
+        given = given_in(advice.take.policy)
+        values["settings"] = [{"agent": one.agent, "key": one.key, "value": one.value} for one in given]
+    return values
+
+
+def changed(advice: Advice, figures: Figures | None = None) -> tuple[Given, ...]:
+    """Return the settings to change for a policy, by default the one to take: those that the row as set hasn't."""
+    return added((figures or advice.take).policy, advice.nothing.policy if advice.nothing else "")
+
+
+def _open(advice: Advice, names: Mapping[str, str]) -> str:
+    others = ", ".join(_brief(advice, one, names) for one in advice.open)
+    return f"Open between {_brief(advice, advice.take, names)} and {others}."
+
+
+def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
+    if advice.open:
+        return _open(advice, names)
+    take, given = advice.take, changed(advice)
+    own = who(advice.recorders)
+    one = len({one.agent for one in advice.recorders}) == 1
+    as_set = f"as {f'your {own}' if one else f'each agent ({own})'} is set"
+    if not given:
+        tried = f"Change nothing: none of the {len(advice.tried)} settings tried saves"
+        least = f"{_percent(HARDLY)} % without losing more than {_percent(MAY_LOSE[advice.goal])} %."
+        none = "Change nothing: no other setting was tried."
+        return f"{f'{tried} {least}' if advice.tried else none} {_size(advice, take)} {as_set}, {_kept(take)}."
+    instead = f" instead of {_size(advice, advice.nothing)} {as_set}" if advice.nothing else ""
+    return f"Set {told(given)}: {ranged(advice, take, _size(advice, take))}{instead}{_saves(advice)}, {_kept(take)}."
+
+
+def _builders(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
+    better = advice.builders
+    if better is None:
+        return ""
+    name = names.get(better.policy, better.policy)
+    return f"If you build the agent: {name}, {_size(advice, better)}, {_kept(better)}."
+
+
+def _ground_as_set(advice: AsSetAdvice) -> str:
+    take = advice.take
+    parts = [f"From {take.transcripts:,} transcript{'s' if take.transcripts > 1 else ''}."]
+    if unknown := take.transcripts - len(advice.recorders):
+        parts.append(f"{unknown:,} were recorded by an unknown agent and are left as they are.")
+    if advice.ahead is not None:
+        parts += _how_sure(advice, advice.ahead)
+    elif advice.tried:
+        parts.append("From one session; it may not hold for others.")
+    return " ".join(parts)
+
+
+def _kept(figures: Figures) -> str:
+    kept = f"keeps {_percent(figures.kept.value)} % of what later calls used" if figures.kept else "nothing was lost"
+    return f"{kept}, {_refusals(figures)}"
+
+
+def _take(advice: Advice, names: Mapping[str, str]) -> str:
     take = advice.take
     nothing = _is_nothing(advice, take)
     name = "doing nothing" if nothing else names.get(take.policy, take.policy)
@@ -38,8 +106,7 @@ def _first(advice: Advice, names: Mapping[str, str]) -> str:
     if take.failing * 2 > take.transcripts:
         return f"No policy tried gets through without refusals. The closest is {figures}"
     if advice.open:
-        others = ", ".join(_brief(advice, one, names) for one in advice.open)
-        return f"Open between {_brief(advice, take, names)} and {others}."
+        return _open(advice, names)
     if nothing:
         least = _percent(1 - MAY_LOSE[advice.goal])
         kept = "" if take.kept is None else f" that keeps {least} % of what later calls used"
@@ -57,9 +124,11 @@ def _brief(advice: Advice, figures: Figures, names: Mapping[str, str]) -> str:
     """`mask:keep=10 (-12 %, keeps 94 %)`, or `changing nothing`."""
     if _is_nothing(advice, figures):
         return "changing nothing"
+    own = isinstance(advice, AsSetAdvice)
+    name = told(changed(advice, figures), False) if own else names.get(figures.policy, figures.policy)
     share = figures.share(advice.amount)
     kept = f", keeps {_percent(figures.kept.value)} %" if figures.kept else ""
-    return f"{names.get(figures.policy, figures.policy)} ({_change(share.value if share else 1.0)}{kept})"
+    return f"{name} ({_change(share.value if share else 1.0)}{kept})"
 
 
 def _beside(advice: Advice, names: Mapping[str, str]) -> str:
@@ -67,7 +136,7 @@ def _beside(advice: Advice, names: Mapping[str, str]) -> str:
     return " ".join(f"{word}: {_brief(advice, figures, names)}." for word, figures in ends if figures is not None)
 
 
-def fetched_again(advice: Advice, brief: Callable[[Figures], str]) -> str:
+def fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
     """Return how the answer stands if what it loses is fetched again, in a line; '' where nothing is lost or known."""
     found, added = advice.again, added_by(advice, advice.take)
     if found is None or (not added and found.instead is None):
@@ -87,7 +156,7 @@ def fetched_again(advice: Advice, brief: Callable[[Figures], str]) -> str:
     if found.instead is not None and found.instead_at is not None:
         low, high = SEEN
         parts.append(
-            f"From {_percent(found.instead_at)} % on, take {brief(found.instead)}; "
+            f"From {_percent(found.instead_at)} % on, take {_brief(advice, found.instead, names)}; "
             f"recorded agents fetched {_percent(low)} to {_percent(high)} % again after compactions."
         )
     return " ".join(parts)
@@ -127,7 +196,7 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     elif advice.ahead is None:
         parts.append("From one session; it may not hold for others.")
     else:
-        parts += how_sure(advice, advice.ahead)
+        parts += _how_sure(advice, advice.ahead)
     if advice.alike:
         named = ", ".join(names.get(label, label) for label in advice.alike[:ALIKE_NAMED])
         more = f" and {len(advice.alike) - ALIKE_NAMED} more" if len(advice.alike) > ALIKE_NAMED else ""
@@ -135,7 +204,7 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     return " ".join(parts)
 
 
-def how_sure(advice: Advice, ahead: int) -> list[str]:
+def _how_sure(advice: Advice, ahead: int) -> list[str]:
     """Return how often the answer wins, and what ranges are of, a sentence each."""
     share = advice.wins.get(advice.take.policy, 0.0)
     often = f"This stays the answer in {_percent(share)} % of resamples of these sessions."
@@ -159,23 +228,26 @@ def usd(value: float) -> str:
 def _size(advice: Advice, figures: Figures) -> str:
     if advice.amount == "usd" and figures.usd is not None:
         return f"{usd(figures.usd)} USD"
-    if advice.amount == "peak":
+    if advice.amount == "peak" and not isinstance(advice, AsSetAdvice):
         mean = " of a transcript on average" if figures.transcripts > 1 else ""
         return f"{figures.peak_mean:,} tokens in the largest request{mean}"
-    return f"{figures.tokens:,} tokens"
+    return f"{figures.peak_mean if advice.amount == 'peak' else figures.tokens:,} tokens"
 
 
 def _amounts(advice: Advice, take: Figures) -> str:
     """`412 to 431 USD instead of 655 (-37 %, 31..42)`: nothing to all of what is lost fetched again."""
-    share = take.share(advice.amount)
-    change = ""
-    if share is not None:
-        change = f" ({_change(share.value)}"
-        if share.low is not None and share.high is not None:
-            change += f", {_percent(1 - share.high)}..{_percent(1 - share.low)}"
-        change += ")"
     instead = "" if advice.nothing is None else f" instead of {_size(advice, advice.nothing).partition(' ')[0]}"
-    return f"{ranged(advice, take, _size(advice, take))}{instead}{change}"
+    return f"{ranged(advice, take, _size(advice, take))}{instead}{_saves(advice)}"
+
+
+def _saves(advice: Advice) -> str:
+    """` (-37 %, 31..42)`: the share saved, with its interval; '' where it isn't known."""
+    share = advice.take.share(advice.amount)
+    if share is None:
+        return ""
+    known = share.low is not None and share.high is not None
+    ends = f", {_percent(1 - (share.high or 0))}..{_percent(1 - (share.low or 0))}" if known else ""
+    return f" ({_change(share.value)}{ends})"
 
 
 def ranged(advice: Advice, figures: Figures, size: str) -> str:
@@ -209,10 +281,3 @@ def _refusals(figures: Figures) -> str:
     if not figures.refused:
         return "no call refused"
     return f"{figures.refused:,} of {figures.calls:,} calls refused"
-
-
-def as_values(advice: Advice | None, shown: Mapping[str, str] | None = None) -> dict[str, Any] | None:
-    """Return the advice for programs: its fields, and its lines as `says`."""
-    if advice is None:
-        return None
-    return {"says": verdict(advice, shown), **msgspec.to_builtins(advice)}

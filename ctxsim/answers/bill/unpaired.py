@@ -9,7 +9,6 @@ strata (a permutation test), its interval that of sessions drawn again (a bootst
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from statistics import NormalDist, median
 
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxsim.answers.bill.sums import Bill, Line, project_of
-from ctxsim.errors import CtxsimError, unknown
+from ctxsim.errors import CtxsimError
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -38,8 +37,6 @@ CHANCE = 0.05
 DRAWS, RESAMPLES, TRIES, SEED = 2_000, 500, 200, 36
 SHARE = 0.10
 """The change of which it is said how often it would be found."""
-
-_RULE = re.compile(r"\s*(?P<figure>\w+)\s*(?P<sign>[<>])\s*(?P<value>[+-]?\d+(?:\.\d+)?)\s*%?\s*")
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -64,29 +61,6 @@ class Difference(msgspec.Struct, frozen=True):
     def changed(self) -> bool:
         """Whether it is more than chance."""
         return self.chance <= CHANCE
-
-
-class Gate(msgspec.Struct, frozen=True):
-    """When to fail: a figure's effect beyond a value, in per cent or in number, that is more than chance."""
-
-    figure: str
-    above: bool
-    value: float
-
-    def breaks(self, one: Difference) -> bool:
-        """Whether a difference goes beyond it."""
-        beyond = one.effect > self.value if self.above else one.effect < self.value
-        return one.figure == self.figure and one.changed and beyond
-
-
-def parse_gate(text: str) -> Gate:
-    """Return the rule of `cost > 10%`. Raises CtxsimError or UnknownName if it is none."""
-    found = _RULE.fullmatch(text)
-    if found is None:
-        raise CtxsimError(f"'{text}' is no rule, as in: cost > 10%   or   compactions > 1")
-    if found["figure"] not in FIGURES:
-        raise unknown("figure", found["figure"], FIGURES)
-    return Gate(found["figure"], found["sign"] == ">", float(found["value"]))
 
 
 class Case(msgspec.Struct, frozen=True):

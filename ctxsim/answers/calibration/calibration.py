@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.calibration.ratios import ratio_of
 from ctxsim.answers.calibration.risk import Unsafe, divisor_at_risk, unsafe, votes
 from ctxsim.counting.estimators.calibrated import VERSION, Calibration, Heads, Ratio
 from ctxsim.counting.estimators.classes import FEATURES
@@ -195,6 +195,31 @@ def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, again
         holds_for="requests as recorded, with the head fitted to each series of calls"
         if against_usage
         else f"texts as {tokenizer} counts them",
+    )
+
+
+def ratio_of(pairs: Sequence[tuple[int, float, float]], seed: int = 0) -> Ratio:
+    """Return characters per token of (transcript, chars, tokens), pooled, with an interval over transcripts."""
+    chars, tokens = sum(p[1] for p in pairs), sum(p[2] for p in pairs)
+    numbers = sorted({p[0] for p in pairs})
+    position = {n: i for i, n in enumerate(numbers)}
+    sums = np.zeros((len(numbers), 2))
+    for transcript, c, t in pairs:
+        sums[position[transcript]] += (c, t)
+    low = high = None
+    if len(numbers) > 1:
+        rng = np.random.default_rng(seed)
+        drawn = sums[rng.integers(0, len(numbers), (RESAMPLES, len(numbers)))].sum(axis=1)
+        usable = drawn[drawn[:, 1] > 0]
+        low, high = (round(float(v), 4) for v in np.percentile(usable[:, 0] / usable[:, 1], [2.5, 97.5]))
+    return Ratio(
+        chars_per_token=round(chars / tokens, 4) if tokens else math.inf,
+        low=low,
+        high=high,
+        texts=len(pairs),
+        transcripts=len(numbers),
+        chars=int(chars),
+        tokens=round(tokens),
     )
 
 

@@ -1,6 +1,6 @@
 """Recorded compactions: what they kept and lost, and what others would have."""
 
 from ctxsim.answers.compactions.rates import FEWEST, PRIOR, excess, share
-from ctxsim.answers.compactions.study import Scored, SummaryScore, score, score_summary
+from ctxsim.answers.compactions.study import Compactions, SummaryScore, score, score_summary
 
-__all__ = ["FEWEST", "PRIOR", "Scored", "SummaryScore", "excess", "score", "score_summary", "share"]
+__all__ = ["FEWEST", "PRIOR", "Compactions", "SummaryScore", "excess", "score", "score_summary", "share"]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from ctxsim.simulator.references import References
 from ctxsim.simulator.references.canonical import canonical, content
-from ctxsim.simulator.references.identifiers import atoms
-from ctxsim.simulator.references.needs import Key
+from ctxsim.simulator.references.identifiers import atoms, is_value
+from ctxsim.simulator.references.needs import Detector, Key
 from ctxsim.transcript import Item
 
 SOON = 10
 """Calls after a compaction that are looked at by themselves."""
+
+KINDS = ("path", "address", "number", "id", "name", "quotation")
+
+_NUMBER = re.compile(r"[\d./+-]+")
 
 
 class Later(msgspec.Struct, frozen=True):
@@ -66,3 +71,18 @@ def held_in(references: References, text: str) -> set[Key]:
 def identifiers(items: Sequence[Item]) -> set[str]:
     """Return all different identifiers in some items, needed or not."""
     return set().union(*(atoms(content(item)) for item in items if item.kind != "reasoning"))
+
+
+def kind_of_atom(detector: Detector, atom: str) -> str:
+    """Return one of `KINDS`: a path, a URL or e-mail address, a number or date, a mix of letters and digits, a name
+    from code; or a quotation of five words.
+    """
+    if detector == "loose":
+        return "quotation"
+    if not is_value(atom):
+        return "name"
+    if "://" in atom or "@" in atom:
+        return "address"
+    if _NUMBER.fullmatch(atom):
+        return "number"
+    return "path" if "/" in atom else "id"

@@ -4,44 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ctxsim.answers.compactions.again import Asked, asked_again, repeated_after
 from ctxsim.answers.compactions.came_again import came_again
-from ctxsim.answers.compactions.control import Control, controls
-from ctxsim.answers.compactions.cuts import Cut, session_of
+from ctxsim.answers.compactions.cuts import Control, Cut, controls, session_of
 from ctxsim.answers.compactions.dollars import asked_again_usd, paid
-from ctxsim.answers.compactions.kinds import KINDS, kind_of_atom
-from ctxsim.answers.compactions.later import SOON, Later, held_by, held_in, identifiers, later
+from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, held_in, identifiers, kind_of_atom, later
 from ctxsim.answers.compactions.left import DEFAULT_SUMMARY, FITTED, fitted, left_by, tokens_of
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.results.compactions import BesideRow, CompactionKindRow, CompactionNeedRow, CompactionRow
+from ctxsim.results.frames import frame_of
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.summaries import clairvoyant
 from ctxsim.simulator.references import References, prepare
 from ctxsim.simulator.references.needs import Key
 from ctxsim.transcript import Item, Transcript
 
+if TYPE_CHECKING:
+    import pandas
 
-class Scored(msgspec.Struct):
-    """The rows of some transcripts, by table."""
+
+class Compactions(msgspec.Struct):
+    """Recorded compactions: what each kept and lost, `beside` it what policies would have kept, and of each need and
+    kind of content what became of it.
+    """
 
     compactions: list[CompactionRow] = []
     beside: list[BesideRow] = []
     needs: list[CompactionNeedRow] = []
     kinds: list[CompactionKindRow] = []
 
-    def add(self, other: Scored) -> None:
+    def add(self, other: Compactions) -> None:
         """Append another's rows."""
         for mine, theirs in zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True):
             mine.extend(theirs)
 
+    def frame(self) -> pandas.DataFrame:
+        """Return a row for each compaction: the columns of docs/columns.md."""
+        return frame_of(self.compactions)
 
-def score(transcript: Transcript, beside: bool = True) -> Scored:
+
+def score(transcript: Transcript, beside: bool = True) -> Compactions:
     """Return the rows of a transcript's recorded compactions; `beside`: what policies would have kept, too."""
-    scored = Scored()
+    scored = Compactions()
     if not transcript.compactions:
         return scored
     session, references = session_of(transcript), prepare(transcript)
@@ -83,8 +91,6 @@ class _Compaction:
         summary = self.counter.text(cut.summary) if cut.readable else None
         cost = paid(cut.provider, before, after, summary, rewritten or 0) if before and after and summary else None
         left = self.identifiers & identifiers(cut.after) if cut.readable else None
-        strict, loose = (self.later.of(detector) for detector in ("strict", "loose"))
-        strict_soon, loose_soon = (self.soon.of(detector) for detector in ("strict", "loose"))
         return CompactionRow(
             transcript=transcript.name,
             root=transcript.parent or transcript.name,
@@ -103,14 +109,6 @@ class _Compaction:
             tokens_unlogged=cut.unlogged_tokens,
             items_kept=len(cut.compaction.kept),
             seconds=cut.compaction.seconds,
-            needed_strict_soon=len(strict_soon),
-            kept_strict_soon=self.kept(strict_soon),
-            needed_strict=len(strict),
-            kept_strict=self.kept(strict),
-            needed_loose_soon=len(loose_soon),
-            kept_loose_soon=self.kept(loose_soon),
-            needed_loose=len(loose),
-            kept_loose=self.kept(loose),
             needed_carried=len(self.later.carried),
             kept_carried=self.kept(self.later.carried),
             used_again=len(_strict(self.later.again)),
@@ -125,9 +123,19 @@ class _Compaction:
             cost_summary_usd=cost.summary_usd if cost else None,
             cost_cache_usd=cost.cache_usd if cost else None,
             payback_calls=cost.calls if cost else None,
+            **self._used("", self.later),
+            **self._used("_soon", self.soon),
             **self._control(),
             **self._came_again(),
         )
+
+    def _used(self, until: str, later: Later) -> dict[str, Any]:
+        """What calls used of what lay behind it, by detector, and how much of that is kept."""
+        found: dict[str, Any] = {}
+        for detector in ("strict", "loose"):
+            keys = later.of(detector)
+            found |= {f"needed_{detector}{until}": len(keys), f"kept_{detector}{until}": self.kept(keys)}
+        return found
 
     def _control(self) -> dict[str, Any]:
         """The same measures at the control calls, means."""

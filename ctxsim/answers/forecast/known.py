@@ -17,7 +17,7 @@ import msgspec
 
 from ctxsim.answers.forecast.draws import LEAST, LEVEL
 from ctxsim.policies import open_policy
-from ctxsim.policies.agents.given import agent_of
+from ctxsim.policies.agents import agent_of
 from ctxsim.readers.accepted import Accepted, of_project
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.recorded.usage import recorded_calls

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from ctxsim.errors import LabelError
-from ctxsim.plugins import FOLDERS, folders
 from ctxsim.policies.agents.settings import Setting, Value, settings_names, settings_of
 
 PLAIN = " /:.-_%$"
@@ -42,16 +41,6 @@ def parsed(text: str) -> tuple[Given, ...]:
             raise LabelError(f"'{part}' is not AGENT/KEY=VALUE, as in claude-code/autoCompactWindow=200000")
         found.append(Given(agent, unquote(key), _typed(agent, unquote(key), unquote(value))))
     return tuple(found)
-
-
-def agent_of(format: str) -> str:
-    """Return the agent that writes logs of a format: one whose policy we have; '' for any other."""
-    for name, (_, place) in folders(FOLDERS[0]).items():
-        if (place / "policy.py").exists() and (
-            format == name or format.startswith(f"{name}-") or (format and name.startswith(f"{format}-"))
-        ):
-            return name
-    return ""
 
 
 def setting_of(agent: str, key: str) -> Setting | None:

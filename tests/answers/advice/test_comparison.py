@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from bench_runs import SOURCES
 
-from ctxsim.answers.advice.comparison import compared, parse_rule
-from ctxsim.errors import CtxsimError, UnknownName
+from ctxsim.answers.advice.comparison import compared
+from ctxsim.api.runs import compare
 from ctxsim.results import Run, read_run
 
 
@@ -27,24 +26,13 @@ def test_change_and_noise_are_told_apart(pair: tuple[Run, Run]) -> None:
     assert verdicts <= {"same", "changed", "noise"}
 
 
-def test_rules() -> None:
-    rule = parse_rule("cost_usd > +2%")
-    assert (rule.column, rule.above, rule.value, rule.percent) == ("cost_usd", True, 2.0, True)
-    assert parse_rule(" survival < -0.01 ").value == -0.01
-    with pytest.raises(CtxsimError, match="is no rule"):
-        parse_rule("cost_usd >> 2")
-    with pytest.raises(UnknownName, match="cost_usd"):
-        parse_rule("cost > 2%")
-
-
 def test_rules_break_on_change_only(pair: tuple[Run, Run]) -> None:
     changes = {(change.policy, change.column): change for change in compared(*pair)}
     grown = changes["keep-all", "tokens_sum"]
     assert grown.percent is not None
-    assert parse_rule(f"tokens_sum > {grown.percent - 0.5:.3f}%").breaks(grown)
-    assert not parse_rule(f"tokens_sum > {grown.percent + 0.5:.3f}%").breaks(grown)
-    assert not parse_rule("tokens_sum < -1%").breaks(grown)
-    assert not parse_rule("tokens_peak > 0%").breaks(grown)
-    assert not any(
-        parse_rule("survival < 0").breaks(change) for change in changes.values() if change.verdict == "noise"
-    )
+    forbidden = [f"tokens_sum > {grown.percent - 0.5:.3f}%", "survival < 0"]
+    broken = compare(*pair, fail_if=forbidden).broken
+    assert grown in broken and {one.column for one in broken} <= {"tokens_sum", "survival"}
+    assert all(one.verdict == "changed" for one in broken)
+    allowed = [f"tokens_sum > {grown.percent + 0.5:.3f}%", "tokens_sum < -1%", "tokens_peak > 1000%"]
+    assert grown not in compare(*pair, fail_if=allowed).broken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.answers.advice.sign_flip import sign_flip
+from ctxsim.answers.advice.intervals import sign_flip
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,9 @@ from corpus import FOLDER, here
 
 from ctxsim.answers.compactions import score, score_summary
 from ctxsim.answers.compactions.again import asked_again, looked_at
-from ctxsim.answers.compactions.control import controls
-from ctxsim.answers.compactions.cuts import session_of
+from ctxsim.answers.compactions.cuts import controls, session_of
 from ctxsim.answers.compactions.dollars import paid
-from ctxsim.answers.compactions.kinds import kind_of_atom
+from ctxsim.answers.compactions.later import kind_of_atom
 from ctxsim.answers.compactions.left import FITTED, fitted, tokens_of
 from ctxsim.readers import read
 from ctxsim.readers.assembly import Assembly, Part

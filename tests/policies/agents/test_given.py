@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ctxsim.errors import InputError, LabelError
+from ctxsim.policies.agents import agent_of
 from ctxsim.policies.agents.config import of_file, of_places
-from ctxsim.policies.agents.given import Given, agent_of, effect, parameters_of, parsed, setting_of, written
+from ctxsim.policies.agents.given import Given, effect, parameters_of, parsed, setting_of, written
 from ctxsim.policies.agents.lines import ENV, constructors, lines, where
 from ctxsim.policies.agents.search import around, begin, label_of, policy_label, searched, usual
 from ctxsim.policies.agents.settings import settings_names

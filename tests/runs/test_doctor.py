@@ -10,11 +10,11 @@ import pytest
 from project import ROOT
 from samples import spec_of
 
-from ctxsim.answers.validation import doctor
-from ctxsim.answers.validation.doctor import defect_names, examine, examine_all, load_defect, prepare_case, shortest
-from ctxsim.answers.validation.symptoms import SYMPTOMS
 from ctxsim.errors import InputError, UnknownName
 from ctxsim.policies import Policy, open_policy
+from ctxsim.runs import doctor
+from ctxsim.runs.doctor import defect_names, examine, examine_all, load_defect, prepare_case, shortest
+from ctxsim.runs.symptoms import SYMPTOMS
 from ctxsim.simulator.provider import Provider
 from ctxsim.synthesis import synthesize
 from ctxsim.transcript import problems
@@ -109,8 +109,8 @@ def test_the_shortest_case_shows_it_and_one_call_less_does_not() -> None:
     cut, sent = found
     # 500 of the head, 1,500 of each text and 1,200 of each answer before: the 38th request is the first over 100,000.
     # Sizes are "about".
-    assert 36 <= len(cut.transcript.calls) == len(sent) <= 41
-    assert problems(cut.transcript) == [] and sent[-1].status == "overflow"
+    assert 36 <= len(cut.calls) == len(sent) <= 41
+    assert problems(cut) == [] and sent[-1].status == "overflow"
     assert {one.status for one in sent[:-1]} == {"ok"}
     assert shortest(open_policy("summary"), case) is None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxsim.policies.around.tracker import TokenTracker
+from ctxsim.cli.tracker import TokenTracker
 
 
 def test_token_tracker() -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ctxsim.answers.validation.symptoms import SYMPTOMS
-from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import ContractError, InputError, unknown
 from ctxsim.policies import Spec, open_policy
+from ctxsim.runs.symptoms import SYMPTOMS
+from ctxsim.runs.transcript_rows import sent_of
+from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.replay import Sent, replay
+from ctxsim.simulator.replay import Sent
 from ctxsim.synthesis.scenario import Expectation, Scenario, folder, load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
@@ -58,59 +59,46 @@ def load_defect(name: str) -> Defect:
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A defect's scenario made ready: its transcript, its provider, and what keep-all sends."""
+    """A defect's scenario made ready: its conversation, and what keep-all sends of that."""
 
     defect: Defect
-    transcript: Transcript
-    provider: Provider
-    counter: Counter
+    one: AsSent
     whole: tuple[Sent, ...]
 
 
 def prepare_case(defect: Defect) -> Case:
     """Return a defect's scenario, ready to be replayed through one policy after another."""
-    transcript = synthesize(defect.scenario)
     provider = msgspec.convert(defect.scenario.provider, Provider)
-    counter = provider.counter()
-    whole = tuple(replay(transcript, open_policy("keep-all"), provider, counter))
-    return Case(defect, transcript, provider, counter, whole)
+    one = AsSent(synthesize(defect.scenario), provider, counter=provider.counter())
+    return Case(defect, one, tuple(sent_of(one, open_policy("keep-all"))))
 
 
-Replaying = Callable[[Case, Spec], Iterable[Sent]]
-"""Replays a case under a policy. Raises ContractError."""
-
-
-def replayed(case: Case, spec: Spec) -> Iterable[Sent]:
-    """Replay a case in this process."""
-    return replay(case.transcript, spec, case.provider, case.counter)
-
-
-def examine(spec: Spec, case: Case, by: Replaying = replayed) -> Diagnosis:
+def examine(spec: Spec, case: Case) -> Diagnosis:
     """Replay a defect's scenario through a policy, and look at its symptom."""
     try:
-        sent = list(by(case, spec))
+        sent = list(sent_of(case.one, spec))
     except ContractError as error:
         return Diagnosis(case.defect, spec.label, float("nan"), str(error))
-    value = SYMPTOMS[case.defect.expectation.symptom](case.transcript, sent, case.whole)
+    value = SYMPTOMS[case.defect.expectation.symptom](case.one.transcript, sent, case.whole)
     return Diagnosis(case.defect, spec.label, round(value, 3))
 
 
-def shortest(spec: Spec, case: Case, by: Replaying = replayed) -> tuple[Case, list[Sent]] | None:
-    """Return a case cut to its first calls, the fewest in which a policy shows the defect, and what it sent of them.
+def shortest(spec: Spec, case: Case) -> tuple[Transcript, list[Sent]] | None:
+    """Return the fewest first calls of a case in which a policy shows the defect, and what it sent of them.
 
     None where it doesn't show it. Raises ContractError.
     """
-    whole = case.transcript
+    whole = case.one.transcript
     for last in range(1, len(whole.calls) + 1):
         calls = whole.calls[:last]
         transcript = msgspec.structs.replace(whole, calls=calls, items=whole.items[: calls[-1].end])
-        cut = msgspec.structs.replace(case, transcript=transcript, whole=case.whole[:last])
-        if examine(spec, cut, by).has_it:
-            return cut, list(by(cut, spec))
+        cut = Case(case.defect, msgspec.structs.replace(case.one, transcript=transcript), case.whole[:last])
+        if examine(spec, cut).has_it:
+            return transcript, list(sent_of(cut.one, spec))
     return None
 
 
-def examine_all(specs: Sequence[Spec], names: Sequence[str] = (), by: Replaying = replayed) -> Iterator[Diagnosis]:
+def examine_all(specs: Sequence[Spec], names: Sequence[str] = ()) -> Iterator[Diagnosis]:
     """Yield what each policy shows of each known defect, or of those named: by defect, then by policy.
 
     Raises UnknownName.
@@ -118,4 +106,4 @@ def examine_all(specs: Sequence[Spec], names: Sequence[str] = (), by: Replaying 
     for name in names or defect_names():
         case = prepare_case(load_defect(name))
         for spec in specs:
-            yield examine(spec, case, by)
+            yield examine(spec, case)

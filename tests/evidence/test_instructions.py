@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from ctxsim.errors import InputError
-from ctxsim.policies.around.instructions import LIMIT_BYTES, load_instructions, project_root, with_instructions
-from ctxsim.transcript import Head
+from evidence.claims.instructions import LIMIT_BYTES, load_instructions, project_root
 
 
 class TestInstructions:
@@ -43,13 +42,8 @@ class TestInstructions:
 
     def test_nothing_to_load_and_what_is_no_text(self, tmp_path: Path) -> None:
         assert load_instructions(tmp_path, tmp_path).merged == ""
-        assert with_instructions(Head("s"), load_instructions(tmp_path, tmp_path)) == Head("s")
         (tmp_path / "AGENTS.md").write_bytes(b"\xff\xfe")
         with pytest.raises(InputError, match="not UTF-8"):
             load_instructions(tmp_path, tmp_path)
         with pytest.raises(InputError, match="no folder"):
             load_instructions(tmp_path / "none")
-
-    def test_they_count_in_the_head(self, levels: tuple[Path, Path]) -> None:
-        head = with_instructions(Head("You help."), load_instructions(levels[1], levels[0]))
-        assert head.system == "You help.\n\nglobal\n\nhere"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 from samples import ASK, RESULT, TASK, chat, conversation, spec_of
 
-from ctxsim.answers.validation.symptoms import SYMPTOMS
 from ctxsim.policies import Policy, Spec, open_policy
+from ctxsim.runs.symptoms import SYMPTOMS
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Item, Transcript

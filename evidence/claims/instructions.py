@@ -5,7 +5,6 @@ from pathlib import Path
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.transcript import Head
 
 NAME = "AGENTS.md"
 GLOBAL_FOLDER = ".adk-code"
@@ -47,10 +46,3 @@ def load_instructions(folder: Path, home: Path | None = None) -> Instructions:
     data = "\n\n".join(texts).encode()
     merged = data[:LIMIT_BYTES].decode("utf-8", "ignore")
     return Instructions(merged, tuple(sources), len(merged.encode()), len(data) > LIMIT_BYTES)
-
-
-def with_instructions(head: Head, instructions: Instructions) -> Head:
-    """Return a head whose system prompt ends with the instructions."""
-    if not instructions.merged:
-        return head
-    return msgspec.structs.replace(head, system=f"{head.system}\n\n{instructions.merged}".lstrip("\n"))
