@@ -15,6 +15,7 @@ from ctxsim.cli.serve import what_is_played
 from ctxsim.cli.show import show_run
 from ctxsim.cli.terminal import say
 from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS
+from ctxsim.policies.installed import compared_with
 
 if TYPE_CHECKING:
     from ctxsim.live.differences import Amounts
@@ -92,6 +93,9 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
     if open_to_it := [what for what in (NETWORK, FILES, SOCKETS) if what not in done.outcome.enclosed]:
         tell(f"{done.agent.name}: the system allows no namespaces here: it could use this machine's "
              f"{' and '.join(open_to_it)}")  # fmt: skip
+    compared = compared_with(done.agent.name)
+    if compared and done.agent.version not in ("", compared):
+        tell(f"{done.agent.name}: {done.agent.version} ran; its policy was compared with {compared}")
     if done.agent.tells:
         tell(f"{done.agent.name}: {done.agent.tells}")
     for tool in sorted({entry.unused for entry in done.entries if entry.unused}):

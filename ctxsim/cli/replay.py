@@ -15,7 +15,7 @@ import msgspec
 from ctxsim.api.inputs import Inputs, inputs_of, opened, the_one
 from ctxsim.cli import completion, options, terminal
 from ctxsim.cli.loudness import note, stage
-from ctxsim.cli.output import tell_fit, tell_of_labels
+from ctxsim.cli.output import tell_fit, tell_newer, tell_of_labels
 from ctxsim.cli.terminal import safe, say
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError
@@ -79,6 +79,7 @@ def command(
         note(f"Instructions: {loaded.bytes:,} bytes of {len(loaded.sources)} file(s){cut}", err=True)
     spec = opened(label, estimator)
     tell_of_labels([label])
+    tell_newer([(transcript.format, transcript.version)])
     counter = provider.counter()
     one = msgspec.structs.replace(one, transcript=transcript, counter=counter)
     sent = sent_of(one, spec)
