@@ -18,10 +18,12 @@ from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.results.files import replacing
+from ctxsim.results.info import OBSERVED
 from ctxsim.runs.presets import expanded
 
 if TYPE_CHECKING:
     from ctxsim.answers.validation.doctor import Diagnosis
+    from ctxsim.api.defects import Diagnoses
 
 KINDS = (*CONTRACTS, "setting")
 """What can be checked: parts of one's own against their contracts, and settings of installed agents."""
@@ -128,10 +130,17 @@ def _doctor(targets: tuple[str, ...], defects: Sequence[str], form: str) -> None
     from ctxsim.policies import open_policies
 
     short = {spec.label: spec.short for spec in open_policies(targets)}
-    done = diagnose(targets, defects)
-    found = {short[label]: several for label, several in done.by_policy().items()}
-    shown = _matrix(found) if len(found) > 1 else _of_one(*next(iter(found.items())))
-    show("check", [shown], form, wide=True)
+    show_diagnoses("check", diagnose(targets, defects), form, short)
+
+
+def show_diagnoses(command: str, done: Diagnoses, form: str, short: Mapping[str, str]) -> None:
+    """Show which defects policies or driven agents have; exit with status 1 if there are any. `short` are labels."""
+    found = {short.get(label, label): several for label, several in done.by_policy().items()}
+    if found:
+        shown = _matrix(found) if len(found) > 1 else _of_one(*next(iter(found.items())))
+        show(command, [shown], form, wide=True)
+    for line in done.untold:
+        tell(line)
     for one in done.found:
         if one.broken:
             tell(f"defects/{one.defect.name}: {one.broken}")
@@ -170,7 +179,7 @@ def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
     ]  # fmt: skip
     sick = [one for one in found if one.has_it]
     notes = [f"{policy}: {len(sick)} of {len(found)} known defects"]
-    if sick:
+    if sick and not policy.startswith(OBSERVED):
         notes.append(f"One of them: ctxsim replay defects/{sick[0].defect.name} --policy '{policy}'")
     columns = ("defect", Column("has_it", "has it", left=True), "seen", Column("at_most", "at most"),
                Column("expected", "expected of a policy without it", left=True))  # fmt: skip
@@ -179,10 +188,11 @@ def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
 
 def _matrix(found: Mapping[str, Sequence[Diagnosis]]) -> Sheet:
     """Policies and the defects that each has, by number; for programs by name."""
-    diagnosed = next(iter(found.values()))
+    diagnosed = list({one.defect.name: one for several in found.values() for one in several}.values())
+    order = {one.defect.name: str(n) for n, one in enumerate(diagnosed, 1)}
     lines = []
     for policy, several in found.items():
-        has = [(str(n), one.defect.name) for n, one in enumerate(several, 1) if one.has_it]
+        has = [(order[one.defect.name], one.defect.name) for one in several if one.has_it]
         numbers, names = zip(*has, strict=True) if has else ((), ())
         lines.append((policy, len(has), Cell(" ".join(names), " ".join(numbers))))
     notes = [f"{n}. {one.defect.name}: {one.defect.expectation.that}" for n, one in enumerate(diagnosed, 1)]

@@ -1,1 +1,1 @@
-"""OpenHands in a terminal: its agent with another condenser than the SDK's default."""
+"""OpenHands in a terminal."""
