@@ -83,7 +83,7 @@ def diagnose_driven(
     """Return which known defects real agents have: each lives through the scenario of each, offline.
 
     A refused request counts, even if a smaller one then passes. `window` is another one than the scenario's, for agents
-    that believe in one of their own. Raises UnknownName, and CtxsimError where an agent doesn't start.
+    that believe in one of their own. Raises UnknownName, and CtxsimError where an agent isn't there.
     """
     try:
         from ctxsim.live.drive import drive
@@ -108,7 +108,11 @@ def diagnose_driven(
             if same not in lived:
                 with TemporaryDirectory(prefix="ctxsim-doctor-") as folder:
                     broken = parse_faults((*faults, *usage))
-                    lived[same] = drive(agent, case.transcript, rules, programs, broken, limit_s, kept=Path(folder))
+                    try:
+                        lived[same] = drive(agent, case.transcript, rules, programs, broken, limit_s, kept=Path(folder))
+                    except CtxsimError as error:
+                        untold.append(f"{agent.name}, {name}: {error}")
+                        continue
             done = lived[same]
             seen = observe(agent.label, done.script, done.entries)
             one = examine_driven(case.defect, seen, done.script, done.provider)
