@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections import Counter
@@ -23,6 +24,7 @@ from ctxsim.live.agent import Agent, agent_names, load_agent
 from ctxsim.live.faults import parse_faults
 from ctxsim.live.script import script_of
 from ctxsim.readers.assembly.requests.bodies import Api
+from ctxsim.results.files import replacing
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
@@ -234,16 +236,18 @@ TRIED = ("documented-53k", "one-prompt", "sixty-calls")
 """The scenarios that an agent of the user's is tried with."""
 
 
-def tried(file: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def tried(file: str, learn: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what doesn't work of an agent that a file describes, and what does, from three conversations.
 
     A request for a summary is known by its text, which goes on where the conversation ended: it is shown as the lines
-    that a file would hold. Raises CtxsimError where the agent can't be started.
+    that a file would hold, and with `learn` written at the file's end, for the runs to come. Raises CtxsimError where
+    the agent can't be started.
     """
     from ctxsim.live.session import ask
 
     bad: list[str] = []
     seen: list[str] = []
+    learned: dict[str, None] = {}
     for scenario in TRIED:
         with TemporaryDirectory(prefix="ctxsim-tried-") as folder:
             run = drive(file, scenario, policies=("keep-all",), out=folder).agents[0]
@@ -260,6 +264,12 @@ def tried(file: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         for entry in done.entries:
             if entry.kind == "summary" and not done.agent.helpers:
                 said = ask(cast(Api, entry.api), entry.request, "", False).text.strip()
-                pattern = escape(said[:60]).replace(r"\ ", " ")
-                seen.append(f"its summary request: [[helpers]] kind = 'summary', pattern = '^{pattern}'")
-    return tuple(dict.fromkeys(bad)), tuple(dict.fromkeys(seen))
+                pattern = "^" + escape(said[:60]).replace(r"\ ", " ")
+                learned[f'[[helpers]]\nkind = "summary"\npattern = {json.dumps(pattern, ensure_ascii=False)}\n'] = None
+    seen += [f"its summary request: {lines}" for lines in learned]
+    if learned and learn:
+        text = Path(file).read_text(encoding="utf-8").rstrip("\n")
+        with replacing(Path(file)) as partial:
+            partial.write_text("\n\n".join([text, *learned]), encoding="utf-8")
+        seen.append(f"written into {file}")
+    return tuple(dict.fromkeys(bad)), tuple(seen)

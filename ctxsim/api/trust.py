@@ -224,17 +224,21 @@ class Checked(msgspec.Struct, frozen=True):
         return [("violation", line) for line in self.violations] + [("finding", line) for line in self.findings]
 
 
-def check(kind: Kind, target: str | PathLike[str], *on: str | PathLike[str], again: bool = False) -> Checked:
+def check(
+    kind: Kind, target: str | PathLike[str], *on: str | PathLike[str], again: bool = False, learn: bool = False
+) -> Checked:
     """Return whether a policy, estimator, reader, agent, vendor or run keeps its contract.
 
     `target` is a label, a name, a file or a folder; `on` are scenarios for a policy, and recordings for a reader. With
     `again` a run is made once more and its tables compared; `on` are its recordings then, where they have moved.
-    Raises CtxsimError for what can't be opened.
+    With `learn` what was learned of an agent is written into its file. Raises CtxsimError for what can't be opened.
     """
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
     if again:
         return _check_run_again(str(target), *map(str, on))
+    if kind == "agent":
+        return _check_agent(str(target), learn)
     made: Callable[..., Checked] = globals()[f"_check_{kind}"]
     return made(str(target), *map(str, on))
 
@@ -267,7 +271,7 @@ def _check_reader(file: str, *paths: str) -> Checked:
     return Checked(file, violations, findings)
 
 
-def _check_agent(name: str) -> Checked:
+def _check_agent(name: str, learn: bool) -> Checked:
     from ctxsim.live.agent import agent_problems, is_file
 
     problems = tuple(agent_problems(name))
@@ -275,7 +279,7 @@ def _check_agent(name: str) -> Checked:
         return Checked(name, problems)
     from ctxsim.api.live import tried
 
-    return Checked(name, *tried(name))
+    return Checked(name, *tried(name, learn))
 
 
 def _check_vendor(name: str) -> Checked:

@@ -16,6 +16,7 @@ from ctxsim.cli import completion, options
 from ctxsim.cli.output import tell, tell_of_labels
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
+from ctxsim.live.agent import is_file
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.results.files import replacing
 from ctxsim.results.info import OBSERVED
@@ -45,6 +46,7 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
     "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,
     help="Policies: only on this scenario; may be repeated.",
 )  # fmt: skip
+@click.option("--learn", is_flag=True, help="Agents: write the pattern of the summary request into the agent's FILE.")
 @click.option("--again", is_flag=True, help="Runs: replay, and compare the tables byte for byte.")
 @click.option("--inputs", multiple=True, metavar="PATH", help="With --again: where the recordings are now.")
 @click.option("--version", "version", default="", metavar="V", help="Settings: this version of the agent.")
@@ -61,8 +63,8 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 @options.form
 def command(
     kind: str, targets: tuple[str, ...], doctor: bool, defects: tuple[str, ...], case: Path | None,
-    scenarios: tuple[str, ...], again: bool, inputs: tuple[str, ...], version: str, model: str, window: int | None,
-    install: bool, between: str, form: str,
+    scenarios: tuple[str, ...], learn: bool, again: bool, inputs: tuple[str, ...], version: str, model: str,
+    window: int | None, install: bool, between: str, form: str,
 ) -> None:  # fmt: skip
     """Check a part of your own against its contract, or a setting of an agent. Exit status 1 if it is broken.
 
@@ -71,7 +73,7 @@ def command(
                           --doctor: which known defects it has
     estimator LABEL       keeps what policies rely on
     reader FILE.py PATH   keeps pairs, order, ids, usage and all text
-    agent NAME            what is known of it
+    agent NAME|FILE       what is known of it; a file is tried
     vendor NAME|FILE      its rules, with their sources
     run DIR               checksums and tables; --again: replayed and compared
     setting AGENT KEY=VALUE
@@ -90,6 +92,8 @@ def command(
         raise click.UsageError("--defect goes with --doctor: ctxsim check policy LABEL --doctor --defect NAME")
     if (again or inputs) and (kind != "run" or not again):
         raise click.UsageError("--again is for runs, and --inputs goes with it: ctxsim check run DIR --again")
+    if learn and (kind != "agent" or not all(map(is_file, targets))):
+        raise click.UsageError("--learn is for agents' files: ctxsim check agent FILE.toml --learn")
     if kind == "setting":
         from ctxsim.cli.check_setting import run
 
@@ -107,7 +111,7 @@ def command(
         _doctor(targets, defects, form)
         return
     each = [targets] if kind == "reader" else [(target, *scenarios, *inputs) for target in targets]
-    found = [check(cast(Kind, kind), *asked, again=again) for asked in each]
+    found = [check(cast(Kind, kind), *asked, again=again, learn=learn) for asked in each]
     if form != "table":
         rows = [(one.target, what, line) for one in found for what, line in one.lines()]
         show("check", [sheet("checks", "", ("target", "what", "line"), rows)], form, ok=all(one.ok for one in found))

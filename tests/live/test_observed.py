@@ -15,6 +15,7 @@ from samples import conversation
 from ctxsim.answers.validation.doctor import load_defect
 from ctxsim.answers.validation.driven import examine_driven
 from ctxsim.api.live import drive
+from ctxsim.live.agent import load_agent
 from ctxsim.live.differences import compared
 from ctxsim.live.log import Entry
 from ctxsim.live.observed import Observation, observe
@@ -224,9 +225,12 @@ def test_an_agent_that_a_file_describes_is_tried_and_its_summary_request_is_know
     (tmp_path / "mine.py").write_text(SUMMARIZES)
     described = f'command = ["{sys.executable}", "mine.py", "{{prompt}}"]'
     (tmp_path / "mine.toml").write_text(described)
-    done = process("check", "agent", "mine.toml", cwd=tmp_path)
+    done = process("check", "agent", "mine.toml", "--learn", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "pattern = '^Summarize what was done, for another model\\.'" in done.stderr
+    assert r'pattern = "^Summarize what was done, for another model\\."' in done.stderr
+    assert [helper.pattern for helper in load_agent(str(tmp_path / "mine.toml")).helpers] == [
+        r"^Summarize what was done, for another model\."
+    ]
     summaries = {line.split(":")[1].strip(): line for line in done.stderr.splitlines() if " steps, " in line}
     assert "7 of 7 steps" in summaries["documented-53k"] and "3 summary" in summaries["documented-53k"]
     assert "60 of 60 steps" in summaries["one-prompt"] and "65 of 65 steps" in summaries["sixty-calls"]
