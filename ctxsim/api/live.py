@@ -251,13 +251,18 @@ def tried(file: str, learn: bool = False) -> tuple[tuple[str, ...], tuple[str, .
     for scenario in TRIED:
         with TemporaryDirectory(prefix="ctxsim-tried-") as folder:
             run = drive(file, scenario, policies=("keep-all",), out=folder).agents[0]
+            said_last = run.driven.said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
         done = run.driven
         kinds = Counter(entry.kind for entry in done.entries)
         steps, total = min(done.outcome.steps, len(done.script.steps)), len(done.script.steps)
         others = "".join(f", {count} {kind}" for kind, count in sorted(kinds.items()) if kind != "main")
         seen.append(f"{scenario}: {steps} of {total} steps, {kinds['main']} requests of the conversation{others}")
         if steps < total:
-            bad.append(f"{scenario}: it ended after {steps} of {total} steps")
+            status = done.entries[-1].status
+            # A scenario's window or rate limit may end an agent that works.
+            kept = bad if status == 200 else seen
+            why = [f"the last answer was {status}", *(f"it said: {line}" for line in said_last)]
+            kept.append(f"{scenario}: it ended after {steps} of {total} steps; {'; '.join(why)}")
         if tools := {entry.unused for entry in done.entries if entry.unused}:
             bad.append(f"{scenario}: no tool of its requests could stand for {', '.join(sorted(tools))}")
         bad += [f"{scenario}: {note}" for note in run.observation.notes if "recognised" in note]
