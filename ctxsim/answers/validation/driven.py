@@ -31,8 +31,10 @@ class _Lived:
     def __init__(self, sent: Sent, seen: Observation) -> None:
         self._sent = sent
         asked = [one for one in seen.helpers.get(sent.call, ()) if one.status == 200 and not one.retry]
-        self.summary_calls = sum(one.kind == "summary" for one in asked)
-        self.cost_usd = None if sent.cost_usd is None else sent.cost_usd + sum(one.cost_usd or 0.0 for one in asked)
+        # Titles and checks are no part of compaction.
+        summaries = [one for one in asked if one.kind == "summary"]
+        self.summary_calls = len(summaries)
+        self.cost_usd = None if sent.cost_usd is None else sent.cost_usd + sum(one.cost_usd or 0.0 for one in summaries)
         self.attempts = len(seen.attempts[sent.call - 1])
         refused = seen.refused.get(sent.call)
         self.status = "ok" if refused is None else "invalid_pairs" if "nvalid request" in refused else "overflow"
