@@ -18,7 +18,7 @@ from ctxsim.api.live import drive
 from ctxsim.live.agent import load_agent
 from ctxsim.live.differences import compared
 from ctxsim.live.log import Entry
-from ctxsim.live.observed import Observation, observe
+from ctxsim.live.observed import Observation, Shown, observe
 from ctxsim.live.script import Script, script_of
 from ctxsim.results import read_run
 from ctxsim.runs.observed import write_observed
@@ -259,6 +259,8 @@ def test_the_doctor_knows_a_prompt_by_the_users_own_words_and_a_cut_before_it_wa
         tuple(tuple(one for one in shown if one.place != 0) for shown in tries) for tries in compacted.attempts
     )
     assert diagnosed(msgspec.structs.replace(compacted, attempts=gone), "task-lost")
+    quoted = tuple(((*shown[0], Shown(None, "Asked was: Do the task. It goes on.")),) for shown in gone)
+    assert not diagnosed(msgspec.structs.replace(compacted, attempts=quoted), "task-lost"), "without its wrapping"
     assert diagnosed(compacted, "unread-results"), "it cuts the first result on arrival"
 
 
