@@ -192,7 +192,7 @@ def _wrapped(name: str, text: str) -> str:
 NOT_DRIVEN = """\
 ## Agents that don't run here
 
-Tried on 2026-11-24, on Linux x64 with Node 20 and Python 3.11:
+Tried on 2026-11-24 and 25, on Linux x64 with Node 20, Python 3.11 and 3.12:
 
 | agent, version | why it isn't driven |
 | --- | --- |
@@ -202,7 +202,9 @@ Tried on 2026-11-24, on Linux x64 with Node 20 and Python 3.11:
 | Letta Code 0.32.18 | installs; its conversation lies at a server of its own, no endpoint was tried |
 | Goose | no package of its program was found in npm or Debian |
 | Kimi CLI 1.52.0, Python 3.12 | it prints that it is no longer maintained, and sends nothing; 1.47.0 ends with a TypeError |
-| OpenHands CLI 1.16.0 | for Python 3.12 alone; it was not driven |
+| Mistral Vibe 3.0.3 | it pins a version of `certifi` that the registry doesn't have; 3.0.2 installs |
+| Deep Agents Code 0.2.2 | for Python 3.14 alone |
+| Oh My Pi 18.3.4 | for Bun alone |
 | Hermes 0.19.0 | installs; it was not driven, and no policy has its name |
 | Aider 0.86.2 | it calls no tools: a conversation of tool calls can't be played to it |
 """

@@ -58,6 +58,7 @@ ACTING = {
     "mask": "mask:keep=1",
     "max-messages": "max-messages:n=3",
     "max-result-chars": "max-result-chars:chars=20",
+    "mistral-vibe": "mistral-vibe:auto_compact_threshold=100,max_result_chars=200,excerpt_chars=100,summary_tokens=20",
     "openai-compact": "openai-compact:compact_threshold=100,summary_tokens=20",
     "openai-trimmer": "openai-trimmer:recent_turns=1,max_output_chars=100,preview_chars=10",
     "opencode": "opencode:output=4600,preserve_recent_tokens=100,max_lines=4,summary_tokens=20",

@@ -47,6 +47,11 @@ ELSEWHERE = {
         ),
         "agents' own folders are the user's: tests/answers, tests/configs and tests/live have its parts",
     ),
+    **dict.fromkeys(
+        ("drive codex pi --doctor --install", "drive my.toml --doctor --defect zero-usage"),
+        "tests/live/test_observed.py drives an agent through a defect",
+    ),
+    "drive mistral-vibe continue-cli --install --scenario docs/examples/two-turns.toml": "it is of these two agents",
     "advise logs --settings FILE": "tests/policies/agents/test_given.py reads such files",
     "forecast '~/.claude/projects' --next 7d": "tests/answers/forecast: the logs here have no times",
 }

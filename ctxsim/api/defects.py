@@ -1,22 +1,32 @@
-"""`check policy --doctor`: which known defects policies have, and the shortest transcript that shows one."""
+"""The doctor: which known defects policies and driven agents have, and the shortest transcript that shows one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from ctxsim.api.live import NEEDS
 from ctxsim.errors import CtxsimError
+from ctxsim.extras import how_to_install
+from ctxsim.live.agent import load_agent
 from ctxsim.policies import open_policies, open_policy
-from ctxsim.runs.doctor import Defect, Diagnosis, examine_all, load_defect, prepare_case, shortest
+from ctxsim.runs.doctor import Defect, Diagnosis, defect_names, examine_all, load_defect, prepare_case, shortest
 from ctxsim.transcript import Transcript
+
+if TYPE_CHECKING:
+    from ctxsim.live.drive import Driven
 
 
 class Diagnoses(msgspec.Struct, frozen=True):
     """Which known defects of compaction policies have."""
 
     found: list[Diagnosis]
+    untold: tuple[str, ...] = ()
+    """Of driven agents: which defects weren't seen either way, and why."""
 
     @property
     def ok(self) -> bool:
@@ -48,6 +58,61 @@ def diagnose(policies: Sequence[str], defects: Sequence[str] = ()) -> Diagnoses:
     from ctxsim.runs.presets import expanded
 
     return Diagnoses(list(examine_all(open_policies(expanded(policies)), defects)))
+
+
+def diagnose_driven(
+    agents: Sequence[str],
+    defects: Sequence[str] = (),
+    *,
+    install: bool = False,
+    window: int | None = None,
+    faults: Sequence[str] = (),
+    limit_s: float = 300.0,
+    told: Callable[[Diagnosis], object] = lambda one: None,
+) -> Diagnoses:
+    """Return which known defects real agents have: each lives through the scenario of each, offline.
+
+    A refused request counts, even if a smaller one then passes. `window` is another one than the scenario's, for agents
+    that believe in one of their own. Raises UnknownName, and CtxsimError where an agent isn't there.
+    """
+    try:
+        from ctxsim.live.drive import drive
+    except ImportError:
+        raise CtxsimError(f"{NEEDS}: {how_to_install('serve')}") from None
+    from ctxsim.live.faults import parse_faults
+    from ctxsim.live.install import located
+    from ctxsim.live.observed import observe
+    from ctxsim.runs.driven import UNPLAYED, examine_driven
+
+    found, untold = [], []
+    for agent, programs in [located(load_agent(name), install) for name in agents]:
+        lived: dict[bytes, Driven] = {}  # defects that share a conversation share its run
+        for name in defects or defect_names():
+            case = prepare_case(load_defect(name))
+            if name in UNPLAYED:
+                untold.append(f"{name}: {UNPLAYED[name]}")
+                continue
+            rules = msgspec.structs.replace(case.one.provider, window=window) if window else case.one.provider
+            usage = [f"usage={rules.usage_factor:g}"] if rules.usage_factor != 1 else []
+            same = msgspec.json.encode((case.one.transcript.items, case.one.transcript.calls, rules))
+            if same not in lived:
+                with TemporaryDirectory(prefix="ctxsim-doctor-") as folder:
+                    broken = parse_faults((*faults, *usage))
+                    try:
+                        lived[same] = drive(agent, case.one.transcript, rules, programs, broken, limit_s, kept=Path(folder))
+                    except CtxsimError as error:
+                        untold.append(f"{agent.name}, {name}: {error}")
+                        continue
+            done = lived[same]
+            seen = observe(agent.label, done.script, done.entries)
+            one = examine_driven(case.defect, seen, done.script, done.provider)
+            if one is None:
+                steps, total = len(seen.transcript.calls), len(done.script.steps)
+                untold.append(f"{agent.name}, {name}: it ended after {steps} of {total} steps")
+            else:
+                found.append(one)
+                told(one)
+    return Diagnoses(found, tuple(dict.fromkeys(untold)))
 
 
 class Shown(NamedTuple):

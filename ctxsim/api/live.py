@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections import Counter
@@ -23,6 +24,7 @@ from ctxsim.live.agent import Agent, agent_names, load_agent
 from ctxsim.live.faults import parse_faults
 from ctxsim.live.script import script_of
 from ctxsim.readers.assembly.requests.bodies import Api
+from ctxsim.results.files import replacing
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
@@ -240,32 +242,44 @@ TRIED = ("documented-53k", "one-prompt", "sixty-calls")
 """The scenarios that an agent of the user's is tried with."""
 
 
-def tried(file: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def tried(file: str, learn: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Try an agent that a file describes with three conversations, and return what doesn't work and what does.
 
-    A request for a summary is recognised by its text. The result has this text as lines for the file. Raises
-    CtxsimError if the agent can't be started.
+    A request for a summary is recognised by its text. The result has this text as lines for the file; `learn` writes
+    them at the file's end, for later runs. Raises CtxsimError if the agent can't be started.
     """
     from ctxsim.live.session import ask
 
     bad: list[str] = []
     seen: list[str] = []
+    learned: dict[str, None] = {}
     for scenario in TRIED:
         with TemporaryDirectory(prefix="ctxsim-tried-") as folder:
             run = drive(file, scenario, policies=("keep-all",), out=folder).agents[0]
+            said_last = run.driven.said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
         done = run.driven
         kinds = Counter(entry.kind for entry in done.entries)
         steps, total = min(done.outcome.steps, len(done.script.steps)), len(done.script.steps)
         others = "".join(f", {count} {kind}" for kind, count in sorted(kinds.items()) if kind != "main")
         seen.append(f"{scenario}: {steps} of {total} steps, {kinds['main']} requests of the conversation{others}")
         if steps < total:
-            bad.append(f"{scenario}: it ended after {steps} of {total} steps")
+            status = done.entries[-1].status
+            # A scenario's window or rate limit may end an agent that works.
+            kept = bad if status == 200 else seen
+            why = [f"the last answer was {status}", *(f"it said: {line}" for line in said_last)]
+            kept.append(f"{scenario}: it ended after {steps} of {total} steps; {'; '.join(why)}")
         if tools := {entry.unused for entry in done.entries if entry.unused}:
             bad.append(f"{scenario}: no tool of its requests could stand for {', '.join(sorted(tools))}")
         bad += [f"{scenario}: {note}" for note in run.observation.notes if "recognised" in note]
         for entry in done.entries:
             if entry.kind == "summary" and not done.agent.helpers:
                 said = ask(cast(Api, entry.api), entry.request, "", False).text.strip()
-                pattern = escape(said[:60]).replace(r"\ ", " ")
-                seen.append(f"its summary request: [[helpers]] kind = 'summary', pattern = '^{pattern}'")
-    return tuple(dict.fromkeys(bad)), tuple(dict.fromkeys(seen))
+                pattern = "^" + escape(said[:60]).replace(r"\ ", " ")
+                learned[f'[[helpers]]\nkind = "summary"\npattern = {json.dumps(pattern, ensure_ascii=False)}\n'] = None
+    seen += [f"its summary request: {lines}" for lines in learned]
+    if learned and learn:
+        text = Path(file).read_text(encoding="utf-8").rstrip("\n")
+        with replacing(Path(file)) as partial:
+            partial.write_text("\n\n".join([text, *learned]), encoding="utf-8")
+        seen.append(f"written into {file}")
+    return tuple(dict.fromkeys(bad)), tuple(seen)

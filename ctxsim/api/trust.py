@@ -215,12 +215,15 @@ class Checked(msgspec.Struct, frozen=True):
         return [("violation", line) for line in self.violations] + [("finding", line) for line in self.findings]
 
 
-def check(kind: Kind, target: str | PathLike[str], *on: str | PathLike[str], again: bool = False) -> Checked:
+def check(
+    kind: Kind, target: str | PathLike[str], *on: str | PathLike[str], again: bool = False, learn: bool = False
+) -> Checked:
     """Check whether a policy, estimator, reader, agent, vendor or run keeps its contract.
 
     - `target`: a label, a name, a file or a folder.
     - `on`: scenarios for a policy, and recordings for a reader.
     - `again`: replay a run and compare its tables. `on` then says where its recordings are, if they have moved.
+    - `learn`: write into an agent's file what was learned of the agent.
 
     Raises CtxsimError if the target can't be opened.
     """
@@ -228,6 +231,8 @@ def check(kind: Kind, target: str | PathLike[str], *on: str | PathLike[str], aga
         raise unknown("kind", kind, KINDS)
     if again:
         return _check_run_again(str(target), *map(str, on))
+    if kind == "agent":
+        return _check_agent(str(target), learn)
     made: Callable[..., Checked] = globals()[f"_check_{kind}"]
     return made(str(target), *map(str, on))
 
@@ -260,7 +265,7 @@ def _check_reader(file: str, *paths: str) -> Checked:
     return Checked(file, violations, findings)
 
 
-def _check_agent(name: str) -> Checked:
+def _check_agent(name: str, learn: bool) -> Checked:
     from ctxsim.live.agent import agent_problems, is_file
 
     problems = tuple(agent_problems(name))
@@ -268,7 +273,7 @@ def _check_agent(name: str) -> Checked:
         return Checked(name, problems)
     from ctxsim.api.live import tried
 
-    return Checked(name, *tried(name))
+    return Checked(name, *tried(name, learn))
 
 
 def _check_vendor(name: str) -> Checked:

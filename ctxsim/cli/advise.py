@@ -15,7 +15,7 @@ from ctxsim.api.probing import check_setting
 from ctxsim.cli import options
 from ctxsim.cli.check_setting import lines
 from ctxsim.cli.loudness import note
-from ctxsim.cli.output import tell_written
+from ctxsim.cli.output import tell_newer, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.terminal import safe, say
 from ctxsim.configs.apply import Change
@@ -92,6 +92,7 @@ def command(
         else:
             say("\n".join(constructor_screen(framed)))
         return
+    tell_newer((one.agent, one.version) for one in found.run.info.recorders or ())
     _print(found, form, more=not (verify or write or out))
     if out is not None:
         from ctxsim.report.page import write_page

@@ -16,11 +16,14 @@ from ctxsim.cli import completion, options
 from ctxsim.cli.output import tell, tell_of_labels
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
+from ctxsim.live.agent import is_file
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.results.files import replacing
+from ctxsim.results.info import OBSERVED
 from ctxsim.runs.presets import expanded
 
 if TYPE_CHECKING:
+    from ctxsim.api.defects import Diagnoses
     from ctxsim.runs.doctor import Diagnosis
 
 KINDS = (*CONTRACTS, "setting")
@@ -43,6 +46,7 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
     "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,
     help="Policies: only on this scenario; may be repeated.",
 )  # fmt: skip
+@click.option("--learn", is_flag=True, help="Agents: write the pattern of the summary request into the agent's FILE.")
 @click.option("--again", is_flag=True, help="Runs: replay, and compare the tables byte for byte.")
 @click.option("--inputs", multiple=True, metavar="PATH", help="With --again: where the recordings are now.")
 @click.option("--version", "version", default="", metavar="V", help="Settings: this version of the agent.")
@@ -59,8 +63,8 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 @options.form
 def command(
     kind: str, targets: tuple[str, ...], doctor: bool, defects: tuple[str, ...], case: Path | None,
-    scenarios: tuple[str, ...], again: bool, inputs: tuple[str, ...], version: str, model: str, window: int | None,
-    install: bool, between: str, form: str,
+    scenarios: tuple[str, ...], learn: bool, again: bool, inputs: tuple[str, ...], version: str, model: str,
+    window: int | None, install: bool, between: str, form: str,
 ) -> None:  # fmt: skip
     """Check a part of your own against its contract, or a setting of an agent. Exit status 1 if it is broken.
 
@@ -69,7 +73,7 @@ def command(
                           --doctor: which known defects does it have?
     estimator LABEL       Does it keep what policies rely on?
     reader FILE.py PATH   Does it keep pairs, order, ids, usage and all text?
-    agent NAME            What is known of this agent?
+    agent NAME|FILE       What is known of this agent? A file is tried.
     vendor NAME|FILE      Are its rules valid, and do they name sources?
     run DIR               Are its checksums and tables right?
                           --again: does a replay give the same tables?
@@ -89,6 +93,8 @@ def command(
         raise click.UsageError("--defect goes with --doctor: ctxsim check policy LABEL --doctor --defect NAME")
     if (again or inputs) and (kind != "run" or not again):
         raise click.UsageError("--again is for runs, and --inputs goes with it: ctxsim check run DIR --again")
+    if learn and (kind != "agent" or not all(map(is_file, targets))):
+        raise click.UsageError("--learn is for agents' files: ctxsim check agent FILE.toml --learn")
     if kind == "setting":
         from ctxsim.cli.check_setting import run
 
@@ -106,7 +112,7 @@ def command(
         _doctor(targets, defects, form)
         return
     each = [targets] if kind == "reader" else [(target, *scenarios, *inputs) for target in targets]
-    found = [check(cast(Kind, kind), *asked, again=again) for asked in each]
+    found = [check(cast(Kind, kind), *asked, again=again, learn=learn) for asked in each]
     if form != "table":
         rows = [(one.target, what, line) for one in found for what, line in one.lines()]
         show("check", [sheet("checks", "", ("target", "what", "line"), rows)], form, ok=all(one.ok for one in found))
@@ -133,10 +139,17 @@ def _doctor(targets: tuple[str, ...], defects: Sequence[str], form: str) -> None
     from ctxsim.policies import open_policies
 
     short = {spec.label: spec.short for spec in open_policies(targets)}
-    done = diagnose(targets, defects)
-    found = {short[label]: several for label, several in done.by_policy().items()}
-    shown = _matrix(found) if len(found) > 1 else _of_one(*next(iter(found.items())))
-    show("check", [shown], form, wide=True)
+    show_diagnoses("check", diagnose(targets, defects), form, short)
+
+
+def show_diagnoses(command: str, done: Diagnoses, form: str, short: Mapping[str, str]) -> None:
+    """Show which defects policies or driven agents have; exit with status 1 if there are any. `short` are labels."""
+    found = {short.get(label, label): several for label, several in done.by_policy().items()}
+    if found:
+        shown = _matrix(found) if len(found) > 1 else _of_one(*next(iter(found.items())))
+        show(command, [shown], form, wide=True)
+    for line in done.untold:
+        tell(line)
     for one in done.found:
         if one.broken:
             tell(f"defects/{one.defect.name}: {one.broken}")
@@ -175,7 +188,7 @@ def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
     ]  # fmt: skip
     sick = [one for one in found if one.has_it]
     notes = [f"{policy}: {len(sick)} of {len(found)} known defects"]
-    if sick:
+    if sick and not policy.startswith(OBSERVED):
         notes.append(f"One of them: ctxsim replay defects/{sick[0].defect.name} --policy '{policy}'")
     columns = ("defect", Column("has_it", "has it", left=True), "seen", Column("at_most", "at most"),
                Column("expected", "expected of a policy without it", left=True))  # fmt: skip
@@ -184,10 +197,11 @@ def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
 
 def _matrix(found: Mapping[str, Sequence[Diagnosis]]) -> Sheet:
     """Policies and the defects that each has, by number; for programs by name."""
-    diagnosed = next(iter(found.values()))
+    diagnosed = list({one.defect.name: one for several in found.values() for one in several}.values())
+    order = {one.defect.name: str(n) for n, one in enumerate(diagnosed, 1)}
     lines = []
     for policy, several in found.items():
-        has = [(str(n), one.defect.name) for n, one in enumerate(several, 1) if one.has_it]
+        has = [(order[one.defect.name], one.defect.name) for one in several if one.has_it]
         numbers, names = zip(*has, strict=True) if has else ((), ())
         lines.append((policy, len(has), Cell(" ".join(names), " ".join(numbers))))
     notes = [f"{n}. {one.defect.name}: {one.defect.expectation.that}" for n, one in enumerate(diagnosed, 1)]

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ctxsim.api.defects import diagnose_driven
 from ctxsim.api.live import BESIDE, AgentRun, drive
 from ctxsim.cli import completion, options
+from ctxsim.cli.check import show_diagnoses
+from ctxsim.cli.loudness import detail
 from ctxsim.cli.output import tell, tell_providers, tell_results
 from ctxsim.cli.serve import what_is_played
 from ctxsim.cli.show import show_run
 from ctxsim.cli.terminal import say
 from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS
+from ctxsim.policies.installed import compared_with
 
 if TYPE_CHECKING:
     from ctxsim.live.differences import Amounts
     from ctxsim.live.drive import Driven
+    from ctxsim.runs.doctor import Diagnosis
 
 MOST_LINES = 12
 """Of items that differ in one call."""
@@ -42,12 +47,14 @@ MOST_LINES = 12
 )  # fmt: skip
 @click.option("--install", is_flag=True, help="Install the pinned version into a cache folder if it isn't there.")
 @click.option("--command", "own", metavar="COMMAND", help="Your own agent; its endpoint is in $CTXSIM_URL.")
+@click.option("--doctor", is_flag=True, help="List which known defects the agents have: a run for each defect.")
+@click.option("--defect", "defects", multiple=True, metavar="NAME", help="With --doctor: only this; may be repeated.")
 @click.option("--limit", type=click.FloatRange(min=1), default=300, help="Seconds for each agent.", show_default=True)
 @options.out
 def command(
     agents: tuple[str, ...], scenario: str | None, transcript: str | None, number: int | None, faults: tuple[str, ...],
-    policies: tuple[str, ...], compare: str | None, install: bool, own: str | None, limit: float, out: Path | None,
-    **said: Any,
+    policies: tuple[str, ...], compare: str | None, install: bool, own: str | None, doctor: bool,
+    defects: tuple[str, ...], limit: float, out: Path | None, **said: Any,
 ) -> None:  # fmt: skip
     """Run real agents through a conversation, offline, and record what they send. See: ctxsim list agents
 
@@ -60,6 +67,13 @@ def command(
     from ctxsim.report.picture import picture
     from ctxsim.report.tables import bench_sheet
 
+    if doctor or defects:
+        if not doctor or not agents or scenario or transcript or compare or own:
+            raise click.UsageError("--doctor names its own scenarios: ctxsim drive AGENT... --doctor [--defect NAME]")
+        done = diagnose_driven(agents, defects, install=install, faults=faults, limit_s=limit, told=_tell_diagnosis,
+                               window=options.fields(said).get("window"))  # fmt: skip
+        show_diagnoses("drive", done, "table", {})
+        return
     if compare:
         open_policies((compare,))
 
@@ -77,6 +91,10 @@ def command(
     tell_results(made, plot(picture(made), BENCH))
 
 
+def _tell_diagnosis(one: Diagnosis) -> None:
+    detail(f"{one.policy}, {one.defect.name}: {'has it' if one.has_it else 'no'}, {one.value:g}")
+
+
 def _tell(done: Driven, notes: tuple[str, ...]) -> None:
     kinds = Frequencies(entry.kind for entry in done.entries)
     others = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if kind != "main")
@@ -92,6 +110,9 @@ def _tell(done: Driven, notes: tuple[str, ...]) -> None:
     if open_to_it := [what for what in (NETWORK, FILES, SOCKETS) if what not in done.outcome.enclosed]:
         tell(f"{done.agent.name}: the system allows no namespaces here: it could use this machine's "
              f"{' and '.join(open_to_it)}")  # fmt: skip
+    compared = compared_with(done.agent.name)
+    if compared and done.agent.version not in ("", compared):
+        tell(f"{done.agent.name}: {done.agent.version} ran; its policy was compared with {compared}")
     if done.agent.tells:
         tell(f"{done.agent.name}: {done.agent.tells}")
     for tool in sorted({entry.unused for entry in done.entries if entry.unused}):

@@ -43,6 +43,14 @@ def tell_of_labels(policies: Iterable[str]) -> None:
         note(f"Note: {line}", err=True)
 
 
+def tell_newer(recorded: Iterable[tuple[str, str]]) -> None:
+    """Tell which agents, by format and version, are newer than their policies know, a line each."""
+    from ctxsim.policies.installed import newer_versions
+
+    for line in newer_versions(recorded):
+        note(f"Note: {safe(line)}", err=True)
+
+
 def tell_written(files: Sequence[Path]) -> None:
     """Tell which files were written: each path once, names of the same folder after it."""
     folders: dict[Path, list[str]] = {}
@@ -85,6 +93,7 @@ def tell_recorders(info: RunInfo) -> None:
     if recorders:
         named = f" with {', '.join(models[:PROVIDERS_SHOWN])}{more}" if models else ""
         note(safe(f"Recorded by {who(recorders)}{named}"))
+        tell_newer((one.agent, one.version) for one in recorders)
 
 
 def tell_recorded(run: Run, across: bool = False) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from ctxsim.api.inputs import Inputs, inputs_of, opened, the_one
 from ctxsim.cli import completion, options, terminal
 from ctxsim.cli.loudness import note, stage
-from ctxsim.cli.output import tell_fit, tell_of_labels
+from ctxsim.cli.output import tell_fit, tell_newer, tell_of_labels
 from ctxsim.cli.terminal import safe, say
 from ctxsim.cli.tracker import HEADINGS, LEGEND, TokenTracker
 from ctxsim.counting.tokenizers.counter import Counter
@@ -75,6 +75,7 @@ def command(
     tell_fit(transcript.name, provider.size, transcript.head.hidden, provider.tokens_factor)
     spec = opened(label, estimator)
     tell_of_labels([label])
+    tell_newer([(transcript.format, transcript.version)])
     counter = provider.counter()
     one = msgspec.structs.replace(one, counter=counter)
     sent = sent_of(one, spec)

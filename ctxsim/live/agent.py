@@ -72,8 +72,9 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `{model}`.
 
     `programs` is the folder of an npm package that holds the binary itself, with `{machine}` as in linux-x64. `also` is
-    installed beside the package. `files` are written before the first prompt, by path under its home or, with
-    `folder:`, its working folder. `command` is for one prompt, `resume` for a later one; `stdin`: it goes there.
+    installed beside the package. `python` is the version that a pip package needs, as 3.12. `files` are written before
+    the first prompt, by path under its home or, with `folder:`, its working folder. `command` is for one prompt,
+    `resume` for a later one; `stdin`: it goes there.
     `tools` are templates of the calls that read a file, in order of preference; `ends` is the call that ends a turn,
     where a text doesn't. `tells`: what the run can't enforce, in one line.
     """
@@ -83,6 +84,7 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     package: str = ""
     also: tuple[str, ...] = ()
     installer: Literal["npm", "pip", ""] = ""
+    python: str = ""
     binary: str = ""
     programs: str = ""
     node: str = ""

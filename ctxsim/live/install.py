@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import msgspec
@@ -56,7 +55,9 @@ def _installed(agent: Agent, folder: Path) -> list[Path]:
     own = [modules / agent.programs.replace("{machine}", machine())] if agent.programs else []
     if not any((place / (agent.binary or "python")).exists() for place in (*own, programs)):
         return []
-    return [*own, *([modules / f"node-{machine()}" / "bin"] if agent.node else []), programs]
+    # What a virtual environment's Python links to has to be shown to the agent too.
+    linked = [(programs / "python").resolve().parent] if agent.installer == "pip" else []
+    return [*own, *([modules / f"node-{machine()}" / "bin"] if agent.node else []), programs, *linked]
 
 
 def _package(agent: Agent) -> str:
@@ -78,11 +79,17 @@ def _install(agent: Agent, folder: Path) -> None:
         options = ["--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"]
         _run(agent, [program(agent, "npm"), "install", *options, pinned, *agent.also, *node])
     elif agent.installer == "pip":
-        venv.create(folder, with_pip=True)
+        _run(agent, [_python(agent), "-m", "venv", str(folder)])
         pip = [str(folder / "bin" / "python"), "-P", "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
         _run(agent, [*pip, f"{agent.package}=={agent.version}", *agent.also])
     else:
         raise CtxsimError(f"{agent.name}: it isn't known how to install it")
+
+
+def _python(agent: Agent) -> str:
+    """Return this Python, or the one that the agent needs. Raises CtxsimError where that isn't on the path."""
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return sys.executable if agent.python in ("", own) else program(agent, f"python{agent.python}")
 
 
 def program(agent: Agent, name: str) -> str:

@@ -68,10 +68,12 @@ def enter(work: str, inside: str, readable: Iterable[str]) -> bool:
             _show(libc, path, root)
         for name in DEVICES:
             _bind(libc, f"/dev/{name}", root / "dev" / name)
-        for name in ("tmp", "dev/shm", "proc", "old"):
+        for name in ("tmp", "dev/shm", "dev/pts", "proc", "old"):
             (root / name).mkdir(parents=True, exist_ok=True)
         _bind(libc, work, Path(f"{root}{inside}"))
         _mount(libc, "proc", f"{root}/proc", "proc", _NO_SETUID | _NO_DEVICES)
+        # Terminals of its own: agents run commands in one.
+        _mount(libc, "devpts", f"{root}/dev/pts", "devpts", _NO_SETUID, b"newinstance,ptmxmode=0666")
         _done(libc.pivot_root(os.fsencode(root), os.fsencode(root / "old")))
         os.chdir("/")
         _done(libc.umount2(b"/old", _DETACHED))
@@ -80,6 +82,7 @@ def enter(work: str, inside: str, readable: Iterable[str]) -> bool:
     Path("/old").rmdir()
     for name, to in (("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2"), ("fd", "")):
         Path("/dev", name).symlink_to(f"/proc/self/fd{to}")
+    Path("/dev/ptmx").symlink_to("pts/ptmx")
     give_up_rights(libc)
     return True
 
@@ -115,9 +118,11 @@ def _bind(libc: ctypes.CDLL, path: str, target: Path) -> None:
     _mount(libc, path, str(target), None, _BIND | _RECURSIVE)
 
 
-def _mount(libc: ctypes.CDLL, source: str | None, target: str, kind: str | None, flags: int) -> None:
+def _mount(
+    libc: ctypes.CDLL, source: str | None, target: str, kind: str | None, flags: int, data: bytes | None = None
+) -> None:
     words = [None if word is None else os.fsencode(word) for word in (source, target, kind)]
-    _done(libc.mount(*words, ctypes.c_ulong(flags), None))
+    _done(libc.mount(*words, ctypes.c_ulong(flags), data))
 
 
 def _done(result: int) -> None:

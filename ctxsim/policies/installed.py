@@ -1,10 +1,12 @@
-"""Is a framework that is installed here the one that its policies were compared with?"""
+"""Is a framework or an agent of the version that its policies were compared with?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from ctxsim import labels
 from ctxsim.policies import registered_policies
+from ctxsim.policies.agents import agent_of
+from ctxsim.policies.agents.versions import dotted, is_version, numbers_of
 
 
 def other_versions(label: str) -> Iterator[str]:
@@ -27,3 +29,25 @@ def other_versions(label: str) -> Iterator[str]:
                 continue
             if here != compared:
                 yield f"{name} was compared with {package} {compared}; {here} is installed"
+
+
+def compared_with(agent: str) -> str:
+    """Return the version of an agent that its policy was compared with; '' where that is unknown or a commit."""
+    known = registered_policies().get(agent)
+    return known.version if known and "." in known.version and dotted(known.version) == known.version else ""
+
+
+def newer_versions(recorded: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield a line for each agent that recorded, by format and version, in one newer than its policy was compared with.
+
+    The policy then has its newest rules.
+    """
+    newest: dict[str, str] = {}
+    for format, stated in recorded:
+        agent = agent_of(format)
+        if agent and is_version(stated):
+            newest[agent] = max(dotted(stated), newest.get(agent, ""), key=lambda one: numbers_of(one or "0"))
+    for agent, recording in newest.items():
+        compared = compared_with(agent)
+        if compared and numbers_of(recording) > numbers_of(compared):
+            yield f"{agent} {recording} is newer than {compared}, with which its policy was compared: newest rules used"

@@ -41,7 +41,8 @@ print(json.dumps({
     "socket": tried(lambda: socket.socket(socket.AF_UNIX).connect(sock)),
     "written": tried(lambda: Path(written).write_text("x")), "key": "KEY_OF_MINE" in os.environ,
     "environ": [tried(lambda: "KEY_OF_MINE" in one.read_bytes().decode()) for one in others],
-    "processes": len(others), "cwd": os.getcwd(), "mode": os.stat(os.environ["HOME"] + "/..").st_mode & 0o777,
+    "processes": len(others), "terminals": tried(lambda: len(os.openpty())),
+    "cwd": os.getcwd(), "mode": os.stat(os.environ["HOME"] + "/..").st_mode & 0o777,
 }))
 """
 
@@ -68,6 +69,7 @@ def test_an_agent_sees_programs_and_its_work_alone(tmp_path: Path, monkeypatch: 
         pytest.skip(f"the system allows no namespaces: nothing holds its {FILES}")
     assert found["secret"] == "FileNotFoundError" and found["socket"] == "FileNotFoundError"
     assert found["written"] == "OSError" and not (tmp_path / "agent" / "new").exists()
+    assert found["terminals"] == 2, "its own, of a device that no other shares"
     assert found["processes"] <= 3 and True not in found["environ"]
 
 

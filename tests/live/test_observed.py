@@ -13,11 +13,14 @@ from own_agent import AGENT, SUMMARIZES
 from samples import conversation
 
 from ctxsim.api.live import drive
+from ctxsim.live.agent import load_agent
 from ctxsim.live.differences import compared
 from ctxsim.live.log import Entry
-from ctxsim.live.observed import Observation, observe
-from ctxsim.live.script import script_of
+from ctxsim.live.observed import Observation, Shown, observe
+from ctxsim.live.script import Script, script_of
 from ctxsim.results import read_run
+from ctxsim.runs.doctor import load_defect
+from ctxsim.runs.driven import examine_driven
 from ctxsim.runs.observed import write_observed
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
@@ -222,9 +225,12 @@ def test_an_agent_that_a_file_describes_is_tried_and_its_summary_request_is_know
     (tmp_path / "mine.py").write_text(SUMMARIZES)
     described = f'command = ["{sys.executable}", "mine.py", "{{prompt}}"]'
     (tmp_path / "mine.toml").write_text(described)
-    done = process("check", "agent", "mine.toml", cwd=tmp_path)
+    done = process("check", "agent", "mine.toml", "--learn", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "pattern = '^Summarize what was done, for another model\\.'" in done.stderr
+    assert r'pattern = "^Summarize what was done, for another model\\."' in done.stderr
+    assert [helper.pattern for helper in load_agent(str(tmp_path / "mine.toml")).helpers] == [
+        r"^Summarize what was done, for another model\."
+    ]
     summaries = {line.split(":")[1].strip(): line for line in done.stderr.splitlines() if " steps, " in line}
     assert "7 of 7 steps" in summaries["documented-53k"] and "3 summary" in summaries["documented-53k"]
     assert "60 of 60 steps" in summaries["one-prompt"] and "65 of 65 steps" in summaries["sixty-calls"]
@@ -232,3 +238,49 @@ def test_an_agent_that_a_file_describes_is_tried_and_its_summary_request_is_know
     (tmp_path / "mine.py").write_text(AGENT.replace("while True:", "while len(messages) < 8:"))
     done = process("check", "agent", "mine.toml", cwd=tmp_path)
     assert done.returncode == 1 and "one-prompt: it ended after" in done.stderr
+
+
+def diagnosed(seen: Observation, defect: str, script: Script | None = None) -> bool | None:
+    found = examine_driven(load_defect(defect), seen, script or script_of(sample()), Provider(window=700))
+    return None if found is None else found.has_it
+
+
+def test_the_doctor_counts_what_a_driven_agent_had_refused_even_if_it_then_passed(tmp_path: Path) -> None:
+    refused, _ = lived(tmp_path / "refused.jsonl", compacts=True, refused=True)
+    passed, _ = lived(tmp_path / "passed.jsonl", compacts=True)
+    assert diagnosed(refused, "zero-usage") and not diagnosed(passed, "zero-usage")
+    assert not diagnosed(refused, "parallel-results"), "refused for its size, not for its pairs"
+
+
+def test_the_doctor_knows_a_prompt_by_the_users_own_words_and_a_cut_before_it_was_read(tmp_path: Path) -> None:
+    compacted, _ = lived(tmp_path / "log.jsonl", compacts=True)
+    assert not diagnosed(compacted, "task-lost"), "the agent wraps the prompt, and keeps it"
+    gone = tuple(
+        tuple(tuple(one for one in shown if one.place != 0) for shown in tries) for tries in compacted.attempts
+    )
+    assert diagnosed(msgspec.structs.replace(compacted, attempts=gone), "task-lost")
+    quoted = tuple(((*shown[0], Shown(None, "Asked was: Do the task. It goes on.")),) for shown in gone)
+    assert not diagnosed(msgspec.structs.replace(compacted, attempts=quoted), "task-lost"), "without its wrapping"
+    assert diagnosed(compacted, "unread-results"), "it cuts the first result on arrival"
+
+
+def test_the_doctor_says_nothing_of_an_agent_that_ended_early(tmp_path: Path) -> None:
+    early, _ = lived(tmp_path / "log.jsonl", compacts=True)
+    script = script_of(sample())
+    longer = msgspec.structs.replace(script, steps=(*script.steps, script.steps[-1]))
+    assert diagnosed(early, "zero-usage", longer) is None
+    assert diagnosed(early, "unread-results", longer), "what it has shown it has"
+
+
+@pytest.mark.slow
+def test_the_doctor_drives_agents(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn")
+    from command_line import process
+
+    (tmp_path / "my_agent.py").write_text(AGENT)
+    (tmp_path / "mine.toml").write_text('command = ["python3", "my_agent.py", "{prompt}"]')
+    asked = ("drive", "mine.toml", "--doctor", "--defect", "one-user-message", "--defect", "images")
+    done = process(*asked, cwd=tmp_path)
+    assert done.returncode == 1 and "observed:mine: 1 of 1 known defects" in done.stdout
+    assert done.stderr == "ctxsim: images: results are files of text\n"
+    assert process("drive", "mine.toml", "--defect", "images", cwd=tmp_path).returncode == 2

@@ -21,6 +21,7 @@ import msgspec
 import pytest
 from bench_runs import POLICIES, content
 from command_line import process
+from ctxsim.runs.packages import Packages
 from project import ROOT
 
 from ctxsim.counting.estimators import Estimator, registered_estimators
@@ -28,7 +29,6 @@ from ctxsim.policies import Policy, registered_policies
 from ctxsim.readers import sources
 from ctxsim.results import InputInfo
 from ctxsim.runs.carried import carried, job, part, shared
-from ctxsim.runs.packages import Packages
 from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done
 from ctxsim.runs.shipped import Shipped, shipped, unpack

@@ -52,7 +52,7 @@ class ClaudeCode(Policy):
 
     family = "agents"
     source = "Claude Code, as recorded and documented"
-    version = "2.1"
+    version = "2.1.331"
     read_on = "2026-11"
     agent = "claude-code"
     decides_by: ClassVar[str] = "usage-tail:unit=utf16"

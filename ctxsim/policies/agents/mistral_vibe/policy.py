@@ -1,0 +1,99 @@
+"""Mistral Vibe: the user's texts and a summary, nothing else, by usage or by its own count, whichever is larger."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ctxsim.counting.estimators.estimator import Reported
+from ctxsim.policies.agents.settings import values_for
+from ctxsim.policies.agents.shared.condense import replaced
+from ctxsim.policies.agents.shared.cuts import ends_of
+from ctxsim.policies.agents.shared.phases import exchanges
+from ctxsim.policies.policy import Count, Policy, Positive, Share
+from ctxsim.transcript import Item
+from ctxsim.view import View
+
+MARK = "\n\n[... truncated ...]\n\n"
+SHIPPED = values_for("mistral-vibe")
+
+
+@dataclass
+class MistralVibe(Policy):
+    """From `auto_compact_threshold` on: the user's newest texts of at most `keep_user_tokens`, then one summary.
+
+    mistralai/mistral-vibe, vibe/core/config/vibe_schema.py for the threshold: -1, or one that isn't below the window,
+    is `window_share` of the window, 0 is never. The rest of 3.0.2 is compiled: it was seen when it was driven, but for
+    `keep_user_tokens` (x 4 characters), which 2.26.1 has in vibe/core/compaction/context.py. The number compared is
+    the larger of the last usage, input and output, and an estimate of the next request. The prompt that begins a turn
+    is kept among the earlier ones. Where the summary request would be as large, its oldest exchanges are left out. A
+    result of more than `max_result_chars` as JSON keeps `excerpt_chars` on arrival, half from each end. A refused
+    request ends the run.
+    """
+
+    family = "agents"
+    source = "mistralai/mistral-vibe"
+    version = "3.0.2"
+    read_on = "2026-11"
+    agent = "mistral-vibe"
+    decides_by: ClassVar[str] = "serialized:ratio=4,unit=points"
+
+    auto_compact_threshold: int = -1
+    window_share: Share = SHIPPED["window_share"]
+    keep_user_tokens: Count = SHIPPED["keep_user_tokens"]
+    max_result_chars: Positive = SHIPPED["max_result_chars"]
+    excerpt_chars: Positive = SHIPPED["excerpt_chars"]
+    summary_tokens: Positive = 1_500
+
+    def threshold(self) -> float | None:
+        if 0 <= self.auto_compact_threshold < self.sees.window:
+            return self.auto_compact_threshold or None
+        return int(self.window_share * self.sees.window)
+
+    def on_tool_result(self, item: Item) -> Item:
+        if len(json.dumps(item.text, ensure_ascii=False)) <= self.max_result_chars:
+            return item
+        half = self.excerpt_chars // 2
+        return item.with_text(ends_of(item.text, half, half, "\n[... {left} characters omitted ...]\n"))
+
+    def before_call(self, view: View) -> View:
+        limit = self.threshold()
+        if limit is None:
+            return view
+        usage = self.sees.usage
+        reported = usage.input_tokens + (usage.output_tokens or 0) if usage else 0
+        estimated = self._estimated(view)
+        if max(reported, estimated) < limit or all(item.synthetic or item.kind == "user" for item in view):
+            return view
+        text = self.sees.summarize(self._fitting(view, estimated - limit), self.summary_tokens)
+        if text is None:
+            return view
+        reason = f"{reported:,} reported or {estimated:,} estimated tokens are {limit:,.0f} or more"
+        kept = self._user_texts(view)
+        old = [item for item in view if item.place not in kept]
+        return replaced(self, view.rewrite(kept, reason), old, text, reason)
+
+    def _estimated(self, view: View) -> int:
+        return self.sees.estimator.request(self.sees.head, view.size, view, Reported())
+
+    def _fitting(self, view: View, over: float) -> Sequence[Item]:
+        """What the summariser gets: all but the oldest exchanges that are too much."""
+        shown: list[Item] = []
+        for group in exchanges(view):
+            if over >= 0 and group[0].kind != "user":
+                over -= sum(map(self.sees.estimator.item, group))
+            else:
+                shown += group
+        return shown
+
+    def _user_texts(self, view: View) -> dict[int, str]:
+        """The user's texts that stay, by place: newest first, the one that crosses the limit without its middle."""
+        left = 4 * self.keep_user_tokens
+        kept: dict[int, str] = {}
+        for item in reversed([item for item in view if item.kind == "user"]):
+            if left <= 0:
+                break
+            half = max(0, left - len(MARK)) // 2
+            kept[item.place] = item.text if len(item.text) <= left else ends_of(item.text, half, half, MARK)
+            left -= 4 * -(-len(item.text) // 4)
+        return kept

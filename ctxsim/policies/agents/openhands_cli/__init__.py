@@ -1,0 +1,1 @@
+"""OpenHands in a terminal."""

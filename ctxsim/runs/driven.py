@@ -1,0 +1,57 @@
+"""Known defects in real agents: a defect's scenario, lived by an agent, judged by what it sent."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from ctxsim.live.observed import Observation
+from ctxsim.live.script import Script
+from ctxsim.policies import open_policy
+from ctxsim.runs.doctor import Defect, Diagnosis
+from ctxsim.runs.symptoms import SYMPTOMS
+from ctxsim.simulator.provider import Provider
+from ctxsim.simulator.replay import Sent, replay
+
+UNPLAYED = {
+    "big-arguments": "an agent's calls have arguments of their own",
+    "big-head": "an agent has a head of its own",
+    "big-head-uncounted": "an agent has a head of its own",
+    "empty-request": "agents' heads alone are larger than its window",
+    "images": "results are files of text",
+    "thinking": "the endpoint doesn't think",
+}
+"""Defects whose scenario can't be played to an agent, and why."""
+
+
+class _Lived:
+    """A call as an agent made it: how often it tried, whether it was refused, and what it asked beside it."""
+
+    def __init__(self, sent: Sent, seen: Observation) -> None:
+        self._sent = sent
+        asked = [one for one in seen.helpers.get(sent.call, ()) if one.status == 200 and not one.retry]
+        # Titles and checks are no part of compaction.
+        summaries = [one for one in asked if one.kind == "summary"]
+        self.summary_calls = len(summaries)
+        self.cost_usd = None if sent.cost_usd is None else sent.cost_usd + sum(one.cost_usd or 0.0 for one in summaries)
+        self.attempts = len(seen.attempts[sent.call - 1])
+        refused = seen.refused.get(sent.call)
+        self.status = "ok" if refused is None else "invalid_pairs" if "nvalid request" in refused else "overflow"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sent, name)
+
+
+def examine_driven(defect: Defect, seen: Observation, script: Script, provider: Provider) -> Diagnosis | None:
+    """Return what an agent showed of a defect; None where it ended early, so that it may only not have shown it yet."""
+    counter = provider.counter()
+    sent = [_Lived(one, seen) for one in replay(seen.transcript, seen.spec(), provider, counter)]
+    whole = list(replay(seen.transcript, open_policy("keep-all"), provider, counter))
+    # What an agent writes around a prompt may go: the user's own words are looked for.
+    said = script.transcript.items
+    items = tuple(said[item.place] if item.kind == "user" else item for item in seen.transcript.items)
+    judged = msgspec.structs.replace(seen.transcript, items=items)
+    value = SYMPTOMS[defect.expectation.symptom](judged, cast("list[Sent]", sent), whole)
+    found = Diagnosis(defect, seen.label, round(value, 3))
+    return found if found.has_it or len(sent) == len(script.steps) else None

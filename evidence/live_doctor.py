@@ -1,0 +1,96 @@
+"""The doctor over agents: `python -m evidence.live_doctor [AGENT...]` drives them and fills `live_doctor.csv`.
+
+Each agent of `driven.toml` lives through the scenario of each defect that can be played to it, in the pinned version.
+The table in docs/doctor.md is written anew from all rows. Two agents are driven at a time.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import tomllib
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from ctxsim.api.defects import diagnose_driven
+from ctxsim.errors import CtxsimError
+from ctxsim.runs.doctor import Diagnosis, defect_names
+from ctxsim.runs.driven import UNPLAYED
+from evidence.driven import DRIVEN
+
+SEEN = Path(__file__).with_suffix(".csv")
+PAGE = Path(__file__).parents[1] / "docs" / "doctor.md"
+FIELDS = ("agent", "version", "day", "defect", "has", "seen", "at_most")
+BEGINS, ENDS = "| agent, version | day | has | of |", "\n\nThe numbers are"
+TOO_LONG = ("chat-without-tools", "stubs-pile-up")
+"""Fifty prompts are fifty starts of an agent, and 401 calls take longer than its time limit."""
+_ONE = Lock()
+
+
+def rows() -> list[dict[str, Any]]:
+    """What was seen so far."""
+    if not SEEN.exists():
+        return []
+    with SEEN.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _write(agent: str, version: str, one: Diagnosis) -> None:
+    made = {
+        "agent": agent, "version": version, "day": date.today().isoformat(), "defect": one.defect.name,
+        "has": "yes" if one.has_it else "no", "seen": f"{one.value:g}", "at_most": f"{one.defect.expectation.at_most:g}",
+    }  # fmt: skip
+    with _ONE:
+        print(*made.values(), flush=True)
+        every = [row for row in rows() if (row["agent"], row["defect"]) != (agent, one.defect.name)] + [made]
+        with SEEN.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(sorted(every, key=lambda row: (row["agent"], row["defect"])))
+
+
+def examined(case: dict[str, Any]) -> None:
+    """Drive one agent through every scenario, and write down each diagnosis as it comes."""
+    window = case.get("believes") if case["name"] == "cline" else None
+    names = [name for name in defect_names() if name not in (*UNPLAYED, *TOO_LONG)]
+    try:
+        done = diagnose_driven(
+            [case["name"]], names, install=True, window=window, faults=case.get("faults", ()),
+            told=lambda one: _write(case["name"], one.policy.partition("@")[2], one),
+        )  # fmt: skip
+    except CtxsimError as error:
+        print(f"{case['name']}: {error}", file=sys.stderr)
+        return
+    for line in done.untold:
+        print(line, file=sys.stderr)
+
+
+def table(found: Iterable[dict[str, Any]]) -> str:
+    """Return the table of the page: agents, and the numbers of the defects that each has."""
+    numbers = {name: number for number, name in enumerate(defect_names(), 1)}
+    by_agent: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in found:
+        by_agent.setdefault((row["agent"], row["version"]), []).append(row)
+    lines = [BEGINS, "|---|---|---|--:|"]
+    for (agent, version), several in sorted(by_agent.items()):
+        has = " ".join(str(numbers[row["defect"]]) for row in several if row["has"] == "yes")
+        lines.append(f"| {agent} {version} | {max(row['day'] for row in several)} | {has or '-'} | {len(several)} |")
+    return "\n".join(lines)
+
+
+def main(agents: list[str]) -> None:
+    """Drive the agents, and write the page."""
+    cases = tomllib.loads(DRIVEN.read_text(encoding="utf-8"))["agent"]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(examined, [case for case in cases if not agents or case["name"] in agents]))
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGINS)
+    PAGE.write_text(before + table(rows()) + ENDS + rest.partition(ENDS)[2], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,63 @@
+"""Mistral Vibe, by hand."""
+
+from __future__ import annotations
+
+from by_hand import SUMMARY, Driven
+
+from ctxsim.policies import Surroundings, open_policy
+from ctxsim.transcript import Usage
+
+
+def threshold(label: str, window: int) -> float | None:
+    (policy,) = open_policy(label).create()
+    policy.attach(Surroundings(window=window))
+    return policy.threshold()
+
+
+def test_the_threshold_is_upstreams() -> None:
+    assert threshold("mistral-vibe", 80_000) == 64_000
+    assert threshold("mistral-vibe:auto_compact_threshold=50000", 80_000) == 50_000
+    assert threshold("mistral-vibe:auto_compact_threshold=80000", 80_000) == 64_000, "it could never fire"
+    assert threshold("mistral-vibe:auto_compact_threshold=0", 80_000) is None, "0 is never"
+
+
+def test_usage_with_its_output_decides_and_the_prompt_that_begins_a_turn_is_kept_among_the_earlier_ones() -> None:
+    driven = Driven("mistral-vibe", 1_000)
+    driven.user("The task.")
+    driven.calls("A result.")
+    driven.sees.usage = Usage(790, 9)
+    assert SUMMARY not in driven.sent(), "799 of 800"
+    driven.sees.usage = Usage(790, 10)
+    driven.user("And now this.")
+    assert driven.sent() == ["The task.", "And now this.", SUMMARY]
+
+
+def test_its_own_estimate_decides_where_less_is_reported_and_the_oldest_exchange_is_not_summarised() -> None:
+    # Each result is 1,600 characters, so 400 tokens and a little for its block: two of them are over 800.
+    driven = Driven("mistral-vibe", 1_000)
+    driven.user("The task.")
+    driven.calls("a" * 1_600, used=0)
+    assert SUMMARY not in driven.sent()
+    driven.calls("b" * 1_600, used=0)
+    assert driven.sent() == ["The task.", SUMMARY]
+    assert not any("aaa" in item.text for item in driven.asked[0])
+    assert any("bbb" in item.text for item in driven.asked[0])
+
+
+def test_user_texts_stay_within_their_budget_the_oldest_without_its_middle() -> None:
+    # 20 tokens are 80 characters: the newest takes 40 of them, 23 of the others are the mark, and 8 stay on each side.
+    driven = Driven("mistral-vibe:keep_user_tokens=20", 1_000)
+    driven.user("gone")
+    driven.user("a" * 30 + "b" * 30)
+    driven.user("c" * 40)
+    driven.calls("A result.", used=900)
+    assert driven.sent() == ["a" * 8 + "\n\n[... truncated ...]\n\n" + "b" * 8, "c" * 40, SUMMARY]
+
+
+def test_a_result_that_is_too_long_as_json_keeps_its_ends() -> None:
+    driven = Driven("mistral-vibe:max_result_chars=40,excerpt_chars=10", 200_000)
+    driven.user("The task.")
+    # A line end is two characters as JSON, and two quotes stand around the text.
+    assert driven.text(driven.calls("x" * 18 + "\n" * 10)[0]) == "x" * 18 + "\n" * 10
+    assert driven.text(driven.calls("x" * 19 + "\n" * 10)[0]).startswith("xxxxx\n[")
+    assert driven.text(driven.calls("a" * 30 + "b" * 30)[0]) == ("aaaaa\n[... 50 characters omitted ...]\nbbbbb")
