@@ -92,14 +92,15 @@ def diagnose_driven(
             if name in UNPLAYED:
                 untold.append(f"{name}: {UNPLAYED[name]}")
                 continue
-            rules = msgspec.structs.replace(case.one.provider, window=window) if window else case.one.provider
+            played, rules = case.one.transcript, case.one.provider
+            rules = msgspec.structs.replace(rules, window=window) if window else rules
             usage = [f"usage={rules.usage_factor:g}"] if rules.usage_factor != 1 else []
-            same = msgspec.json.encode((case.one.transcript.items, case.one.transcript.calls, rules))
+            same = msgspec.json.encode((played.items, played.calls, rules))
             if same not in lived:
                 with TemporaryDirectory(prefix="ctxsim-doctor-") as folder:
                     broken = parse_faults((*faults, *usage))
                     try:
-                        lived[same] = drive(agent, case.one.transcript, rules, programs, broken, limit_s, kept=Path(folder))
+                        lived[same] = drive(agent, played, rules, programs, broken, limit_s, kept=Path(folder))
                     except CtxsimError as error:
                         untold.append(f"{agent.name}, {name}: {error}")
                         continue
