@@ -110,6 +110,6 @@ def test_no_verdict_names_what_its_user_cannot_set(folder: Path) -> None:
     assert re.match(r"(Set |Change nothing|Open between )", lines[0])
     policies = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, BESIDE_NAMES))})(?![\w-])")
     for line in lines[:3]:
-        assert line.startswith("No setting, but") or not policies.search(line), line
+        assert line.startswith("If you build the agent: ") or not policies.search(line), line
     for figures in (found.losing_less, found.cheaper):
         assert figures is None or given_in(figures.policy)

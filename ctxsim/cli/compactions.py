@@ -54,7 +54,8 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
     rows = scored.compactions
     without = f"; {present - len(rows)} whose history isn't in the file" if present > len(rows) else ""
     summaries = f"{unreadable} of them without a readable summary"
-    say(f"{present} recorded compaction{'s' * (present != 1)} in {transcripts} transcripts; {summaries}{without}\n")
+    found = f"{present} recorded compaction{'s' * (present != 1)} in {transcripts} transcript{'s' * (transcripts != 1)}"
+    say(f"{found}; {summaries}{without}\n")
     if rows:
         show("compactions", [compaction_sheet(rows)], "table")
         for line in ("", *agent_lines(rows), *kind_lines(scored.kinds), "", *again_lines(rows)):

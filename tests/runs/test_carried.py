@@ -21,7 +21,6 @@ import msgspec
 import pytest
 from bench_runs import POLICIES, content
 from command_line import process
-from ctxsim.runs.packages import Packages
 from project import ROOT
 
 from ctxsim.counting.estimators import Estimator, registered_estimators
@@ -31,7 +30,7 @@ from ctxsim.results import InputInfo
 from ctxsim.runs.carried import carried, job, part, shared
 from ctxsim.runs.parts import read_part, write_part
 from ctxsim.runs.rows import Done
-from ctxsim.runs.shipped import Shipped, shipped, unpack
+from ctxsim.runs.shipped import Packages, Shipped, shipped, unpack
 from ctxsim.runs.task import Setting, source_rows, specs_of
 from ctxsim.runs.workers import Task
 

@@ -68,7 +68,7 @@ def sampled(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = ctxsim(*arguments(logs, "one", "--sample", "8", "--seed", "3", "--model", "gpt-5"), cwd=folder)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "8 of 24 transcripts, sampled" in said and "sampling error of this folder" in said
+    assert "8 of 24 transcripts, sampled" in said and "ranges: 95 %, sampling error" in said
     assert "Amounts are estimates of this folder, ranges their sampling error: no forecast." in said
     return folder
 

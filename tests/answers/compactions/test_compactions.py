@@ -267,7 +267,7 @@ def test_the_command_writes_tables_and_scores_a_summary(tmp_path: Path) -> None:
     (tmp_path / "hand.jsonl").write_bytes(b"".join(ctxsim_jsonl.lines(session())))
     done = ctxsim("compactions", "hand.jsonl", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "1 recorded compactions in 1 transcripts" in done.stdout
+    assert "1 recorded compaction in 1 transcript" in done.stdout
     lines = (tmp_path / "out" / "compactions.csv").read_text().splitlines()
     assert lines[0].split(",") == list(CompactionRow.__struct_fields__)
     assert len(lines) == 2

@@ -117,9 +117,9 @@ def test_a_projects_file_goes_after_the_users_and_variables_last(
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        (".claude/settings.json", '{"autoCompactWindow": ', "is no json"),
-        (".codex/config.toml", "a = = b", "is no toml"),
-        (".config/goose/config.yaml", "a: [", "is no yaml"),
+        (".claude/settings.json", '{"autoCompactWindow": ', "can't be read as json"),
+        (".codex/config.toml", "a = = b", "can't be read as toml"),
+        (".config/goose/config.yaml", "a: [", "can't be read as yaml"),
         ("other.json", "{}", "sets nothing of an agent that we know"),
         ("other.ini", "", "sets nothing of an agent that we know"),
     ],
