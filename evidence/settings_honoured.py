@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,14 +44,26 @@ class Case(NamedTuple):
         return (self.agent, self.version, self.model, self.key, json.dumps(self.value), json.dumps(self.beside))
 
 
+def version_of(agent: str) -> str:
+    """Return the version of an agent that is tried: what the list says, else the one that is driven."""
+    from ctxsim.live.agent import load_agent
+
+    version: str = _tried()["version"].get(agent) or load_agent(agent).version
+    return version
+
+
+@cache
+def _tried() -> dict[str, Any]:
+    return tomllib.loads(TRIED.read_text(encoding="utf-8"))
+
+
 def cases() -> Iterator[Case]:
     """All that is tried, in order."""
     from ctxsim.live.agent import load_agent
 
-    for one in tomllib.loads(TRIED.read_text(encoding="utf-8"))["try"]:
-        agent = load_agent(one["agent"])
-        for version in one.get("versions", [agent.version]):
-            for model in one.get("models", [agent.probe.model]):
+    for one in _tried()["try"]:
+        for version in one.get("versions", [version_of(one["agent"])]):
+            for model in one.get("models", [load_agent(one["agent"]).probe.model]):
                 for value in one["values"]:
                     yield Case(one["agent"], version, model, one["key"], value, one.get("beside", {}))
 

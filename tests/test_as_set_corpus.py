@@ -9,7 +9,7 @@ import corpus
 import pytest
 
 from ctxsim.answers.advice.baseline import AsSetAdvice, advise
-from ctxsim.answers.advice.in_words import given_in
+from ctxsim.answers.advice.setting_names import given_in
 from ctxsim.answers.advice.verdict import changed, verdict
 from ctxsim.api.runs import bench
 from ctxsim.policies.agents import agent_of

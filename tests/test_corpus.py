@@ -23,7 +23,7 @@ from ctxsim.readers import ORDER, read, read_source, registered_formats, sources
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.source import Sample, Source
-from ctxsim.recorded.usage import growth
+from ctxsim.recorded.size_fit import growth
 from ctxsim.simulator.measure import Basis, measure, summary_row
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices

@@ -13,7 +13,7 @@ from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.counting.estimators.calibrated import Calibration
 from ctxsim.counting.tokenizers import DEFAULT
-from ctxsim.recorded.heads import holds_its_texts
+from ctxsim.recorded.chars_fit import holds_its_texts
 from ctxsim.report.sheet import Cell, Column, sheet
 
 MOST_GROUPS = 24

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import click
 
 from ctxsim.api.trust import KINDS as CONTRACTS
 from ctxsim.api.trust import Kind, check
 from ctxsim.cli import completion, options
+from ctxsim.cli.diagnoses import show_diagnoses
 from ctxsim.cli.output import tell, tell_of_labels
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.live.agent import is_file
-from ctxsim.report.sheet import Cell, Column, Sheet, sheet
+from ctxsim.report.sheet import sheet
 from ctxsim.results.files import replacing
-from ctxsim.results.info import OBSERVED
 from ctxsim.runs.presets import expanded
-
-if TYPE_CHECKING:
-    from ctxsim.api.defects import Diagnoses
-    from ctxsim.runs.doctor import Diagnosis
 
 KINDS = (*CONTRACTS, "setting")
 """What can be checked: parts of one's own against their contracts, and settings of installed agents."""
@@ -142,21 +138,6 @@ def _doctor(targets: tuple[str, ...], defects: Sequence[str], form: str) -> None
     show_diagnoses("check", diagnose(targets, defects), form, short)
 
 
-def show_diagnoses(command: str, done: Diagnoses, form: str, short: Mapping[str, str]) -> None:
-    """Show which defects policies or driven agents have; exit with status 1 if there are any. `short` are labels."""
-    found = {short.get(label, label): several for label, several in done.by_policy().items()}
-    if found:
-        shown = _matrix(found) if len(found) > 1 else _of_one(*next(iter(found.items())))
-        show(command, [shown], form, wide=True)
-    for line in done.untold:
-        tell(line)
-    for one in done.found:
-        if one.broken:
-            tell(f"defects/{one.defect.name}: {one.broken}")
-    if not done.ok:
-        sys.exit(1)
-
-
 def _case(policy: str, defect: str, file: Path) -> None:
     """Write the shortest transcript in which a policy shows a defect, and tell how to see it and what would mend it."""
     from ctxsim.api.defects import shortest_case
@@ -174,35 +155,3 @@ def _case(policy: str, defect: str, file: Path) -> None:
     rules = " ".join(f"--provider {name}={value}" for name, value in found.defect.scenario.provider.items()
                      if not isinstance(value, dict))  # fmt: skip
     say(f"To see it: ctxsim replay {shlex.quote(str(file))} --policy {shlex.quote(policy)} {rules}")
-
-
-def _of_one(policy: str, found: Sequence[Diagnosis]) -> Sheet:
-    """One policy, a line for each defect: what was seen, and what is expected."""
-    lines = [
-        (
-            one.defect.name, Cell(one.has_it, "yes" if one.has_it else ""),
-            Cell(None if one.broken else one.value, "-" if one.broken else f"{one.value:g}"),
-            Cell(one.defect.expectation.at_most, f"{one.defect.expectation.at_most:g}"), one.defect.expectation.that,
-        )
-        for one in found
-    ]  # fmt: skip
-    sick = [one for one in found if one.has_it]
-    notes = [f"{policy}: {len(sick)} of {len(found)} known defects"]
-    if sick and not policy.startswith(OBSERVED):
-        notes.append(f"One of them: ctxsim replay defects/{sick[0].defect.name} --policy '{policy}'")
-    columns = ("defect", Column("has_it", "has it", left=True), "seen", Column("at_most", "at most"),
-               Column("expected", "expected of a policy without it", left=True))  # fmt: skip
-    return sheet("defects", "", columns, lines, marks=["bad" if one.has_it else "" for one in found], notes=notes)
-
-
-def _matrix(found: Mapping[str, Sequence[Diagnosis]]) -> Sheet:
-    """Policies and the defects that each has, by number; for programs by name."""
-    diagnosed = list({one.defect.name: one for several in found.values() for one in several}.values())
-    order = {one.defect.name: str(n) for n, one in enumerate(diagnosed, 1)}
-    lines = []
-    for policy, several in found.items():
-        has = [(order[one.defect.name], one.defect.name) for one in several if one.has_it]
-        numbers, names = zip(*has, strict=True) if has else ((), ())
-        lines.append((policy, len(has), Cell(" ".join(names), " ".join(numbers))))
-    notes = [f"{n}. {one.defect.name}: {one.defect.expectation.that}" for n, one in enumerate(diagnosed, 1)]
-    return sheet("matrix", "", ("policy", "has", Column("defects", "which", left=True)), lines, notes=notes)

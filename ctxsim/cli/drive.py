@@ -11,7 +11,7 @@ import click
 from ctxsim.api.defects import diagnose_driven
 from ctxsim.api.live import BESIDE, AgentRun, drive
 from ctxsim.cli import completion, options
-from ctxsim.cli.check import show_diagnoses
+from ctxsim.cli.diagnoses import show_diagnoses
 from ctxsim.cli.loudness import detail
 from ctxsim.cli.output import tell, tell_providers, tell_results
 from ctxsim.cli.serve import what_is_played

@@ -224,7 +224,7 @@ def _printed() -> str:
 
 def _columns(wanted: str) -> tuple[Sheet, Said]:
     from ctxsim.report.cells import every_column
-    from ctxsim.results.catalogue import column_rows
+    from ctxsim.results.columns_page import column_rows
 
     printed = [("table", one.column.name, "", one.kind, "", one.column.about) for one in every_column()]
     every = [*column_rows(), *printed]
@@ -266,5 +266,5 @@ LISTS: dict[str, Callable[[str], tuple[Sheet, Said]]] = {
 }  # fmt: skip
 
 
-PAGES = {"columns": "ctxsim.results.catalogue", "formats": "ctxsim.readers.catalogue"}
+PAGES = {"columns": "ctxsim.results.columns_page", "formats": "ctxsim.readers.formats_page"}
 """Lists that are a page of the site, and the modules that write it."""

@@ -85,7 +85,7 @@ def tell_providers(info: RunInfo) -> None:
 
 def tell_recorders(info: RunInfo) -> None:
     """Say which agents recorded the transcripts, in which versions and with which models, in one line."""
-    from ctxsim.answers.advice.in_words import who
+    from ctxsim.answers.advice.setting_names import who
 
     recorders = info.recorders or ()
     models = list(dict.fromkeys(one.model for one in recorders if one.model))

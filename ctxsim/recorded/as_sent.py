@@ -10,7 +10,7 @@ from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.policies import open_policy
 from ctxsim.readers.accepted import Accepted
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
-from ctxsim.recorded.usage import Request, fit_size, head_is_whole, later_errors, recorded_calls, requests
+from ctxsim.recorded.size_fit import Request, fit_size, head_is_whole, later_errors, recorded_calls, requests
 from ctxsim.simulator.measure.measured import AsSent, HeadMode, Size
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import Entry

@@ -11,8 +11,8 @@ from ctxsim.counting.estimators.classes import FEATURES, features
 from ctxsim.counting.tokenizers import Tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.readers.assembly.segments import segments
+from ctxsim.recorded.chars_fit import Series, series_of
 from ctxsim.recorded.content import content_kind
-from ctxsim.recorded.heads import Series, series_of
 from ctxsim.transcript import Item, Transcript
 
 Array = npt.NDArray[np.float64]

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from ctxsim.answers.advice.advice import FAR, MAY_LOSE, SETTLED
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.found import AgentAdvice, Framed, Seen, Tried
-from ctxsim.answers.advice.in_words import title_of, told
 from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.rule import HARDLY
+from ctxsim.answers.advice.setting_names import title_of, told
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.answers.forecast.draws import LEAST
 from ctxsim.report.sheet import Column, Sheet, cell, sheet

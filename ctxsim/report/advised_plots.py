@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import floor, log10
 from pathlib import Path
 
-from ctxsim.answers.advice.in_words import title_of
 from ctxsim.answers.advice.predicted import Came, Range
+from ctxsim.answers.advice.setting_names import title_of
 from ctxsim.answers.advice.verdict import usd
 from ctxsim.report.advised import came_answer, day
 from ctxsim.report.figure import entitle, legend_below, new_figure, save

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath
 
-from ctxsim.answers.advice.in_words import name_of
+from ctxsim.answers.advice.setting_names import name_of
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.smaller import Saving, Smaller
 from ctxsim.answers.bill.sums import UNDATED, Misses, Sum

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ctxsim.cli.reading import Reading
 from ctxsim.readers.assembly.segments import segments
-from ctxsim.recorded.usage import requests
+from ctxsim.recorded.size_fit import requests
 from ctxsim.simulator.provider.resolve import resolve
 
 

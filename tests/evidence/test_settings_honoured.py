@@ -12,7 +12,7 @@ pytest.importorskip("starlette")
 
 from ctxsim.live.agent import load_agent
 from ctxsim.live.probe.expected import Situation, expected
-from evidence.settings_honoured import BEGIN, PAGE, cases, name_of, seen, table
+from evidence.settings_honoured import BEGIN, PAGE, cases, name_of, seen, table, version_of
 
 ROWS = seen()
 SONNET, OPUS = "claude-sonnet-4-5-20250929", "claude-opus-5-5"
@@ -68,7 +68,7 @@ def test_formulas_of_today_are_inside_the_brackets_of_then() -> None:
 @pytest.mark.parametrize("earlier", EARLIER, ids=lambda one: f"{one[0]} {one[2]}={one[3]}")
 def test_what_was_seen_earlier_is_seen_again(earlier: tuple) -> None:  # type: ignore[type-arg]
     agent, model, key, value, beside, before = earlier
-    wanted = (agent, load_agent(agent).version, model, key, json.dumps(value), json.dumps(beside))
+    wanted = (agent, version_of(agent), model, key, json.dumps(value), json.dumps(beside))
     row = next(row for row in ROWS if name_of(row) == wanted)
     # Either run grew by steps of a result: the brackets lie beside one another.
     assert int(row["lower"]) - 1_300 <= before <= int(row["upper"]) + 1_300

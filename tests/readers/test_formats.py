@@ -19,8 +19,8 @@ from project import ROOT
 
 from ctxsim.errors import InputError
 from ctxsim.readers import ORDER, formats, read, registered_formats, sources
-from ctxsim.readers.catalogue import markdown
 from ctxsim.readers.formats import ctxsim_jsonl
+from ctxsim.readers.formats_page import markdown
 from ctxsim.readers.reader import FolderReader, Reader, _files, detect, documentation
 from ctxsim.readers.source import Sample
 

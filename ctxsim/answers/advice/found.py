@@ -10,10 +10,10 @@ from ctxsim.answers.advice.advice import AMOUNT, MAY_LOSE
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.honoured import contradictions
-from ctxsim.answers.advice.in_words import added, title_of, who
 from ctxsim.answers.advice.pooled import NOTHING, Pooled, figures_of
 from ctxsim.answers.advice.predicted import Prediction, predict
 from ctxsim.answers.advice.rule import HARDLY
+from ctxsim.answers.advice.setting_names import added, title_of, who
 from ctxsim.policies.agents.given import Given, setting_of
 from ctxsim.policies.agents.lines import lines
 from ctxsim.policies.agents.versions import is_version, numbers_of

@@ -9,9 +9,9 @@ from ctxsim.answers.advice.advice import AMOUNT, FAR, MAY_LOSE, Advice
 from ctxsim.answers.advice.baseline import AsSetAdvice
 from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.honoured import contradictions
-from ctxsim.answers.advice.in_words import added, given_in, told, who
 from ctxsim.answers.advice.refetch import SEEN, TURNS_SEEN
 from ctxsim.answers.advice.rule import HARDLY
+from ctxsim.answers.advice.setting_names import added, given_in, told, who
 from ctxsim.answers.forecast.draws import LEAST
 from ctxsim.policies.agents.given import Given
 

@@ -1,7 +1,7 @@
 """From a transcript to its facts: recorded usage response by response, and what each request was filled with.
 
 What fills a request is told without a tokenizer. Recorded tokens are fitted to logged characters, a head that no log
-holds, and what joined unlogged (`recorded.usage.fit_size`); each request is then made as large as it was recorded.
+holds, and what joined unlogged (`recorded.size_fit.fit_size`); each request is then made as large as it was recorded.
 Where less is logged than was sent, the rest is *unknown*.
 """
 
@@ -18,8 +18,8 @@ import numpy.typing as npt
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.facts import Facts, Large, Response, Session, server_of
 from ctxsim.readers.assembly.segments import segments
-from ctxsim.recorded.heads import USUAL
-from ctxsim.recorded.usage import Request, fit_size
+from ctxsim.recorded.chars_fit import USUAL
+from ctxsim.recorded.size_fit import Request, fit_size
 from ctxsim.simulator.provider.priors import tokens_per_counted
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
 from ctxsim.simulator.references import References, prepare

@@ -13,7 +13,7 @@ from ctxsim.answers.calibration.risk import Unsafe, divisor_at_risk, unsafe, vot
 from ctxsim.counting.estimators.calibrated import VERSION, Calibration, Heads, Ratio
 from ctxsim.counting.estimators.classes import FEATURES
 from ctxsim.errors import CtxsimError
-from ctxsim.recorded.heads import (
+from ctxsim.recorded.chars_fit import (
     RESAMPLES,
     Measure,
     Series,

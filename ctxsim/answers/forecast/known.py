@@ -20,7 +20,7 @@ from ctxsim.policies import open_policy
 from ctxsim.policies.agents import agent_of
 from ctxsim.readers.accepted import Accepted, of_project
 from ctxsim.recorded.as_sent import as_sent
-from ctxsim.recorded.usage import recorded_calls
+from ctxsim.recorded.size_fit import recorded_calls
 from ctxsim.simulator.measure.measured import AsSent, Size
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Transcript

@@ -15,7 +15,7 @@ from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import open_policy
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.content import content_kind
-from ctxsim.recorded.usage import comparisons
+from ctxsim.recorded.size_fit import comparisons
 from ctxsim.simulator.measure.columns import displacement, first_over, misled, nearest_rank
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
@@ -94,7 +94,7 @@ class Observed(msgspec.Struct, frozen=True):
     """Everything of a set of transcripts: per text, per request, and the requests of each segment in order.
 
     A segment is what lies between two recorded compactions. `usage` has what providers recorded, as
-    `recorded.usage.comparisons` says what compares.
+    `recorded.size_fit.comparisons` says what compares.
     """
 
     texts: list[Point]

@@ -16,7 +16,7 @@ from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.as_sent import with_unlogged_clearings
 from ctxsim.recorded.attached import attached_again
-from ctxsim.recorded.usage import Request, factor_of, head_is_whole, later_calls, requests
+from ctxsim.recorded.size_fit import Request, factor_of, head_is_whole, later_calls, requests
 from ctxsim.simulator.measure.columns import nearest_rank
 from ctxsim.simulator.provider.priors import tokens_per_counted
 from ctxsim.simulator.provider.resolve import resolve

@@ -8,7 +8,7 @@ import msgspec
 
 from ctxsim.policies import open_policy
 from ctxsim.recorded.as_sent import as_sent
-from ctxsim.recorded.usage import head_is_whole, requests
+from ctxsim.recorded.size_fit import head_is_whole, requests
 from ctxsim.simulator.measure.columns import nearest_rank
 from ctxsim.simulator.provider.rules import Misses
 from ctxsim.simulator.replay import replay

@@ -4,8 +4,8 @@ A necessary condition for the agent to have acted the same, not a prediction of 
 """
 
 from ctxsim.simulator.references import canonical, identifiers, quotations, reissue
+from ctxsim.simulator.references.finding import first_sent, prepare
 from ctxsim.simulator.references.needs import OUTPUT_KINDS, Need, References, word_hash
-from ctxsim.simulator.references.preparation import first_sent, prepare
 from ctxsim.simulator.references.reissue import reissues
 from ctxsim.simulator.references.survival import Counts, Needles, Survival, all_kept
 

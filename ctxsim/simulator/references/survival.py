@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from ctxsim.simulator.references.canonical import canonical, content, fold
+from ctxsim.simulator.references.finding import first_sent
 from ctxsim.simulator.references.needs import Key, Need, References
-from ctxsim.simulator.references.preparation import first_sent
 from ctxsim.transcript import Item, Needle, Transcript
 from ctxsim.view import Made
 

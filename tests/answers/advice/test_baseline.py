@@ -9,7 +9,7 @@ import pytest
 from made_runs import made_run
 
 from ctxsim.answers.advice.baseline import AsSetAdvice, advise
-from ctxsim.answers.advice.in_words import told, who
+from ctxsim.answers.advice.setting_names import told, who
 from ctxsim.answers.advice.verdict import as_values, changed, verdict
 from ctxsim.policies.agents.given import Given
 from ctxsim.results import Run

@@ -10,7 +10,7 @@ import pytest
 from half_by_half import errors
 
 from ctxsim.answers.validation.unseen import Stretch, of_later_calls, predicted, stretches, unseen
-from ctxsim.recorded.usage import Request, fit_size
+from ctxsim.recorded.size_fit import Request, fit_size
 
 
 def stretch(rows: list[tuple[int, int, int]], name: str = "a", number: int = 0, **more: object) -> Stretch:

@@ -22,12 +22,12 @@ from ctxsim.simulator.bounds.lossless import Scheduled
 from ctxsim.simulator.bounds.programme import Goal, Keeping, Programme
 from ctxsim.simulator.measure import measure, summary_row
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider import prices as price_list
+from ctxsim.simulator.provider import prices as genai_list
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.synthesis import load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
-PRICES = price_list.Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
+PRICES = genai_list.Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
 
 
 @st.composite
@@ -199,7 +199,7 @@ def test_a_schedule_sends_each_result_at_least_once() -> None:
         ("user", "go"), ("tool_call", "{}"), ("tool_result", a), ("tool_call", "{}"), ("tool_result", b),
         ("tool_call", "{}"), ("tool_result", "ok"), ("assistant", "zebra_one"),
     )  # fmt: skip
-    basis = basis_of(transcript, Provider(prices=price_list.Prices(input=1e6, output=0.0)))
+    basis = basis_of(transcript, Provider(prices=genai_list.Prices(input=1e6, output=0.0)))
     count, results = basis.counter.text, basis.frontiers["results"]
     whole = sum(basis.keep_all.calls["tokens_sent"])
     dialogue = whole - 3 * count(a) - 2 * count(b) - count("ok")
@@ -210,7 +210,7 @@ def test_a_schedule_sends_each_result_at_least_once() -> None:
 
 def test_the_least_dollars_of_a_dialogue_are_each_token_once_at_first_and_then_read() -> None:
     # At 1 the first time (written it would be 1.25) and at 0.1 again: the last request is all that was ever new.
-    prices = price_list.Prices(input=1e6, output=0.0, cache_read=1e5, cache_write=1.25e6)
+    prices = genai_list.Prices(input=1e6, output=0.0, cache_read=1e5, cache_write=1.25e6)
     basis = basis_of(conversation(" a" * 100, " b" * 50), Provider(cache="anthropic", prices=prices))
     first, second, third = basis.keep_all.calls["tokens_sent"]
     dialogue = first, second - 100, third - 150

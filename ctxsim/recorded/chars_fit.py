@@ -4,7 +4,7 @@ holds.
     recorded = head + characters / c + what joined later without being logged
 
 The constant and the heads have the least squared relative error. What joined unlogged is told first, by the steps of
-`recorded.usage.fit_size`, and taken out. All of it is *fitted*.
+`recorded.size_fit.fit_size`, and taken out. All of it is *fitted*.
 """
 
 import math
@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.recorded.usage import LEAST_FACTOR, MOST_FACTOR, Request, fit_size, growth
+from ctxsim.recorded.size_fit import LEAST_FACTOR, MOST_FACTOR, Request, fit_size, growth
 from ctxsim.transcript import Transcript
 
 Array = npt.NDArray[np.float64]

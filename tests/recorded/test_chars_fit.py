@@ -12,7 +12,7 @@ from samples import conversation
 from ctxsim.answers.calibration.calibration import calibrate, cross_validate, recorded_prompts, recorded_ratio
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.readers.assembly.segments import segments
-from ctxsim.recorded.heads import Series, head, holds_its_texts, series_of, slope, unseen_errors
+from ctxsim.recorded.chars_fit import Series, head, holds_its_texts, series_of, slope, unseen_errors
 from ctxsim.recorded.sample import collect
 from ctxsim.transcript import Compaction, Head, Transcript, Usage
 

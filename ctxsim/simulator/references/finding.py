@@ -1,4 +1,4 @@
-"""What each call needed: computed once per transcript, shared by all policies.
+"""Finds what each call needed of earlier results: once per transcript, for all policies.
 
 Reasoning is left out everywhere: it needs nothing, is no source, and keeps nothing alive. Source of the rules:
 docs/references.md, definition, 4, 5 and 7.

@@ -16,7 +16,7 @@ from ctxsim.counting.estimators import Estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Spec, open_policy
 from ctxsim.readers.assembly.segments import segments
-from ctxsim.recorded.usage import Grown, Request, Whole, comparisons, factor_of, fit_size, growth, requests
+from ctxsim.recorded.size_fit import Grown, Request, Whole, comparisons, factor_of, fit_size, growth, requests
 from ctxsim.simulator.measure.measured import Size, Step
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Resend
