@@ -8,7 +8,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from itertools import islice
+from itertools import islice, pairwise
 from os import PathLike
 from pathlib import Path
 from re import escape
@@ -262,6 +262,13 @@ def tried(file: str, learn: bool = False) -> tuple[tuple[str, ...], tuple[str, .
         steps, total = min(done.outcome.steps, len(done.script.steps)), len(done.script.steps)
         others = "".join(f", {count} {kind}" for kind, count in sorted(kinds.items()) if kind != "main")
         seen.append(f"{scenario}: {steps} of {total} steps, {kinds['main']} requests of the conversation{others}")
+        mains = [entry for entry in done.entries if entry.kind == "main" and entry.status == 200]
+        fell = [str(now.step) for last, now in pairwise(mains) if 2 * now.tokens < last.tokens]
+        if fell and not kinds["summary"]:
+            seen.append(
+                f"{scenario}: no summary request was recognised, but at step {', '.join(fell)} the request became less "
+                "than half as large. If your agent asks the model for summaries, describe them: [[helpers]]"
+            )
         if steps < total:
             status = done.entries[-1].status
             # A scenario's window or rate limit may end an agent that works.

@@ -76,7 +76,8 @@ def drive(
         shutil.copyfile(Path(work, "output.txt"), said)
     entries = [msgspec.json.decode(line, type=Entry) for line in requests.read_bytes().splitlines()]
     if not any(entry.kind == "main" for entry in entries):
-        raise CtxsimError(f"{agent.name} sent no request of the conversation; what it said is in {said}")
+        last = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:] or ["nothing"]
+        raise CtxsimError(f"{agent.name} sent no request of the conversation. The last that it said: {last[0]}")
     return Driven(agent, script, faults.over(provider), entries, outcome, said)
 
 

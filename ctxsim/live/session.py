@@ -48,6 +48,9 @@ ASKS = re.compile(r"(?i)\b(summari[sz]e|summary|compact|compaction|condense|hand
 OVER = "The conversation is over."
 """What is answered past the script's end."""
 
+MOST_PAST = 50
+"""So many times it is answered: an agent that goes on for ever is refused then."""
+
 
 class Served(msgspec.Struct, frozen=True):
     """What one request came to. `step` counts from 1; 0 for a request that isn't the conversation."""
@@ -98,7 +101,8 @@ class Session:
         """Return what a request comes to. Raises InputError for a body that isn't one of that API."""
         digest = hashlib.sha256(msgspec.json.encode(body)).digest()
         for known, served in self._answered:
-            if known == digest:
+            # Summaries can make two conversations alike: an earlier step's request isn't asked again, it is the next.
+            if known == digest and served.step in (0, self.step):
                 return msgspec.structs.replace(served, retry=True)
         asked = ask(api, body, model, stream)
         helper = self._agent.helper_of(asked.text, asked.head.system, dict(headers))
@@ -156,6 +160,8 @@ class Session:
     def _judge(self, asked: Asked, digest: bytes, step: int) -> tuple[int, Refusal | None]:
         """Return a request's tokens, and why it is refused, if it is."""
         llm = self._llm_for(asked)
+        if step > len(self._script.steps) + MOST_PAST:
+            return 0, Refusal("invalid", f"{OVER} So it was said {MOST_PAST} times.")
         llm.begin(_leg(asked.head, self.step * self._provider.pace_s, 0))
         tokens = llm.request.become(_as_before(llm.request.items, asked.items))
         limited = self._faults.limited.get(step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -167,6 +168,27 @@ def test_the_same_body_is_a_retry_and_takes_no_step() -> None:
         body = spoken.body
         answers = [http.post(spoken.path, json=body).json() for _ in range(3)]
         assert answers[0] == answers[1] == answers[2]
+
+
+def test_the_body_of_an_earlier_step_is_the_next_request_not_a_retry() -> None:
+    with client() as http:
+        spoken = Spoken(http, "chat")
+        spoken.user("Do the task.")
+        first, body = http.post(spoken.path, json=spoken.body).json(), json.dumps(spoken.body)
+        spoken.user("Go on.")
+        http.post(spoken.path, json=spoken.body)
+        again = http.post(spoken.path, content=body, headers={"content-type": "application/json"}).json()
+        assert again != first and again["id"] != first["id"]
+
+
+def test_who_goes_on_for_ever_past_the_end_is_refused() -> None:
+    with client() as http:
+        spoken = Spoken(http, "chat")
+        statuses = []
+        for number in range(200):
+            spoken.user(f"Go on, {number}.")
+            statuses.append(http.post(spoken.path, json=spoken.body).status_code)
+        assert statuses[0] == 200 and statuses[-1] == 400 and 50 < statuses.index(400) < 100
 
 
 def test_each_path_is_a_session_of_its_own() -> None:

@@ -111,7 +111,9 @@ def test_of_two_runs_at_once_one_is_whole_and_the_other_refused(logs: Path, undi
         ends = sorted((one.communicate(timeout=120)[1], one.returncode) for one in both)
         if [status for _, status in ends] != [0, 0]:  # else one was done before the other began
             assert sorted(status for _, status in ends) == [0, 1]
-            assert sum("is being written by process" in errors and errors.count("\n") == 1 for errors, _ in ends) == 1, ends
+            assert (
+                sum("is being written by process" in errors and errors.count("\n") == 1 for errors, _ in ends) == 1
+            ), ends
         assert content(out) == content(undisturbed)
 
 
