@@ -237,8 +237,9 @@ FOOT = """\
 The policies leave out what an agent does beside its conversation: titles, loop checks, background summaries of calls.
 
 `python -m evidence.agents > docs/agents.md` writes this page from the policies, `docs/equality.toml` and
-`docs/equality-frameworks.toml`. With `--measure` it prints decisions over real runs, and the compactions of a folder of
-recorded sessions. `python -m evidence.observed FOLDER` adds runs from recordings of an endpoint."""
+`docs/equality-frameworks.toml`. With `--measure` it prints the decisions made in real runs, and the
+compactions found in a folder of recorded sessions. `python -m evidence.observed FOLDER` adds runs from recordings of an
+endpoint."""
 
 
 def main() -> None:

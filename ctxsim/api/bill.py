@@ -150,7 +150,8 @@ def compare_unpaired(
 
     - `fail_if`: rules such as `cost > 10%`.
 
-    Raises CtxsimError if a set is too small, or if a rule's figure can't be compared.
+    Raises CtxsimError if one of the two sets has too few sessions, or if a rule names a figure that can't be compared
+    between unpaired sets.
     """
     from ctxsim.answers.bill.unpaired import FIGURES, cases, differences
 

@@ -152,8 +152,8 @@ def replay(
     - `head`: size of a head that the log lacks. `across`: replay a recording as if its agent had never compacted.
     - `provider`: fields of `Provider`, which override the scenario or the recorded model.
 
-    Raises CtxsimError for an argument that can't be read or opened, or that isn't a field of a provider. Raises
-    ContractError for a policy that breaks its contract.
+    Raises CtxsimError if a file, scenario, policy or estimator can't be opened or read, or if a keyword argument isn't
+    a field of `Provider`. Raises ContractError for a policy that breaks its contract.
     """
     inputs = inputs_of(what, head=head, across=across, **provider)
     one = the_one(inputs, number)

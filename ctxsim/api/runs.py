@@ -279,8 +279,8 @@ def compare(
 ) -> Comparison:
     """Return what changed between two finished runs, over the transcripts that both have.
 
-    - `policies`: two labels, within one run or one from each. Default: policies with the same label, then those
-      whose labels differ only in the estimator. If each run has one policy, these two are compared.
+    - `policies`: two labels, within one run or one from each. By default, policies with the same label are paired, then
+      those whose labels differ only in the estimator. If each run has one policy, these two are compared.
     - `fail_if`: rules such as `cost_usd > +2%`.
 
     Raises CtxsimError if no policies can be paired, or if a rule can't be judged.

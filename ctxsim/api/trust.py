@@ -155,7 +155,7 @@ def calibrate(
     risk: float | None = None,
     against_usage: bool = False,
 ) -> Fit:
-    """Fit characters per token to recordings: to counts of a tokenizer, or to recorded usage.
+    """Fit the number of characters per token on recordings. The reference is a tokenizer's counts or recorded usage.
 
     - `risk`: the highest permitted chance that the fitted divisor under-estimates a request near the window.
 
@@ -222,7 +222,8 @@ def check(
 
     - `target`: a label, a name, a file or a folder.
     - `on`: scenarios for a policy, and recordings for a reader.
-    - `again`: replay a run and compare its tables. `on` then names the recordings, if they have moved.
+    - `again`: replay a run and compare the new tables with the stored ones. `on` then names the recordings, if they
+      have moved.
     - `learn`: write what the check learned of an agent into the agent's file.
 
     Raises CtxsimError if the target can't be opened.

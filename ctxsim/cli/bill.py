@@ -39,7 +39,7 @@ from ctxsim.results import InputInfo
 @click.option(
     "--index/--no-index",
     default=True,
-    help="Keep facts about the files that were read, never their texts, in your cache folder (default), or not.",
+    help="Cache facts about the files read, but never their texts, in your cache folder (default), or cache nothing.",
 )
 @click.option(
     "--forget", "forgetting", is_flag=True, help="Remove the facts that --index keeps in your cache folder, and exit."

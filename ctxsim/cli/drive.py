@@ -68,11 +68,12 @@ def command(
     policies: tuple[str, ...], compare: str | None, install: bool, own: str | None, doctor: bool,
     defects: tuple[str, ...], limit: float, out: Path | None, **said: Any,
 ) -> None:  # fmt: skip
-    """Run real agents through a conversation, offline, and record what they send. See: ctxsim list agents
+    """Run real agents through a conversation, offline, and record what they send. See: ctxsim list agents.
 
-    A mock model plays the conversation's responses, and the results of its tool calls are files. Each agent works in a
-    folder and a home of its own, with a clean environment and dummy keys. Where the system allows, it has no network
-    but loopback. Writes a run as bench does, with a row observed:AGENT@VERSION for each agent.
+    A mock model replays the conversation's responses; its tool calls read files that hold the conversation's results.
+    Each agent works in a folder and a home of its own, with a clean environment and dummy keys. Where the system
+    allows, it has no network but loopback. Writes a run as bench does, with a row observed:AGENT@VERSION for each
+    agent.
     """
     from ctxsim.policies import open_policies
     from ctxsim.report.charts import BENCH, plot

@@ -189,8 +189,8 @@ RUN_OPTIONS = (
     ),
     click.option(
         "--draws", type=click.IntRange(min=1), metavar="N",
-        help="With --refetch, replay N more times, drawing at random which lost results are fetched again. Writes the "
-        "table draws.",
+        help="With --refetch, replay N more times, drawing at random which lost results are fetched again. Write "
+        "the draws to the table `draws`.",
     ),
     click.option(
         "--seed", type=click.IntRange(min=0), default=0, metavar="N",

@@ -48,10 +48,10 @@ def command(
 ) -> None:  # fmt: skip
     """Show RUN, a folder that bench wrote, as an HTML page, as pictures, or as lists of what was lost.
 
-    The page is one self-contained file that shows any transcript. If there are more than about a thousand, it holds
-    the largest ones, or those of --transcript. Pictures are every chart as PNG and SVG. Pictures for a paper are PDF
-    files for a column of 8.5 cm, without headlines, and can be read in grey. Losses are what calls used but requests no
-    longer held: by age, depth, kind, tool and form of loss.
+    The page is one self-contained file that shows any transcript. If there are more than about a thousand, it holds the
+    largest ones, or those of --transcript. Pictures are every chart as PNG and SVG. Pictures for a paper are PDF files
+    for a column of 8.5 cm, without headlines, and can be read in grey. A loss is something that a call used but its
+    request no longer held. The lists group losses by age, depth, kind, tool and form.
     """
     for option, given, fitting in (
         ("--by", by, ("losses",)), ("--policy", policies, ("pictures", "paper")), ("--transcript", word, ("page",)),
