@@ -172,13 +172,16 @@ class Needle(msgspec.Struct, frozen=True, omit_defaults=True):
 class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     """One conversation. `name` is unique in a run; `parent` names the transcript that started a sub-agent.
 
-    `compactions` are the recorded agent's own, in order; the items are the whole history all the same. `cleared` are
-    pairs (call, place): requests from that call on, from 1, went without the text of the tool result at that place.
-    A segment after a compaction begins with `carried` items from before it: the summary, then what was kept. One that
-    its agent ended by a compaction of its own accord was `compacted_at` so many recorded input tokens.
-    `cost_usd` is a session's cost in dollars where the log states only the total. `project` is the folder that the
-    agent worked in and `version` the agent's own, both '' where the log doesn't say. `beside` are responses that the
-    log holds and the conversation doesn't, as of branches that were left: paid, with usage and without items.
+    `compactions` are those that the recorded agent made, in order; `items` hold the whole history all the same.
+    `cleared` holds pairs (call, place). From that call on (calls count from 1), the agent's requests didn't hold the
+    text of the tool result at that place.
+    A segment after a compaction begins with `carried` items from before it: the summary, then what was kept.
+    `compacted_at` is the recorded input, in tokens, at which the agent ended this segment by an automatic compaction.
+    It is None if this size is unknown, or if the segment ended in another way.
+    `cost_usd` is a session's cost in dollars if the log states only the total. `project` is the folder that the agent
+    worked in, and `version` the agent's version; both are '' if the log doesn't say. `beside` holds responses that
+    are in the log but not in the conversation, such as those of abandoned branches. They were paid for, and have
+    usage but no items.
     """
 
     name: str
@@ -200,7 +203,7 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def model(self) -> str:
-        """The model of the first call that names one, or ''."""
+        """The first model that a call names; '' if no call names one."""
         return next((call.model for call in self.calls if call.model), "")
 
 

@@ -86,9 +86,9 @@ FEW = 8
 
 
 class View(Sequence[Item]):
-    """Items in recorded order; synthetic ones may stand anywhere.
+    """Items in recorded order; synthetic items may stand anywhere.
 
-    `size` is the sum of what the items measure, kept up to date by every edit, so asking for it costs nothing.
+    `size` is the sum of the items' sizes. Every edit updates it, so reading it costs nothing.
     """
 
     __slots__ = ("_items", "_length", "_results", "_sizes", "edits", "lineage", "next_place", "size")
@@ -145,7 +145,7 @@ class View(Sequence[Item]):
         return list(self.each_exchange())
 
     def each_exchange(self) -> Iterator[list[Item]]:
-        """Yield the same one by one, the oldest first, to who needs but a few."""
+        """Yield the groups of `exchanges` one by one, the oldest first, for callers that need only a few."""
         group: list[Item] = []
         message, asks = None, False
         for item in self:
@@ -159,7 +159,7 @@ class View(Sequence[Item]):
             yield group
 
     def exchange(self, position: int) -> list[Item]:
-        """Return the one of `exchanges` that the item at a position is in; nothing of an empty view."""
+        """Return the group of `exchanges` that holds the item at a position; empty if the view is empty."""
         if not self._length:
             return []
         items, at = self._items, position if position >= 0 else position + self._length
@@ -179,7 +179,7 @@ class View(Sequence[Item]):
         return items[start:end]
 
     def position(self, place: int) -> int:
-        """Return where the item of that place stands. Raises ContractError if it isn't in the view."""
+        """Return the position of the item with that place. Raises ContractError if the view doesn't hold it."""
         found = self._position(place)
         if found is None:
             raise ContractError(f"item {place} is not in the view: it was dropped, or has not been sent yet")
@@ -196,14 +196,14 @@ class View(Sequence[Item]):
         return None
 
     def find(self, place: int) -> Item | None:
-        """Return the item of that place; None if it isn't in the view."""
+        """Return the item with that place; None if the view doesn't hold it."""
         position = self._position(place)
         return None if position is None else self._items[position]
 
     def partners(self, places: Iterable[int]) -> set[int]:
         """Return these places together with the calls and results that they must stay with.
 
-        A result goes with its call and a call with all other calls of its response, whose results go with them.
+        A result stays with its call. A call stays with the other calls of its response, and with all their results.
         """
         wanted = set(places)
         found = wanted.copy()
@@ -220,7 +220,7 @@ class View(Sequence[Item]):
     # editing
 
     def rewrite(self, texts: Mapping[int, str], reason: str) -> View:
-        """Return a view in which the items of these places have other texts. Equal texts are no edit."""
+        """Return a view in which the items with these places have other texts. An equal text is no edit."""
         return self._edit(
             {
                 place: item.with_text(text)
@@ -231,7 +231,7 @@ class View(Sequence[Item]):
         )
 
     def drop(self, places: Collection[int], reason: str) -> View:
-        """Return a view without the items of these places. Pairs are the caller's care: see `partners`."""
+        """Return a view without the items with these places. The caller keeps pairs together: see `partners`."""
         return self._edit(dict.fromkeys(places), reason)
 
     def insert(
@@ -303,13 +303,13 @@ class View(Sequence[Item]):
         return view
 
     def grew_from(self, earlier: View) -> bool:
-        """Whether it is certain, without looking, that the items of an earlier view still stand first in this one."""
+        """Whether this view certainly begins with the items of an earlier view. Doesn't compare the items."""
         return self._items is earlier._items and self._length >= earlier._length
 
     # what replay does
 
     def grow(self, new: Sequence[Item]) -> View:
-        """Return a view with more recorded items at its end. Views share the list they grow from."""
+        """Return a view with more recorded items at its end. Both views share one list of items."""
         if not new:
             return self
         items = self._items
@@ -328,7 +328,7 @@ class View(Sequence[Item]):
         return view
 
     def settled(self) -> View:
-        """Return the same view with its edits written off: the next edit starts a new record."""
+        """Return the same view without its record of edits: the next edit starts a new record."""
         if not self.edits:
             return self
         view = self._with(self._items, self.size, ())

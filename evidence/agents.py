@@ -192,14 +192,14 @@ def _wrapped(name: str, text: str) -> str:
 NOT_DRIVEN = """\
 ## Agents that don't run here
 
-Tried on 2026-11-24 and 25, on Linux x64 with Node 20, Python 3.11 and 3.12:
+They were tried on 2026-11-24 and 25, on Linux x64 with Node 20, Python 3.11 and 3.12:
 
 | agent, version | why it isn't driven |
 | --- | --- |
 | pi 0.99.1 to 1.5.2 | its packages need `pi-codemode` or `chord` in versions that the registry doesn't have; 0.87.1 is the newest that installs. The package of 1.5.2 decides by the same code: its compaction differs in the size of summaries alone |
 | Kilo Code 7.8.1 | its platform package is missing; 7.7.9 installs |
 | Crush 0.96.1 | the npm package downloads its program from elsewhere when it is installed |
-| Letta Code 0.32.18 | installs; its conversation lies at a server of its own, no endpoint was tried |
+| Letta Code 0.32.18 | installs; its own server holds the conversation; no endpoint was tried |
 | Goose | no package of its program was found in npm or Debian |
 | Kimi CLI 1.52.0, Python 3.12 | it prints that it is no longer maintained, and sends nothing; 1.47.0 ends with a TypeError |
 | Mistral Vibe 3.0.3 | it pins a version of `certifi` that the registry doesn't have; 3.0.2 installs |
@@ -223,7 +223,7 @@ The column `equal` says how often the policy did the same as the original:
 - `driven`: requests of the real agent, in this version and on this day, in the conversations of `evidence/driven.toml`.
   A request counts if both compact there, or neither. `python -m evidence.driven --newest` repeats this with the newest
   version.
-- `decisions`: the same, for earlier runs of the agent.
+- `decisions`: the same as `driven`, for earlier runs of the agent.
 - `held`: compactions by both, after which the next request held the same tool results.
 - `recorded`: automatic compactions in recorded sessions that the policy makes at the same call or one call before.
 - `messages`: calls at which the policy sends exactly the messages that the original code returns.
@@ -234,11 +234,12 @@ FRAMEWORKS_HEAD = """\
 """
 
 FOOT = """\
-What an agent does beside its conversation is left out: titles, loop checks, background summaries of single calls.
+The policies leave out what an agent does beside its conversation: titles, loop checks, background summaries of calls.
 
 `python -m evidence.agents > docs/agents.md` writes this page from the policies, `docs/equality.toml` and
-`docs/equality-frameworks.toml`. With `--measure` it prints decisions over real runs, and the compactions of a folder of
-recorded sessions. `python -m evidence.observed FOLDER` adds runs from recordings of an endpoint."""
+`docs/equality-frameworks.toml`. With `--measure` it prints the decisions made in real runs, and the
+compactions found in a folder of recorded sessions. `python -m evidence.observed FOLDER` adds runs from recordings of an
+endpoint."""
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from evidence.driven import DRIVEN
 SEEN = Path(__file__).with_suffix(".csv")
 PAGE = Path(__file__).parents[1] / "docs" / "doctor.md"
 FIELDS = ("agent", "version", "day", "defect", "has", "seen", "at_most")
-BEGINS, ENDS = "| agent, version | day | has | of |", "\n\nThe numbers are"
+BEGINS, ENDS = "| agent, version | day | has | of |", "\n\nThe numbers refer"
 TOO_LONG = ("chat-without-tools", "stubs-pile-up")
 """Fifty prompts are fifty starts of an agent, and 401 calls take longer than its time limit."""
 _ONE = Lock()

@@ -85,15 +85,15 @@ def advise(
     text: Text = "none",
     **options: Unpack[ReplayFields],
 ) -> Advised:
-    """Return what the users of the agents that recorded some sessions should set.
+    """Return what users of the agents that recorded these sessions should set.
 
     - `what`: paths. Default: the agents' own folders, with the settings in the agents' own files.
     - `settings`, `project`: today's settings, as in `bench`, which explains the other arguments too.
 
-    Each setting is first replayed alone: at the values in its agent's `settings.toml` and those halfway between, for
-    large folders over a part of the sessions. The best ones are then replayed over all sessions, alone and in pairs.
-    The rule of advice decides. Raises CtxsimError if no session is of a known agent, and UnknownName for an unknown
-    goal.
+    Each setting is first replayed alone, at the values in its agent's `settings.toml` and at those halfway between. If
+    the folder is large, this uses a part of the sessions. The best settings are then replayed over all sessions, alone
+    and in pairs. The rule of advice decides. Raises CtxsimError if no session is of a known agent, and UnknownName for
+    an unknown goal.
     """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
@@ -159,10 +159,10 @@ def construct(
 ) -> Framed:
     """Return what to construct with a framework for sessions like these.
 
-    - `framework`: a name of `ctxsim list settings`, or `policies` for the general policies.
+    - `framework`: a name from `ctxsim list settings`, or `policies` for the general policies.
 
-    Each argument is first replayed at its usual values, then near the best one. Raises UnknownName for an unknown
-    framework or goal, and what `bench` raises.
+    Each argument is first replayed at its usual values, then near the best value. Raises UnknownName for an unknown
+    framework or goal, and the errors of `bench`.
     """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)

@@ -19,7 +19,7 @@ _WILD = re.compile(r"(?<![^.])(ID|MODEL)(?![^.])")
 def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] | None = None) -> Change:
     """Return what writing a setting would change, without writing it.
 
-    The change is for the user's file, or for the file in the folder `project`. ID and MODEL in a key stand for a name:
+    The change is for the user's file, or for the file in the folder `project`. Write names for ID and MODEL in a key:
     `provider.mine.models.small.limit.input`. Raises CtxsimError for a setting that is unknown, isn't in a file, or
     doesn't take the value. Raises InputError for a file that can't be changed safely.
     """
@@ -47,8 +47,8 @@ def apply(
 ) -> Applied | None:
     """Write a setting into its agent's own file. Return what was written, and where the backup is.
 
-    `agreed` is called first with the change and its diff. Returns None if `agreed` says no or nothing changes. Raises
-    what `change` raises.
+    `agreed` is called first, with the change and its diff. Returns None if `agreed` returns false or nothing changes.
+    Raises the errors of `change`.
     """
     wanted = change(agent, key, value, project=project)
     if wanted.before == wanted.after or not agreed(wanted):

@@ -106,11 +106,11 @@ def bill(
     index: bool = True,
     tell: Tell | None = None,
 ) -> Bill:
-    """Return the bill of recordings, for the last `days` that they hold; None for all days.
+    """Return the bill of recordings for the last `days` days that they hold, or for all days if `days` is None.
 
     - `what`: paths. Default: the agents' own folders.
     - `project`: a folder whose memory files are counted.
-    - `index`: read facts of known files from the user's cache folder, and store new ones there.
+    - `index`: take the figures of unchanged files from ctxsim's cache folder, and store those of new files there.
 
     Raises InputError for an invalid path.
     """
@@ -146,11 +146,12 @@ class Unpaired(msgspec.Struct, frozen=True):
 def compare_unpaired(
     before: str | PathLike[str], after: str | PathLike[str], fail_if: Sequence[str] = (), *, index: bool = True
 ) -> Unpaired:
-    """Return what changed between two sets of recorded sessions, of agents that were changed in between.
+    """Return what changed between two sets of recorded sessions, from before and after a change of the agent.
 
     - `fail_if`: rules such as `cost > 10%`.
 
-    Raises CtxsimError if a set is too small, or if a rule's figure can't be compared.
+    Raises CtxsimError if one of the two sets has too few sessions, or if a rule names a figure that can't be compared
+    between unpaired sets.
     """
     from ctxsim.answers.bill.unpaired import FIGURES, cases, differences
 

@@ -93,7 +93,7 @@ class Forecasts:
         )[["policy", "amount", "level", "low", "middle", "high"]]  # fmt: skip
 
     def values(self) -> dict[str, Any]:
-        """Return all of it for programs."""
+        """Return all forecasts as plain values for programs."""
         return {name: msgspec.to_builtins(one) for name, one in self.all.items()}
 
 
@@ -110,9 +110,9 @@ def forecast(
 
     - `paths`: recordings of past sessions.
     - `next`: a number of sessions, such as `20`, or of days, such as `7d`.
-    - `policies`, `provider`: changes. Each policy, and the provider's fields together, add a forecast.
+    - `policies`, `provider`: changes. Each policy adds a forecast, and the provider's fields together add one more.
 
-    Raises CtxsimError for an invalid `next`, for days if sessions have no times, and as `bench` does.
+    Raises CtxsimError for an invalid `next`, or for days if sessions have no times, and the errors of `bench`.
     """
     parse_next(next)
     asked = paths_of(paths)

@@ -62,7 +62,7 @@ def _played(what: What, number: int, fields: ProviderFields) -> tuple[Transcript
 class Endpoint:
     """A running mock endpoint that plays a conversation. Leaving the `with` block or calling `close` stops it.
 
-    `url` is the address for a client. `requests` has the requests so far.
+    `url` is the address for a client. `requests` holds the requests so far.
     """
 
     def __init__(self, conversation: Transcript, provider: Provider, steps: int) -> None:
@@ -116,8 +116,8 @@ def serve(
 
     - `port`: 0 takes a free port. The address has a token that no other program knows.
     - `faults`: `429@STEP`, `stream-error@STEP`, `usage=FACTOR`, `slow=S`, `unpaired`.
-    - `log`: a file for every request as a JSON line.
-    - `files`: a folder for tool results as files. The model then asks the agent to read them.
+    - `log`: a file that gets a JSON line for each request.
+    - `files`: a folder where tool results are written as files. The responses then ask the agent to read these files.
     - `told`: a function that is called with each request.
 
     Raises CtxsimError if the conversation can't be played or the port can't be used.

@@ -47,7 +47,7 @@ def check_setting(
 ) -> SettingCheck:
     """Run an installed agent with some settings, and return what it does with the first one.
 
-    - `version`, `model`: default: the pinned version, and the model that is usually tested with it.
+    - `version`, `model`: by default the pinned version, and the model that is usually tested with it.
     - `window`: the model's window in tokens. `install`: install the version into a cache folder.
 
     The settings are written into a temporary home, in the agent's own format. The agent runs against a mock endpoint,
@@ -79,8 +79,8 @@ def bisect_setting(
 ) -> SettingChecks:
     """Find where, between two versions, an agent began to act differently. Return the checks that were needed.
 
-    Each version that is needed is installed into a cache folder. `told` is called with each check. Raises CtxsimError
-    as `check_setting` does.
+    Each version to check is installed into a cache folder. `told` is called with each check. Raises the errors of
+    `check_setting`.
     """
     from ctxsim.live.probe.versions import bisected, published
 

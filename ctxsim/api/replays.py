@@ -31,10 +31,10 @@ HEADLINES = (
 
 
 class Transcripts(list[Transcript]):
-    """Recordings in their order."""
+    """A list of recorded transcripts, in order."""
 
     def frame(self) -> pandas.DataFrame:
-        """Return a row for each: name, format, model, calls, items, calls with usage, parent, notes."""
+        """Return a row for each transcript: name, format, model, calls, items, calls with usage, parent, notes."""
         import pandas
 
         return pandas.DataFrame(
@@ -50,7 +50,8 @@ class Transcripts(list[Transcript]):
 def read(*paths: str | PathLike[str]) -> Transcripts:
     """Return the transcripts of files and folders, in order; `-` is standard input.
 
-    All are held in memory: for a large folder, `ctxsim.readers.read` yields them one by one. Raises InputError.
+    The list holds all of them in memory. For a large folder, `ctxsim.readers.read` yields one at a time. Raises
+    InputError.
     """
     from ctxsim import readers
 
@@ -63,9 +64,9 @@ def scenario(name: str | PathLike[str]) -> Scenario:
 
 
 class Replay:
-    """One transcript under one policy. `ctxsim list columns` says what each column is.
+    """The replay of one transcript under one policy. `ctxsim list columns` explains each column.
 
-    Dollars are compared with keep-all's.
+    Its dollars are compared with those of keep-all.
     """
 
     def __init__(self, one: AsSent, policy: str, limits: dict[str, float], rows: Rows) -> None:
@@ -145,14 +146,14 @@ def replay(
 ) -> Replay:
     """Replay one transcript under one policy.
 
-    - `what`: a path, else a scenario's name; or a transcript or scenario object.
-    - `number`: which of a path's transcripts, from 1.
+    - `what`: a path or else a scenario's name, or a transcript or scenario object.
+    - `number`: which transcript of a path to replay, counted from 1.
     - `estimator`: the estimator that the policy decides by.
     - `head`: size of a head that the log lacks. `across`: replay a recording as if its agent had never compacted.
     - `provider`: fields of `Provider`, which override the scenario or the recorded model.
 
-    Raises CtxsimError for what can't be read or opened, or isn't a rule of a provider. Raises ContractError for a
-    policy that breaks its contract.
+    Raises CtxsimError if a file, scenario, policy or estimator can't be opened or read, or if a keyword argument isn't
+    a field of `Provider`. Raises ContractError for a policy that breaks its contract.
     """
     inputs = inputs_of(what, head=head, across=across, **provider)
     one = the_one(inputs, number)

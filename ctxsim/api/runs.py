@@ -129,17 +129,17 @@ def bench(
     - `jobs`: number of processes. `cluster`: address of a dask scheduler. Both give the same bytes as one process.
     - `models`: a TOML file of your own models and prices.
     - `head`: size of a head that the log lacks. `across`: replay recordings as if their agent had never compacted.
-    - `sample`: replay only so many transcripts of a large folder, drawn by keep-all's cost with this `seed`. Figures
-      are then estimates for the folder; `estimates.csv` has their sampling errors.
-    - `settings`: a settings file of an agent. `project`: a folder whose settings files, and the user's own, are read.
-      The row `as-set` uses these settings.
-    - `brackets`: also replay what worse and better summaries would keep. Runs are faster without.
-    - `refetch`: share of lost results that is fetched again, from 0 to 1, at which amounts are given. Default: amounts
-      at 0, and what rate 1 adds.
-    - `draws`: number of random replays at that rate, in the table `draws`.
+    - `sample`: replay only this number of transcripts of a large folder. They are drawn with `seed`, with a chance that
+      grows with keep-all's cost. Figures are then estimates for the folder, with sampling errors in `estimates.csv`.
+    - `settings`: an agent's settings file. `project`: a project's folder; its settings files and the user's own are
+      read. The row `as-set` uses these settings.
+    - `brackets`: also replay with worse and better summaries. Runs without `brackets` are faster.
+    - `refetch`: give amounts for this share, from 0 to 1, of lost results being fetched again. Default: amounts at
+      share 0, and what share 1 adds.
+    - `draws`: number of random replays at the share `refetch`; the table `draws` holds them.
 
-    `run.info.inputs` has the sources that can't be read, with their errors. Raises CtxsimError, also if there is no
-    call to replay.
+    `run.info.inputs` lists the sources that can't be read, with their errors. Raises CtxsimError, for example if
+    there is no call to replay.
     """
     if sample is not None and sample < 1:
         raise CtxsimError(f"a sample of {sample} transcripts: it must have at least 1")
@@ -279,8 +279,8 @@ def compare(
 ) -> Comparison:
     """Return what changed between two finished runs, over the transcripts that both have.
 
-    - `policies`: two labels, within one run or one from each. Default: policies with the same label, then with the same
-      label without the estimator. If each run has one policy, these two are compared.
+    - `policies`: two labels, within one run or one from each. By default, policies with the same label are paired, then
+      those whose labels differ only in the estimator. If each run has one policy, these two are compared.
     - `fail_if`: rules such as `cost_usd > +2%`.
 
     Raises CtxsimError if no policies can be paired, or if a rule can't be judged.

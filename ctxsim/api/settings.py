@@ -57,9 +57,10 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 def settings(pattern: str = "*") -> Settings:
-    """Return the settings and numbers of the agents, or else the keys, that match a pattern (`*` and `?` are wild).
+    """Return the settings and numbers of agents whose name matches a pattern, else those whose key matches it.
 
-    Raises CtxsimError if nothing matches, and InputError for a file that can't be used.
+    `*` and `?` in the pattern are wild. Raises CtxsimError if nothing matches, and InputError for a file that can't be
+    used.
     """
     agents = [name for name in settings_names() if fnmatchcase(name, pattern)]
     rows = [_row(name, one) for name in agents or settings_names() for one in settings_of(name).entries]

@@ -102,9 +102,9 @@ def estimates(
     tokenizers: Sequence[str] = (DEFAULT,),
     threshold: int | None = None,
 ) -> Estimates:
-    """Compare estimators with real tokenizers and recorded usage, and say what their errors do to a policy.
+    """Compare estimators with real tokenizers and recorded usage, and return how their errors affect a policy.
 
-    - `estimators`: default: all families, with the settings that they are usually tested with.
+    - `estimators`: labels, classes or objects. Default: all families, with the settings of their usual tests.
     - `threshold`: the tokens at which the policy acts. Default: 70 % of each segment's largest request.
 
     Raises CtxsimError if there is no call.
@@ -155,9 +155,9 @@ def calibrate(
     risk: float | None = None,
     against_usage: bool = False,
 ) -> Fit:
-    """Fit characters per token to recordings: to counts of a tokenizer, or to recorded usage.
+    """Fit the number of characters per token on recordings. The reference is a tokenizer's counts or recorded usage.
 
-    - `risk`: the highest chance with which the fitted divisor may under-estimate a request near the window.
+    - `risk`: the highest permitted chance that the fitted divisor under-estimates a request near the window.
 
     Raises CtxsimError if there is no text, or no usage.
     """
@@ -171,7 +171,7 @@ def calibrate(
 def compactions(recordings: Recordings, *, beside: bool = True) -> Compactions:
     """Return what recorded compactions kept and lost, and what had to be fetched again.
 
-    - `beside`: also say what policies would have kept.
+    - `beside`: also return what policies would have kept.
 
     Raises InputError for a path that can't be read.
     """
@@ -222,8 +222,9 @@ def check(
 
     - `target`: a label, a name, a file or a folder.
     - `on`: scenarios for a policy, and recordings for a reader.
-    - `again`: replay a run and compare its tables. `on` then says where its recordings are, if they have moved.
-    - `learn`: write into an agent's file what was learned of the agent.
+    - `again`: replay a run and compare the new tables with the stored ones. `on` then names the recordings, if they
+      have moved.
+    - `learn`: write what the check learned of an agent into the agent's file.
 
     Raises CtxsimError if the target can't be opened.
     """

@@ -71,17 +71,28 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="ctxsim")
-@click.option("-q", "--quiet", is_flag=True, expose_value=False, help="Any command: print only the result and errors.")
 @click.option(
-    "-v", "--verbose", is_flag=True, expose_value=False, help="Any command: also print what each file gave, and times."
+    "-q", "--quiet", is_flag=True, expose_value=False, help="With any command, print only the result and errors."
 )
-@click.option("--trust", "trusting", is_flag=True, help="Any command: let the project's and scenarios' files run code.")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    help="With any command, also print what was read from each file, and how long each stage took.",
+)
+@click.option(
+    "--trust",
+    "trusting",
+    is_flag=True,
+    help="With any command, let the files of the project and of scenarios run code.",
+)
 @click.pass_context
 def cli(context: click.Context, trusting: bool) -> None:
     """What would this context policy have done to my agent's conversations?
 
-    Replays recorded or synthetic transcripts through context policies, offline, with a mock LLM that enforces what a
-    real one enforces. Start with: ctxsim bench
+    Replays recorded or synthetic transcripts through context policies. Works offline: a mock LLM enforces the limits
+    that a real one enforces. Start with: ctxsim bench
     """
     from ctxsim.safety.trust import trust_everything
 

@@ -26,19 +26,33 @@ from ctxsim.runs.conduct import Watch
 
 @click.command("advise")
 @options.paths
-@click.option("--for", "framework", metavar="NAME", help="Search a framework instead, and print its constructor; or "
-              "`policies`.")  # fmt: skip
+@click.option("--for", "framework", metavar="NAME", help="Search the arguments of this framework instead of an agent's "
+              "settings, and print its constructor. `policies` searches the general policies.")  # fmt: skip
 @options.goal
 @options.given(*options.as_set, *options.RULES, options.head)
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Search on N transcripts of a large folder.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes; the answer is the same."
+    "--sample", type=click.IntRange(min=1), metavar="N", help="Search on only N transcripts of a large folder."
 )
-@click.option("--verify", is_flag=True, help="Run the installed agent with what is advised: is it honoured?")
-@click.option("--apply", "write", is_flag=True, help="Write it into the agent's own file, after a look at the change.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Use N processes. The answer stays the same."
+)
+@click.option(
+    "--verify", is_flag=True, help="Run the installed agent with the advised settings, and say whether it honours them."
+)
+@click.option(
+    "--apply",
+    "write",
+    is_flag=True,
+    help="Write the advised settings into the agent's own file, after showing each change and asking.",
+)
 @click.option("--undo", "back", is_flag=True, help="Restore the file that --apply wrote last.")
-@click.option("--score", "scoring", is_flag=True, help="Compare earlier predictions with the sessions that came after.")
-@options.out
+@click.option(
+    "--score",
+    "scoring",
+    is_flag=True,
+    help="Compare the predictions of earlier advice with the sessions that came after it.",
+)
+@options.out("Write the HTML page of the replays to this file. With --score, draw the comparison into it.")
 @options.form
 def command(
     paths: tuple[str, ...],
@@ -51,10 +65,11 @@ def command(
     form: str,
     **said: Any,
 ) -> None:
-    """Say what to set in the agents that recorded sessions (PATHS; without any, what agents keep on this machine).
+    """Say what to set in the agents that recorded the sessions in PATHS.
 
-    Searches each agent's settings over the sessions, and prints what to paste into its own file. With --apply a backup
-    is kept, and --undo restores it byte for byte.
+    Without PATHS, reads the sessions that agents keep on this machine. Searches each agent's settings over its
+    sessions, and prints what to paste into the agent's own file. --apply keeps a backup of this file, and --undo
+    restores it byte for byte.
     """
     if back:
         if write:

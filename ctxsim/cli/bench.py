@@ -24,7 +24,7 @@ from ctxsim.runs.presets import PRESETS, expanded, is_preset
 @options.paths
 @click.option(
     "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
-    help=f"Run these instead of the usual ones; a family is a label too: {', '.join(PRESETS)}.",
+    help=f"Run this policy, or this family ({', '.join(PRESETS)}), instead of the usual policies. May be repeated.",
 )  # fmt: skip
 @options.goal
 @options.form
@@ -34,10 +34,10 @@ def command(
     paths: tuple[str, ...], policies: tuple[str, ...], goal: str, form: str, columns: tuple[str, ...] | None,
     scenarios: tuple[str, ...], **said: Any,
 ) -> None:  # fmt: skip
-    """Replay transcripts (PATHS: files, folders, - for standard input) or scenarios through policies.
+    """Replay transcripts or scenarios through policies, and say which policy to take.
 
-    Without arguments, runs the scenarios documented-53k and fifty-turns. Says which policy to take, prints one table
-    per run, and writes run.json, tables and pictures to results/<name>.
+    PATHS are files, folders, or - for standard input. Without arguments, bench runs the scenarios documented-53k and
+    fifty-turns. It prints one table per run, and writes run.json, tables and pictures to results/<name>.
     """
     recorded, made = split(usual_paths(paths, scenarios), scenarios)
     words = [label if is_preset(label) else open_policy(label).short for label in policies]

@@ -19,26 +19,41 @@ from ctxsim.results import InputInfo
 
 @click.command("bill")
 @options.paths
-@click.option("--by", type=click.Choice(BYS), default="project", help="Rows of the table.")
-@click.option("--days", type=click.IntRange(min=0), default=DAYS, metavar="N", help="The last N days; 0 for all. "
-              f"Default: {DAYS}.")  # fmt: skip
 @click.option(
-    "--smaller/--no-smaller", "asked", default=True, help="Print what would have saved money (default) or not."
+    "--by",
+    type=click.Choice(BYS),
+    default="project",
+    help="Print one row of the table for each of these. Default: project.",
 )
-@click.option("--project", type=options.PATH, metavar="DIR", help="Count the memory files of this project's folder.")
-@click.option("--index/--no-index", default=True, help="Remember facts of files, never texts, in your cache folder.")
-@click.option("--forget", "forgetting", is_flag=True, help="Remove what is remembered, and stop.")
-@options.out
+@click.option("--days", type=click.IntRange(min=0), default=DAYS, metavar="N", help="Count only the last N days of the "
+              f"recordings. 0 counts all days. Default: {DAYS}.")  # fmt: skip
+@click.option(
+    "--smaller/--no-smaller",
+    "asked",
+    default=True,
+    help="Print what would have saved money (default), or leave it out.",
+)
+@click.option(
+    "--project", type=options.PATH, metavar="DIR", help="Count the tokens of the memory files in this project's folder."
+)
+@click.option(
+    "--index/--no-index",
+    default=True,
+    help="Cache facts about the files read, but never their texts, in your cache folder (default), or cache nothing.",
+)
+@click.option(
+    "--forget", "forgetting", is_flag=True, help="Remove the facts that --index keeps in your cache folder, and exit."
+)
+@options.out("Draw the bill into this file.")
 @options.form
 def command(
     paths: tuple[str, ...], by: str, days: int, asked: bool, project: Path | None, index: bool, forgetting: bool,
     out: Path | None, form: str,
 ) -> None:  # fmt: skip
-    """Add up what recorded sessions cost, by project, day, week, session, model, agent or part; without paths those in
-    the agents' own folders.
+    """Add up what recorded sessions cost, and say what would have made the bill smaller.
 
-    Tokens are as recorded, dollars as recorded or by list prices of the day. Then come
-    changes that would have made the bill smaller, each billed over these sessions, and how to make them.
+    Without PATHS, reads the sessions in the agents' own folders. Tokens are as recorded, dollars as recorded or by list
+    prices of the day. Each change that would have made the bill smaller is billed over these sessions, and explained.
     """
     if forgetting:
         removed = forget()

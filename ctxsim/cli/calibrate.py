@@ -22,13 +22,20 @@ MOST_GROUPS = 24
 @click.command("calibrate")
 @options.some_paths
 @options.tokenizer
-@click.option("--against", type=click.Choice(["usage"]), help="Fit to the usage that providers recorded instead.")
 @click.option(
-    "--by", type=click.Choice(["kind", "tool", "model"]), default="tool", help="Fit one ratio per kind, tool or model."
+    "--against",
+    type=click.Choice(["usage"]),
+    help="Fit to the usage that providers recorded, instead of to counted tokens.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["kind", "tool", "model"]),
+    default="tool",
+    help="Fit one ratio for each kind of content, each tool or each model. Default: tool.",
 )
 @click.option("--risk", type=click.FloatRange(0, 0.5), metavar="Q", help="Choose the divisor so that a "
               "request near the window is estimated too low with at most this chance.")  # fmt: skip
-@options.out
+@options.out("Write the calibration to this file, and a picture beside it. Default: calibration.json.")
 @options.form
 def command(
     paths: tuple[str, ...], tokenizer: str | None, against: str | None, by: Any, risk: float | None, out: Path | None,
@@ -36,7 +43,7 @@ def command(
 ) -> None:  # fmt: skip
     """Fit characters per token to your transcripts, and write calibration.json with a picture.
 
-    Use it with estimator=calibrated:file=calibration.json, or paste the printed formula.
+    Use the fit with estimator=calibrated:file=calibration.json, or paste the printed formula.
     """
     reading, counted_by = Reading(paths), tokenizer or DEFAULT
     found = calibrate(reading, tokenizer=counted_by, by=by, risk=risk, against_usage=against is not None)

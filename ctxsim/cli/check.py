@@ -35,26 +35,54 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 @click.command("check")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...", shell_complete=_targets)
-@click.option("--doctor", is_flag=True, help="Policies: list which known defects of compaction they have.")
-@click.option("--defect", "defects", multiple=True, metavar="NAME", help="With --doctor: only this; may be repeated.")
-@click.option("--case", type=options.PATH, metavar="FILE", help="With one --defect: the shortest transcript of it.")
+@click.option("--doctor", is_flag=True, help="When checking a policy, list which known defects of compaction it has.")
+@click.option(
+    "--defect", "defects", multiple=True, metavar="NAME",
+    help="With --doctor, check only this defect. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--case", type=options.PATH, metavar="FILE",
+    help="With --doctor and one --defect, write the shortest transcript that shows this defect to FILE.",
+)  # fmt: skip
 @click.option(
     "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,
-    help="Policies: only on this scenario; may be repeated.",
+    help="When checking a policy, run only this scenario. May be repeated.",
 )  # fmt: skip
-@click.option("--learn", is_flag=True, help="Agents: write the pattern of the summary request into the agent's FILE.")
-@click.option("--again", is_flag=True, help="Runs: replay, and compare the tables byte for byte.")
-@click.option("--inputs", multiple=True, metavar="PATH", help="With --again: where the recordings are now.")
-@click.option("--version", "version", default="", metavar="V", help="Settings: this version of the agent.")
-@click.option("--model", default="", metavar="ID", shell_complete=completion.models, help="Settings: this model.")
-@click.option("--window", type=click.IntRange(min=1), metavar="N", help="Settings: the model's window in tokens.")
-@click.option("--install", is_flag=True, help="Settings: install that version into a cache folder.")
+@click.option(
+    "--learn", is_flag=True,
+    help="When checking an agent given as FILE, write the pattern of its summary requests into FILE.",
+)  # fmt: skip
+@click.option(
+    "--again",
+    is_flag=True,
+    help="When checking a run, replay it, and compare the new tables with the stored ones byte for byte.",
+)
+@click.option(
+    "--inputs", multiple=True, metavar="PATH",
+    help="With --again, read the run's recordings from this path if they have moved. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--version", "version", default="", metavar="V",
+    help="When checking a setting, run this version of the agent.",
+)  # fmt: skip
+@click.option(
+    "--model", default="", metavar="ID", shell_complete=completion.models,
+    help="When checking a setting, run the agent with this model.",
+)  # fmt: skip
+@click.option(
+    "--window", type=click.IntRange(min=1), metavar="N",
+    help="When checking a setting, set the model's window to N tokens.",
+)  # fmt: skip
+@click.option(
+    "--install", is_flag=True,
+    help="When checking a setting, install the version that is tried into a cache folder.",
+)  # fmt: skip
 @click.option(
     "--bisect",
     "between",
     default="",
     metavar="V..V",
-    help="Settings: find the version between these two where it changed.",
+    help="When checking a setting, find between these two versions the one in which the agent's behaviour changed.",
 )
 @options.form
 def command(
@@ -62,22 +90,27 @@ def command(
     scenarios: tuple[str, ...], learn: bool, again: bool, inputs: tuple[str, ...], version: str, model: str,
     window: int | None, install: bool, between: str, form: str,
 ) -> None:  # fmt: skip
-    """Check a part of your own against its contract, or a setting of an agent. Exit status 1 if it is broken.
+    """Check a part of your own against its contract, or a setting of an agent.
+
+    Exits with status 1 if the contract is broken, or if the setting does not do what is expected.
 
     \b
-    policy LABEL          Does it keep the contract, on every scenario?
+    policy LABEL          Does the policy keep the contract, on every scenario?
                           --doctor: which known defects does it have?
-    estimator LABEL       Does it keep what policies rely on?
-    reader FILE.py PATH   Does it keep pairs, order, ids, usage and all text?
-    agent NAME|FILE       What is known of this agent? A file is tried.
-    vendor NAME|FILE      Are its rules valid, and do they name sources?
-    run DIR               Are its checksums and tables right?
+    estimator LABEL       Does the estimator keep what policies rely on?
+    reader FILE.py PATH   Does the reader keep pairs, order, ids, usage and
+                          all text?
+    agent NAME|FILE       What is known of this agent? An agent in a FILE is
+                          tried with three conversations.
+    vendor NAME|FILE      Are the vendor's rules valid, and do they name
+                          sources?
+    run DIR               Are the run's checksums and tables right?
                           --again: does a replay give the same tables?
     setting AGENT KEY=VALUE
                           Does the installed agent, run offline with this
                           setting, do what its policy expects?
 
-    A family is a label too: agents, frameworks, seeds, papers.
+    As LABEL, a family of policies stands for all its policies: agents, frameworks, seeds, papers.
     """
     if kind != "setting" and (version or model or window or install or between):
         raise click.UsageError("--version, --model, --window, --install and --bisect are for settings")

@@ -30,18 +30,22 @@ class _PathsOrScore(click.Group):
 
 @click.group("compactions", cls=_PathsOrScore, no_args_is_help=True)
 def command() -> None:
-    """Say what recorded compactions kept and lost. `ctxsim compactions PATH...` scores those in recordings."""
+    """Say what recorded compactions kept and lost.
+
+    `ctxsim compactions PATH...` scores the compactions in these recordings, as `ctxsim compactions of PATH...` does.
+    """
 
 
 @command.command("of")
 @options.some_paths
-@click.option("--alone", is_flag=True, help="Leave out what policies would have kept: most of the time goes there.")
-@options.out
+@click.option("--alone", is_flag=True, help="Leave out what policies would have kept, which takes most of the time.")
+@options.out("Write the tables to this folder. Default: results/compactions.")
 def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
-    """Score recorded compactions with their own summaries: kept, lost, asked again, paid.
+    """Score the compactions in recordings by their own summaries.
 
-    Beside them what policies would have kept with as many tokens left, and the same at calls without a compaction.
-    Writes compactions.csv and more tables, all of them as Parquet too.
+    Says what each compaction kept and lost, what was asked again, and what was paid. Compares it with what policies
+    would have kept with as many tokens left, and does the same at calls without a compaction. Writes compactions.csv
+    and more tables, all of them as Parquet too.
     """
     reading = Reading(paths)
     scored = Compactions()
@@ -77,13 +81,26 @@ def _write(scored: Compactions, out: Path) -> list[Path]:
 @command.command("score")
 @click.argument("summary", type=click.File("r", encoding="utf-8", errors="replace", lazy=True))
 @click.option(
-    "--against", type=click.Path(), required=True, metavar="TRANSCRIPT", help="The recording whose history it replaces."
+    "--against",
+    type=click.Path(),
+    required=True,
+    metavar="TRANSCRIPT",
+    help="Score against this recording, whose history the summary replaces.",
 )
-@click.option("--call", type=click.IntRange(min=2), metavar="N", help="The first call without that history; default: "
-              "the last recorded compaction's, or all of it.")  # fmt: skip
-@click.option("--lost", type=click.IntRange(min=0), default=20, metavar="N", help="Number of lost things to print.")
+@click.option("--call", type=click.IntRange(min=2), metavar="N", help="Let the summary replace the history before "
+              "call N. Default: the call of the last recorded compaction, or else the whole recording.")  # fmt: skip
+@click.option(
+    "--lost",
+    type=click.IntRange(min=0),
+    default=20,
+    metavar="N",
+    help="Print at most N of the things that the summary lost. Default: 20.",
+)
 def score_command(summary: Any, against: str, call: int | None, lost: int) -> None:
-    """Score a saved summary against its recording: what it holds of the history, and of what later calls used."""
+    """Score a saved summary against its recording.
+
+    Says how much the file SUMMARY holds of the history that it replaces, and of what later calls used.
+    """
     # A session's sub-agents have histories of their own.
     sessions = [transcript for transcript in read(against) if transcript.parent is None]
     if len(sessions) != 1:

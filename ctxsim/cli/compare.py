@@ -27,25 +27,34 @@ from ctxsim.results.run import UNCHECKED
 @click.argument("after", type=options.PATH, metavar="RUN_B", required=False, shell_complete=completion.runs)
 @click.option(
     "--policy", "two", nargs=2, metavar="LABEL LABEL", shell_complete=completion.policies_of_run,
-    help="These two, within RUN_A or from A to B.",
+    help="Compare these two policies: both in RUN_A, or the first in RUN_A and the second in RUN_B.",
 )  # fmt: skip
-@click.option("--fail-if", "rules", multiple=True, metavar="RULE", help="As in 'cost_usd > +2%'; then exit status 1.")
-@click.option("--unpaired", is_flag=True, help="Compare two folders of recordings instead: sessions of changed agents.")
+@click.option(
+    "--fail-if", "rules", multiple=True, metavar="RULE",
+    help="Exit with status 1 if this condition holds, for example 'cost_usd > +2%'. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--unpaired", is_flag=True,
+    help="Compare two folders of recordings instead of two runs: sessions of an agent before and after a change.",
+)  # fmt: skip
 @options.goal
-@click.option("--format", "form", type=click.Choice((*FORMS, "latex")), default="table", help="Form of the rows.")
+@click.option(
+    "--format", "form", type=click.Choice((*FORMS, "latex")), default="table", help="Print the result in this form."
+)
 def command(
     before: Path, after: Path | None, two: tuple[str, str] | None, rules: tuple[str, ...], unpaired: bool, goal: str,
     form: str,
 ) -> None:  # fmt: skip
-    """Compare two runs policy by policy, over the transcripts that both have; say which differences are noise.
+    """Compare two runs policy by policy, and say which differences are noise.
 
-    Begins with what RUN_B advises. Policies are paired by label, then by label without the estimator; two runs of one
-    policy each are paired whatever its label. Policies without a partner are listed. A difference is noise if the
-    interval of the paired difference holds 0. Columns: tokens_sum, tokens_peak, cost_usd, cost_refetch_usd, survival,
-    survival_loose, cache_hit_ratio, compactions, refused.
+    Compares over the transcripts that both runs have, and begins with what RUN_B advises. Policies are paired by label,
+    then by label without the estimator. If each run has one policy, these two are paired whatever their labels.
+    Policies without a partner are listed. A difference is noise if the interval of the paired difference holds 0, and
+    then breaks no --fail-if. Columns: tokens_sum, tokens_peak, cost_usd, cost_refetch_usd, survival, survival_loose,
+    cache_hit_ratio, compactions, refused.
 
-    With --unpaired RUN_A and RUN_B are folders of recordings. --fail-if then takes one of these, as in 'cost > 10%':
-    cost, cost_per_call, tokens, tokens_per_call, head, calls, compactions.
+    With --unpaired, RUN_A and RUN_B are folders of recordings. --fail-if then takes one of these columns, as in
+    'cost > 10%': cost, cost_per_call, tokens, tokens_per_call, head, calls, compactions.
     """
     if unpaired and form == "latex":
         raise click.UsageError("--format latex is of runs; with --unpaired take --format md")

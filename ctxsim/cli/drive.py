@@ -39,28 +39,41 @@ MOST_LINES = 12
     multiple=True,
     metavar="LABEL",
     shell_complete=completion.policies,
-    help="Compare with these policies instead of the usual ones.",
+    help="Compare the agents with this policy instead of the usual policies. May be repeated.",
 )
 @click.option(
     "--compare", metavar="LABEL", shell_complete=completion.policies,
-    help="Report the first call at which this policy and the agent send different requests.",
+    help="Say at which call this policy and the agent first send different requests.",
 )  # fmt: skip
-@click.option("--install", is_flag=True, help="Install the pinned version into a cache folder if it isn't there.")
-@click.option("--command", "own", metavar="COMMAND", help="Your own agent; its endpoint is in $CTXSIM_URL.")
-@click.option("--doctor", is_flag=True, help="List which known defects the agents have: a run for each defect.")
-@click.option("--defect", "defects", multiple=True, metavar="NAME", help="With --doctor: only this; may be repeated.")
-@click.option("--limit", type=click.FloatRange(min=1), default=300, help="Seconds for each agent.", show_default=True)
-@options.out
+@click.option(
+    "--install", is_flag=True,
+    help="Install each agent's pinned version into a cache folder if it isn't there.",
+)  # fmt: skip
+@click.option(
+    "--command", "own", metavar="COMMAND",
+    help="Run your own agent by this command, instead of an AGENT. $CTXSIM_URL tells it the endpoint.",
+)  # fmt: skip
+@click.option("--doctor", is_flag=True, help="List which known defects the agents have, with one run for each defect.")
+@click.option(
+    "--defect", "defects", multiple=True, metavar="NAME",
+    help="With --doctor, check only this defect. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--limit", type=click.FloatRange(min=1), default=300, show_default=True,
+    help="Stop an agent that runs longer than this number of seconds.",
+)  # fmt: skip
+@options.out("Write the results to this folder instead of results/<name>-driven.")
 def command(
     agents: tuple[str, ...], scenario: str | None, transcript: str | None, number: int | None, faults: tuple[str, ...],
     policies: tuple[str, ...], compare: str | None, install: bool, own: str | None, doctor: bool,
     defects: tuple[str, ...], limit: float, out: Path | None, **said: Any,
 ) -> None:  # fmt: skip
-    """Run real agents through a conversation, offline, and record what they send. See: ctxsim list agents
+    """Run real agents through a conversation, offline, and record what they send. See: ctxsim list agents.
 
-    A mock model plays the conversation's responses, and its tool results are files. Each agent works in a folder and a
-    home of its own, with a clean environment and dummy keys. Where the system allows, it has no network but loopback.
-    Writes a run like bench, with a row observed:AGENT@VERSION for each agent.
+    A mock model replays the conversation's responses; its tool calls read files that hold the conversation's results.
+    Each agent works in a folder and a home of its own, with a clean environment and dummy keys. Where the system
+    allows, it has no network but loopback. Writes a run as bench does, with a row observed:AGENT@VERSION for each
+    agent.
     """
     from ctxsim.policies import open_policies
     from ctxsim.report.charts import BENCH, plot

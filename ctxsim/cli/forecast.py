@@ -29,29 +29,41 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "com
 
 @click.command("forecast")
 @options.paths
-@click.option("--next", "next_", default="20", metavar="N|Nd", help="The next N sessions, or those of N days.")
+@click.option(
+    "--next",
+    "next_",
+    default="20",
+    metavar="N|Nd",
+    help="Forecast the next N sessions, or with Nd the sessions of the next N days. Default: 20.",
+)
 @click.option(
     "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
-    help="Forecast under this policy too.",
+    help="Also forecast under this policy. May be repeated.",
 )  # fmt: skip
 @options.model
 @options.window
 @options.cache_ttl
-@click.option("--backtest", "tried", is_flag=True, help="Test on these sessions how often such forecasts held.")
-@options.form
-@options.out
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes; the results are the same."
+    "--backtest",
+    "tried",
+    is_flag=True,
+    help="Say how often earlier forecasts from the sessions under PATHS would have held.",
+)
+@options.form
+@options.out(
+    "Draw the days so far and the range of those to come into this file. With --backtest, draw how often ranges held."
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Use N processes. The results stay the same."
 )
 def command(
     paths: tuple[str, ...], next_: str, policies: tuple[str, ...], tried: bool, form: str, out: Path | None, jobs: int,
     **changed: Any,
 ) -> None:  # fmt: skip
-    """Forecast the next sessions from those under PATHS: dollars, tokens, calls, compactions.
+    """Forecast the dollars, tokens, calls and compactions of the next sessions from those under PATHS.
 
-    With --policy, --model, --window or --cache-ttl there is also a forecast under that change. --out FILE
-    draws the days so far and the range of those to come, or with --backtest how often ranges held. docs/forecast.md
-    says how it is done, and how well.
+    With --policy, --model, --window or --cache-ttl there is also a forecast under that change. docs/forecast.md says
+    how forecasts are made, and how well they hold.
     """
     parse_next(next_)
     asked = usual_paths(paths, ())

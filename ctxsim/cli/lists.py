@@ -34,20 +34,22 @@ KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "v
 @options.models_file
 @options.form
 def command(kind: str, pattern: str, models: Path | None, form: str) -> None:
-    """List everything of a KIND, or what matches PATTERN, in which * and ? are wildcards.
+    """List everything of a KIND, or only what matches PATTERN, which may hold the wildcards * and ?.
 
     \b
-    policies     Chain them with +; estimator=LABEL changes what one decides by.
-                 Your own: file.py:Class, messages:file.py:function,
+    policies     The pattern of each label. + chains policies, and
+                 estimator=LABEL changes what a policy decides by. Your own
+                 policies: file.py:Class, messages:file.py:function,
                  pipe:COMMAND.
     estimators, tokenizers, scenarios, agents, formats
     settings     What users of agents can set about context, the parameter of
-                 our policy, and what the installed agent did with it.
-    models       Window, prices in USD per million tokens, cache rules,
-                 tokenizer.
-    vendors      Each rule with its source and date.
-    columns      Of the printed table (table.*) and of every file of a run.
-    config       A project's defaults of bench and sweep, from ctxsim.toml or
+                 our policy for it, and what the installed agent did with it.
+    models       The window, prices in USD per million tokens, cache rules and
+                 tokenizer of each model.
+    vendors      Each rule of each vendor, with its source and date.
+    columns      The columns of the printed table (table.*) and of every file
+                 of a run.
+    config       A project's defaults for bench and sweep, from ctxsim.toml or
                  [tool.ctxsim] in pyproject.toml.
     """
     wanted = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"

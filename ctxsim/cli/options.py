@@ -26,46 +26,67 @@ run_folder = click.argument("run", type=PATH, metavar="RUN", shell_complete=comp
 """A folder that bench wrote."""
 
 scenario = click.option(
-    "--scenario", metavar="NAME", shell_complete=completion.scenarios, help="A scenario. See: ctxsim list scenarios"
+    "--scenario",
+    metavar="NAME",
+    shell_complete=completion.scenarios,
+    help="Play the conversation of this scenario. See: ctxsim list scenarios",
 )
 number = click.option(
-    "--number", type=click.IntRange(min=1), metavar="N", help="Number of the transcript. Default: the first."
+    "--number",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Take transcript number N of the input. Default: the first.",
 )
 estimator = click.option(
-    "--estimator", metavar="LABEL", help="The estimator that policies decide by, unless a label names one."
+    "--estimator", metavar="LABEL", help="Let policies decide by this estimator, unless a policy's label names one."
 )
-tokenizer = click.option("--tokenizer", metavar="NAME", help="The tokenizer that counts. See: ctxsim list tokenizers")
+tokenizer = click.option(
+    "--tokenizer", metavar="NAME", help="Count tokens with this tokenizer. See: ctxsim list tokenizers"
+)
 model = click.option(
     "--model", metavar="ID", shell_complete=completion.models,
-    help="Use this model's window, prices, cache rules and tokenizer.",
+    help="Use the window, prices, cache rules and tokenizer of this model.",
 )  # fmt: skip
 MOST_TOKENS = 10**12
 """Of any number of tokens that is typed."""
 
 window = click.option(
-    "--window", type=click.IntRange(1, MOST_TOKENS), metavar="N", help="The provider's window in tokens."
+    "--window", type=click.IntRange(1, MOST_TOKENS), metavar="N", help="Set the provider's context window to N tokens."
 )
 cache = click.option(
-    "--cache", metavar="VENDOR", help="Vendor whose cache rules apply, or a file; `none` bills without a cache."
+    "--cache",
+    metavar="VENDOR",
+    help="Apply the cache rules of this vendor, or of this file. `none` bills without a cache.",
 )
 thinking = click.option(
     "--thinking", type=click.Choice(get_args(Binding)),
-    help="What the provider does with thinking that follows edited history. Default: the model's rule.",
+    help="Set what the provider does with thinking that follows edited history: nothing (none), drop the thinking, or "
+    "refuse the request. Default: the model's rule.",
 )  # fmt: skip
 TTL = {"5m": False, "1h": True, "recorded": None}
 cache_ttl = click.option(
     "--cache-ttl", "long_cache", type=click.Choice(tuple(TTL)), default="recorded",
     callback=lambda context, option, said: TTL[said],
-    help="How long the cache keeps what was written. Default: as the log states.",
+    help="Set how long the cache keeps what was written to it. Default: as the log states.",
 )  # fmt: skip
-models_file = click.option("--models", "models", type=PATH, metavar="FILE", help="Your own models and prices.")
-out = click.option("--out", type=PATH, metavar="PATH", help="Write to this path.")
-form = click.option("--format", "form", type=click.Choice(FORMS), default="table", help="Form of the rows.")
+models_file = click.option(
+    "--models", "models", type=PATH, metavar="FILE", help="Read your own models and their prices from this file."
+)
+
+
+def out(what: str) -> Callable[[Command], Command]:
+    """Give a command `--out`; `what` says what is written, and where without it."""
+    return click.option("--out", type=PATH, metavar="PATH", help=what)
+
+
+form = click.option(
+    "--format", "form", type=click.Choice(FORMS), default="table", help="Print the result in this form."
+)
 goal = click.option(
     "--goal",
     type=click.Choice(GOALS),
     default="dollars",
-    help="What the advice aims at: the fewest dollars, tokens or window, or the most kept.",
+    help="Choose what the advice aims at: fewest dollars, most kept, fewest tokens, or least of the window used.",
 )
 
 
@@ -80,7 +101,7 @@ def _chosen(context: click.Context, option: click.Parameter, given: str | None) 
 
 columns = click.option(
     "--columns", metavar="A,B|all", callback=_chosen, shell_complete=completion.columns,
-    help="These columns, or all. See: ctxsim list columns",
+    help="Print only these columns, or all of them. See: ctxsim list columns",
 )  # fmt: skip
 
 
@@ -111,7 +132,8 @@ def _words(kind: Any) -> list[str]:
 
 provider = click.option(
     "--provider", "rules", type=_Rule(), multiple=True, metavar="FIELD=VALUE",
-    help="Any rule of the provider: tokenizer, vendor, summaries, breakpoints, reasoning, ...; may be repeated.",
+    help="Set one of the provider's rules: tokenizer, vendor, summaries, breakpoints, reasoning and others. "
+    "May be repeated.",
 )  # fmt: skip
 
 
@@ -130,10 +152,11 @@ class _HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 head = click.option(
     "--head", type=_HeadSize(), default="fitted", metavar="fitted|none|TOKENS",
-    help="Size of system prompt and tools where the log lacks them: fitted to recorded usage, none, or N tokens.",
+    help="Set the size of the system prompt and tools where the log lacks them: fitted to recorded usage, none, or "
+    "this number of tokens.",
 )  # fmt: skip
-across = click.option("--across-compactions", "across", is_flag=True, help="Replay recordings as if their agent had "
-                      "never compacted, beside what it did.")  # fmt: skip
+across = click.option("--across-compactions", "across", is_flag=True, help="Replay each recording as if its "
+                      "agent had never compacted. The policy `recorded` repeats what the agent did.")  # fmt: skip
 
 RULES = (model, models_file, window, cache, cache_ttl, thinking, provider)
 """Which provider's rules hold."""
@@ -144,49 +167,66 @@ PROVIDER = ("model", "window", "cache", "long_cache", "thinking", "rules")
 RUN_OPTIONS = (
     click.option(
         "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,
-        help="Run this scenario; may be repeated.",
+        help="Run this scenario. May be repeated.",
     ),
-    estimator, *RULES, head, across, out,
-    click.option("--force", is_flag=True, help="Overwrite the run in the result folder."),
-    click.option("--resume", is_flag=True, help="Continue a run that was stopped or killed."),
+    estimator, *RULES, head, across, out("Write the results to this folder instead of results/<name>."),
+    click.option("--force", is_flag=True, help="Overwrite the run that is in the result folder."),
+    click.option("--resume", is_flag=True, help="Continue the run in the result folder that was stopped or killed."),
     click.option(
         "--text", type=click.Choice(["redacted", "kept", "none"]), default="redacted",
-        help="Texts of transcripts in the results: without likely keys (default), all, or none.",
+        help="Choose which texts of transcripts the results hold: all but likely keys (redacted, the default), all "
+        "(kept), or none.",
     ),
     click.option(
         "--sample", type=click.IntRange(min=1), metavar="N",
-        help="Run N transcripts of a large folder, drawn by cost; figures are estimates for the folder.",
+        help="Replay only N transcripts of a large folder, drawn by cost. Figures are then estimates for "
+        "the whole folder.",
     ),
     click.option(
         "--refetch", type=click.FloatRange(0, 1), metavar="RATE",
-        help="Share of lost results that the agent fetches again, 0 to 1. Default: answers name the range from 0 to 1.",
+        help="Assume that the agent fetches this share of lost results again, 0 to 1. Without --refetch, answers name "
+        "the range from 0 to 1.",
     ),
     click.option(
         "--draws", type=click.IntRange(min=1), metavar="N",
-        help="Replay N more times, drawing by chance what is fetched again; written to the table draws.",
+        help="With --refetch, replay N more times, drawing at random which lost results are fetched again. Write "
+        "the draws to the table `draws`.",
     ),
-    click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of the sample."),
-    click.option("--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes to use; same results."),
-    click.option("--cluster", metavar="ADDRESS", help="Run on this dask.distributed scheduler."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, metavar="N",
+        help="Draw the transcripts of --sample with this seed.",
+    ),
+    click.option(
+        "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Use N processes. The results stay the same."
+    ),
+    click.option("--cluster", metavar="ADDRESS", help="Run on the dask.distributed scheduler at this address."),
 )  # fmt: skip
 
-PLAYED = (scenario, click.option("--transcript", metavar="PATH", help="Play this recording."), number, model, window,
-          cache, provider)  # fmt: skip
+PLAYED = (
+    scenario, click.option("--transcript", metavar="PATH", help="Play the conversation of this recording."), number,
+    model, window, cache, provider,
+)  # fmt: skip
 
 as_set = (
-    click.option("--settings", type=PATH, metavar="FILE", help="An agent's settings file, which the row as-set uses."),
+    click.option(
+        "--settings",
+        type=PATH,
+        metavar="FILE",
+        help="Read an agent's settings from this file. The row `as-set` uses them.",
+    ),
     click.option(
         "--project",
         type=PATH,
         metavar="DIR",
-        help="A project's folder; the row as-set uses its settings files and your own.",
+        help="Read the settings files of this project's folder, and your own. The row `as-set` uses them.",
     ),
 )
 """What the recorded agent's user has set."""
 
 faults = click.option(
     "--fault", "faults", multiple=True, metavar="FAULT",
-    help="429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR or none, slow=S, unpaired; may be repeated.",
+    help="Make the endpoint misbehave: 429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR, usage=none, slow=S "
+    "or unpaired. May be repeated.",
 )  # fmt: skip
 
 

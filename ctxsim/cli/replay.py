@@ -44,17 +44,26 @@ OTHERS_SHOWN = 3
 @click.argument("what", metavar="PATH|SCENARIO")
 @click.option(
     "--policy", "label", required=True, metavar="LABEL", shell_complete=completion.policies,
-    help="The policy, as in token-budget:budget=30000.",
+    help="Replay under this policy, for example token-budget:budget=30000.",
 )  # fmt: skip
 @options.estimator
 @options.given(*options.RULES)
 @options.head
 @options.across
 @options.number
-@click.option("--losses", is_flag=True, help="Say which references a call used that its view no longer held.")
-@click.option("--step", is_flag=True, help="At a terminal: wait for a key after each call.")
-@click.option("--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print call K's request only.")
-@click.option("--format", "wire", type=click.Choice(get_args(Format)), help="Form of that request. Default: anthropic.")
+@click.option(
+    "--losses", is_flag=True, help="Under each call, list the references that it used but its request no longer held."
+)
+@click.option("--step", is_flag=True, help="Wait for a key after each call, if the output goes to a terminal.")
+@click.option(
+    "--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print only the request of call K."
+)
+@click.option(
+    "--format",
+    "wire",
+    type=click.Choice(get_args(Format)),
+    help="With --request, print the request in this form. Default: anthropic.",
+)
 def command(
     what: str, label: str, estimator: str | None, models: Path | None, head: HeadMode, across: bool,
     number: int | None, losses: bool, step: bool, request_call: int | None,
@@ -62,7 +71,7 @@ def command(
 ) -> None:  # fmt: skip
     """Watch one conversation, call by call, under one policy.
 
-    What the policy would have told its user goes to standard error, the calls to standard output.
+    Prints the calls to standard output, and what the policy would have told its user to standard error.
     """
     if wire is not None and request_call is None:
         raise CtxsimError("--format is of one request; say which by --request K")

@@ -19,28 +19,39 @@ BY = ("age", "depth", "kind", "tool", "form")
 @click.command("report")
 @options.run_folder
 @click.option(
-    "--only", type=click.Choice(("page", "pictures", "paper", "losses")), default="page", help="What to make."
+    "--only",
+    type=click.Choice(("page", "pictures", "paper", "losses")),
+    default="page",
+    help="Make only this: the HTML page, pictures, pictures for a paper, or the lists of losses. Default: page.",
 )
-@options.out
-@click.option("--open", "opened", is_flag=True, help="Open the page in the browser.")
-@click.option("--transcript", "word", default="", metavar="WORD", help="Page: only those whose name contains this.")
+@options.out("Write the page to this file, or the pictures to this folder, instead of into RUN.")
+@click.option("--open", "opened", is_flag=True, help="Open the HTML page in the browser.")
+@click.option(
+    "--transcript",
+    "word",
+    default="",
+    metavar="WORD",
+    help="Put only transcripts whose name contains WORD on the page.",
+)
 @click.option(
     "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies_of_run,
-    help="Pictures: only these, and the bounds.",
+    help="Draw only this policy and the bounds in pictures. May be repeated.",
 )  # fmt: skip
-@click.option("--by", type=click.Choice(BY), multiple=True, help="Losses: only this breakdown; may be repeated.")
+@click.option(
+    "--by", type=click.Choice(BY), multiple=True, help="List the losses only by this breakdown. May be repeated."
+)
 @options.goal
 @options.form
 def command(
     run: Path, only: str, out: Path | None, opened: bool, word: str, policies: tuple[str, ...], by: tuple[str, ...],
     goal: str, form: str,
 ) -> None:  # fmt: skip
-    """Show RUN (a folder that bench wrote): one self-contained HTML page, every chart as PNG and SVG, or the losses.
+    """Show RUN, a folder that bench wrote, as an HTML page, as pictures, or as lists of what was lost.
 
-    Pictures for a paper are PDF files for a column of 8.5 cm, without headlines, and can be read in grey.
-
-    The page shows any transcript. If there are more than about a thousand, it holds the largest ones, or those of
-    --transcript. Losses are what calls used but requests no longer held: by age, depth, kind, tool and form of loss.
+    The page is one self-contained file that shows any transcript. If there are more than about a thousand, it holds the
+    largest ones, or those of --transcript. Pictures are every chart as PNG and SVG. Pictures for a paper are PDF files
+    for a column of 8.5 cm, without headlines, and can be read in grey. A loss is something that a call used but its
+    request no longer held. The lists group losses by age, depth, kind, tool and form.
     """
     for option, given, fitting in (
         ("--by", by, ("losses",)), ("--policy", policies, ("pictures", "paper")), ("--transcript", word, ("page",)),

@@ -20,23 +20,25 @@ if TYPE_CHECKING:
 @click.command("serve")
 @options.given(*options.PLAYED)
 @options.faults
-@click.option("--port", type=click.IntRange(0, 65_535), default=8484, help="0 takes a free one.", show_default=True)
-@click.option("--host", default="127.0.0.1", help="The address to listen on. Default: this machine only.")
-@click.option("--log", type=options.PATH, metavar="FILE", help="Record every request, as JSON lines.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8484, show_default=True,
+              help="Listen on this port. 0 takes a free port.")  # fmt: skip
+@click.option("--host", default="127.0.0.1", help="Listen on this address. Default: 127.0.0.1, for this machine only.")
+@click.option("--log", type=options.PATH, metavar="FILE", help="Record every request in this file, as JSON lines.")
 @click.option(
     "--files",
     type=options.PATH,
     metavar="DIR",
-    help="Write tool results as files here; responses ask the agent to read them.",
+    help="Write tool results as files into this folder. Responses then ask the agent to read these files.",
 )
 def command(
     scenario: str | None, transcript: str | None, number: int | None, faults: tuple[str, ...], port: int, host: str,
     log: Path | None, files: Path | None, **said: Any,
 ) -> None:  # fmt: skip
-    """Play a conversation's responses to any client, with a real window, cache, rate limit and usage.
+    """Play the responses of a conversation to any client, as a mock model.
 
-    Speaks OpenAI Chat Completions and Responses, Anthropic Messages and Gemini generateContent, streamed or not. A path
-    that begins with /s/NAME is a session of its own. Executes nothing, and sends nothing to other machines.
+    The mock model has a real window, cache and rate limit, and reports usage. It speaks OpenAI Chat Completions and
+    Responses, Anthropic Messages and Gemini generateContent, streamed or not. A path that begins with /s/NAME is a
+    session of its own. The mock model executes nothing, and sends nothing to other machines.
     """
     # Requests come in other threads, which know no command line.
     quiet = loudness() == "quiet"

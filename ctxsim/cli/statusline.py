@@ -7,5 +7,5 @@ from ctxsim.answers.bill import status
 
 @click.command("statusline", hidden=True)
 def command() -> None:
-    """Print the line for the JSON that Claude Code hands to a status line's command."""
+    """Read the JSON that Claude Code passes to a status-line command, and print the status line."""
     status.main()

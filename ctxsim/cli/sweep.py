@@ -24,7 +24,7 @@ from ctxsim.report.tables import sweep_sheet
 @options.paths
 @click.option(
     "--policy", "grids", multiple=True, required=True, metavar="GRID", shell_complete=completion.policies,
-    help="token-budget:retain=100..4000@8,budget=...",
+    help="Try every setting of this grid, for example token-budget:retain=100..4000@8. May be repeated.",
 )  # fmt: skip
 @options.goal
 @options.form
@@ -34,10 +34,11 @@ def command(
     paths: tuple[str, ...], grids: tuple[str, ...], goal: str, form: str, columns: tuple[str, ...] | None,
     scenarios: tuple[str, ...], **said: Any,
 ) -> None:  # fmt: skip
-    """Replay PATHS or scenarios through every setting of a grid. Say what each costs and loses, and what is refused.
+    """Replay PATHS or scenarios through every setting of a grid.
 
-    In a grid, `low..high@n` stands for n values, and `a|b|c` for these three. All values of one --policy are combined
-    with each other; several --policy are tried one after the other. The bounds always run too.
+    Says what each setting costs and loses, and what the provider refuses. In a grid, `low..high@n` stands for n values,
+    and `a|b|c` for the values a, b and c. All values of one --policy are combined with each other. Several --policy
+    options are tried one after the other. The bounds always run too.
     """
     recorded, made = split(usual_paths(paths, scenarios), scenarios)
     if not (recorded or made):

@@ -85,15 +85,20 @@ def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
 
 @command.command("convert")
 @options.some_paths
-@click.option("--to", "form", type=click.Choice(WRITTEN), default="ctxsim", show_default=True, help="Format.")
-@options.out
+@click.option(
+    "--to", "form", type=click.Choice(WRITTEN), default="ctxsim", show_default=True, help="Write this format."
+)
+@options.out("Write the transcripts to this file instead of standard output.")
 @click.option(
     "--redact", type=click.Choice(("usual", "all")), is_flag=False, flag_value="usual", metavar="[all]",
-    help="Replace likely secrets, account names and e-mail addresses by others of equal length. all: also IP "
-    "addresses, phone numbers and host names.",
+    help="Replace likely secrets, account names and e-mail addresses by others of equal length. With `all`, also "
+    "replace IP addresses, phone numbers and host names.",
 )  # fmt: skip
 def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact: str | None) -> None:
-    """Write transcripts of any format as ctxsim JSONL, or as ATIF: one document per line, with its sub-agents."""
+    """Convert transcripts of any format to ctxsim JSONL or ATIF.
+
+    ATIF is written as one document per line, which holds a session with its sub-agents.
+    """
     reading = Reading(paths)
     redaction = Redaction(open_tokenizer(DEFAULT), redact == "all") if redact else None
     pieces = _written(form, map(redaction.transcript, reading) if redaction else reading, reading.left_out)
@@ -141,9 +146,12 @@ def stats_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
 
 
 @command.command("find")
-@click.option("--paths", "list_paths", is_flag=True, help="Print the paths alone, one a line.")
+@click.option("--paths", "list_paths", is_flag=True, help="Print only the paths of the sessions, one per line.")
 def find_command(list_paths: bool) -> None:
-    """List the sessions that agents keep on this machine, without reading them; `@found` as a path means all."""
+    """List the sessions that agents keep on this machine.
+
+    The sessions are not read. Other commands take `@found` as a path that stands for all of them.
+    """
     from ctxsim.readers.agent_folders import PLACES, kept
 
     found = list(kept())

@@ -19,15 +19,24 @@ WORST = 5
 
 @click.command("validate")
 @options.some_paths
-@click.option("--estimates", "judged", is_flag=True, help="Judge estimators instead, and what their errors do.")
 @click.option(
-    "--estimator", "labels", multiple=True, metavar="LABEL", help="With --estimates: only this; may be repeated."
+    "--estimates",
+    "judged",
+    is_flag=True,
+    help="Judge estimators, and what their errors cause, instead of the modelled provider.",
 )
-@click.option("--threshold", type=click.IntRange(min=1), metavar="N", help="With --estimates: tokens over which a "
-              "policy acts; default: 70 % of each segment's largest request.")  # fmt: skip
-@click.option("--by-kind", is_flag=True, help="With --estimates: texts by kind of content, not only requests.")
+@click.option(
+    "--estimator",
+    "labels",
+    multiple=True,
+    metavar="LABEL",
+    help="With --estimates, judge only this estimator. May be repeated.",
+)
+@click.option("--threshold", type=click.IntRange(min=1), metavar="N", help="With --estimates, judge a policy "
+              "that acts above N tokens. Default: 70 % of each segment's largest request.")  # fmt: skip
+@click.option("--by-kind", is_flag=True, help="With --estimates, also show the errors on texts by kind of content.")
 @options.tokenizer
-@options.out
+@options.out("With --estimates, write the tables and pictures to this folder. Default: results/accuracy.")
 @options.form
 def command(
     paths: tuple[str, ...], judged: bool, labels: tuple[str, ...], threshold: int | None, by_kind: bool,
@@ -35,9 +44,9 @@ def command(
 ) -> None:  # fmt: skip
     """Compare modelled input tokens, cache reads and dollars with what was recorded, per format and model.
 
-    With --estimates: compare each estimator with real counts and recorded usage, per text and per whole request. For a
-    policy with a threshold, say how late or early it would act, which unsafe calls it believes safe, and false alarms.
-    Write accuracy.csv, consequences.csv and pictures.
+    With --estimates, compare each estimator with real counts and recorded usage, per text and per whole request. For a
+    policy with a threshold, say how late or early the policy would act, which unsafe calls it would believe safe, and
+    which of its alarms would be false. Write accuracy.csv, consequences.csv and pictures.
     """
     reading = Reading(paths)
     if judged:

@@ -186,9 +186,10 @@ def _open_link(label: str, estimator: Estimator | None) -> tuple[type[Policy], s
 
 
 def open_policy(label: str, estimator: Estimator | None = None) -> Spec:
-    """Return the policy or `a+b` chain that a label names; its own `estimator=` goes before the one given.
+    """Return the policy or `a+b` chain that a label names.
 
-    Raises UnknownName or LabelError with what is wrong in the label.
+    An `estimator=` in the label overrides the argument `estimator`. Raises UnknownName or LabelError, which say what is
+    wrong in the label.
     """
     _try_first(label)
     return opened_here(label, estimator)

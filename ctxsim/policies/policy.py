@@ -78,11 +78,11 @@ class Surroundings:
 
 @dataclass
 class Policy:
-    """Turns a grown view into the view to send. Every moment's default: unchanged.
+    """Turns the view, which grows with each call, into the view to send. By default no moment changes the view.
 
-    Subclasses are dataclasses whose fields are their only configuration. A fresh object serves each transcript; what it
-    remembers of one is set in `start`, in attributes that are not fields. `name` is the class
-    name in kebab case unless given.
+    Subclasses are dataclasses, and only their fields configure them. Each transcript gets a new object. What a policy
+    remembers of a transcript is set in `start`, in attributes that aren't fields. If a class sets no `name`, its name
+    is the class name in kebab case.
     """
 
     name: ClassVar[str] = ""
@@ -124,15 +124,15 @@ class Policy:
         self._sees = sees
 
     def start(self) -> None:
-        """Called once per transcript, before the first moment: the place for state that isn't a parameter."""
+        """Called once per transcript, before the first moment. State that isn't a parameter is set here."""
 
     def end(self) -> None:
-        """Called once after the last call, if there is one: lets go of what `start` took hold of."""
+        """Called once after the last call, if there is a call. Releases what `start` acquired."""
 
     @property
     def ephemeral(self) -> bool:
-        """Whether this one's edits are `per_request`. In a chain such policies act after all others, as a server acts
-        after its client.
+        """Whether this policy's edits are `per_request`. In a chain such policies act after all others, as a server
+        acts after its client.
         """
         return self.per_request
 
@@ -143,19 +143,19 @@ class Policy:
 
     @property
     def retries(self) -> int | None:
-        """How often a refused request is sent again with what `on_overflow` returns; None leaves it to the replay."""
+        """How often a refused request may be replaced by what `on_overflow` returns; None: the replay decides."""
         return None
 
     def threshold(self) -> float | None:
-        """The estimate over which `before_call` acts, in tokens; None if it doesn't decide by one."""
+        """The estimate, in tokens, above which `before_call` acts; None if it doesn't decide by an estimate."""
         return None
 
     def fires_at(self) -> float | None:
-        """Tokens from which on it compacts by itself, by an estimate or by usage; None if only a refusal makes it."""
+        """Tokens, estimated or by usage, at which it compacts by itself; None if it compacts only after a refusal."""
         return self.threshold()
 
     def limits(self) -> Mapping[str, float]:
-        """Tokens, by name, that the parameters mean requests to stay under: lines in pictures."""
+        """Limits in tokens that the parameters set for requests, by name. Pictures show them as lines."""
         return {}
 
     def on_tool_result(self, item: Item) -> Item:
@@ -167,11 +167,11 @@ class Policy:
         return view
 
     def after_call(self, view: View, usage: Usage) -> View:
-        """Return the view after an accepted call; its response is already in it, its results are not."""
+        """Return the view after an accepted call. The view holds the call's response, but not yet its results."""
         return view
 
     def on_overflow(self, view: View, error: Overflow) -> View | None:
-        """Return a smaller view to try again after a window overflow, or None to give up."""
+        """Return a smaller view to send after a request overflowed the window, or None to give up."""
         return None
 
 

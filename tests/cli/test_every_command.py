@@ -62,7 +62,7 @@ ANSWERS = {
     "check setting codex model_auto_compact_token_limit=60000": r"^codex 0\.169\.0, mock: honoured\.\n"
     r"Fires between \d\d\.\dK and 60\.\dK tokens; expected 60,000\.",
     "check run a": r"^a: keeps the contract$",
-    "serve --help": r"Play a conversation's responses to any client",
+    "serve --help": r"Play the responses of a conversation to any client",
     "drive --help": r"Run real agents through a conversation, offline",
     "list policies": r"keep-all   \(bound\)\n[\s\S]*token-budget:budget=40000,retain=500\n",
     "list estimators": r"calibrated:file=<str>[\s\S]*chars:ratio=4,rounding=ceil,unit=points\n",

@@ -40,7 +40,9 @@ def test_both_belong_to_the_whole_command_line_and_no_command_has_its_own(folder
     for command in found:
         assert not [opt for param in command.params for opt in param.opts if opt in ("-q", "-v")], command
     assert [opt for param in cli.params for opt in param.opts if opt in ("-q", "-v")] == ["-q", "-v"]
-    assert re.search(r"-q, --quiet +Any command: .*\n +-v, --verbose +Any command: ", ctxsim("-h", cwd=folder).stdout)
+    assert re.search(
+        r"-q, --quiet +With any command, .*\n +-v, --verbose +With any command, ", ctxsim("-h", cwd=folder).stdout
+    )
 
 
 def test_they_stand_anywhere_before_two_dashes(folder: Path) -> None:

@@ -59,7 +59,7 @@ def test_an_agent_sees_programs_and_its_work_alone(tmp_path: Path, monkeypatch: 
         service.bind(str(tmp_path / "s"))
         service.listen()
         asked = [sys.executable, tmp_path / "agent" / "spy.py", tmp_path, Path.home()]
-        with pytest.raises(CtxsimError, match="sent no request of the conversation. The last that it said: "):
+        with pytest.raises(CtxsimError, match="sent no request of the conversation"):
             ctxsim.drive([], "documented-53k", command=" ".join(map(str, asked)), out=tmp_path / "out")
     (said,) = (tmp_path / "out").glob("output-*.txt")
     found = json.loads(said.read_text().splitlines()[-1])

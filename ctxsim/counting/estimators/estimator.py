@@ -27,14 +27,14 @@ class Reported(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Estimator:
-    """Guesses tokens per item; a request is the sum. Typed parameters are the only configuration.
+    """Estimates the tokens of items; a request's estimate is their sum. Only typed parameters configure it.
 
-    The contract, which `ctxsim check estimator` checks: every answer is a whole number, 0 or more, that depends on
-    what is asked alone, not on what was asked before; what is passed in is never changed; an item is the sum of its
-    texts and media, or the docstring says what else it is; of two requests that differ in `size` only, the larger
-    one isn't estimated lower.
+    `ctxsim check estimator` checks this contract. Every answer is a whole number of at least 0, and depends only on the
+    arguments, not on earlier questions. No argument is changed. An item's estimate is the sum over its texts and
+    media, unless the docstring says otherwise. If two requests differ only in `size`, the larger one doesn't get the
+    lower estimate.
 
-    A family is a frozen dataclass; `name` is the class name in kebab case unless given.
+    A family is a frozen dataclass. If it sets no `name`, its name is the class name in kebab case.
     """
 
     name: ClassVar[str] = ""
@@ -58,15 +58,15 @@ class Estimator:
         return total + sum(media.tokens for media in item.media) if item.media else total
 
     def messages(self, messages: Iterable[Sequence[Item]], system: str = "") -> int:
-        """Estimated tokens of whole messages, after a system prompt if one is given: the sum of their items.
+        """Estimated tokens of whole messages and of the system prompt, if one is given: the sum over their items.
 
-        A family whose source frames or rounds by the message, or over all of them, says so here.
+        A family overrides this if its source adds framing, or rounds, for each message or for all messages together.
         """
         counted = sum(self.item(item) for message in messages for item in message)
         return counted + self.text(system) if system else counted
 
     def head(self, head: Head) -> int:
-        """Estimated tokens of the system prompt and the tool schemas; a hidden head is known by its size alone."""
+        """Estimated tokens of the system prompt and the tool schemas. Of a hidden head only the size is known."""
         return sum(self.text(text) for text in head.texts) + head.hidden
 
     def request(self, head: Head, size: int, items: Iterable[Item], reported: Reported) -> int:
@@ -75,7 +75,7 @@ class Estimator:
 
     @property
     def by_usage(self) -> bool:
-        """Whether its estimate of a request hangs on what usage the provider has reported."""
+        """Whether its estimate of a request depends on the usage that the provider has reported."""
         reported = Reported(Usage(1_000, 10), 100, {})
         return self.request(Head(), 100, (), Reported()) != self.request(Head(), 100, (), reported)
 
