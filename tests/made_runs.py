@@ -13,7 +13,7 @@ from ctxsim.results import Run, RunInfo, read_run
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
 from ctxsim.results.frames import tables_of
-from ctxsim.results.info import Recorder
+from ctxsim.results.run_info import Recorder
 from ctxsim.results.writer import RunWriter
 
 Table = Mapping[str, Sequence[Mapping[str, Any]]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ctxsim.cli.output import tell
 from ctxsim.cli.show import show
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
-from ctxsim.results.info import OBSERVED
+from ctxsim.results.run_info import OBSERVED
 
 if TYPE_CHECKING:
     from ctxsim.api.defects import Diagnoses

@@ -13,7 +13,7 @@ import msgspec
 from ctxsim.errors import InputError, unknown
 from ctxsim.plugins import FOLDERS, folders
 from ctxsim.policies.agents.settings import SETTINGS, parsed
-from ctxsim.results.info import OBSERVED
+from ctxsim.results.run_info import OBSERVED
 from ctxsim.small_files import small_file, toml_values
 
 DRIVE = "drive.toml"

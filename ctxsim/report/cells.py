@@ -15,7 +15,7 @@ from ctxsim.report.losses import share
 from ctxsim.report.sheet import Cell, Column, Sheet, cell
 from ctxsim.report.style import compact
 from ctxsim.results import Run
-from ctxsim.results.info import shown_columns
+from ctxsim.results.run_info import shown_columns
 
 FAILURES = {
     "overflow": "window", "rate_limited": "rate limit", "invalid_pairs": "invalid pairs",

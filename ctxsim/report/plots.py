@@ -27,7 +27,7 @@ from ctxsim.report.style import (
     thinned,
 )
 from ctxsim.results import Run
-from ctxsim.results.info import OBSERVED
+from ctxsim.results.run_info import OBSERVED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ctxsim.results.frames import frame
-from ctxsim.results.info import TABLES, InputInfo, RunInfo, Tables
+from ctxsim.results.run_info import TABLES, InputInfo, RunInfo, Tables
 
 if TYPE_CHECKING:
     from ctxsim.results.run import Run, read_run

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.results.info import TABLES, RunInfo
+from ctxsim.results.run_info import TABLES, RunInfo
 
 
 def sums(folder: Path) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ctxsim.results.compactions import COMPACTION_TABLES
-from ctxsim.results.info import TABLES
+from ctxsim.results.run_info import TABLES
 
 IN_EVERY_TABLE = ("transcript", "policy")
 """Columns that the introduction tells once."""

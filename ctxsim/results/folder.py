@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from ctxsim.errors import InputError
 from ctxsim.results.files import remove_leftovers
-from ctxsim.results.info import TABLES
+from ctxsim.results.run_info import TABLES
 
 WORK = "parts"
 MARKER = "ctxsim-unfinished-run.txt"

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.results.info import TABLES, Tables
+from ctxsim.results.run_info import TABLES, Tables
 
 if typing.TYPE_CHECKING:
     import pandas

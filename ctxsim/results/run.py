@@ -16,7 +16,7 @@ from ctxsim.errors import CtxsimError, InputError, UnknownName, nearest
 from ctxsim.labels import BOUND
 from ctxsim.results.checksums import verify
 from ctxsim.results.frames import frame
-from ctxsim.results.info import OBSERVED, SCHEMA_VERSION, TABLES, WHERE_ASKED, RunInfo, is_as_set, shown_columns
+from ctxsim.results.run_info import OBSERVED, SCHEMA_VERSION, TABLES, WHERE_ASKED, RunInfo, is_as_set, shown_columns
 
 if TYPE_CHECKING:
     import pandas

@@ -16,7 +16,7 @@ from ctxsim.results.csv_text import csv_header, csv_text
 from ctxsim.results.files import sync
 from ctxsim.results.folder import RunFolder, remove
 from ctxsim.results.frames import arrow_batch, arrow_schema, joined
-from ctxsim.results.info import TABLES, WHERE_ASKED, RunInfo, Tables, columns
+from ctxsim.results.run_info import TABLES, WHERE_ASKED, RunInfo, Tables, columns
 
 ROW_GROUP = 10_000
 """Rows that wait in memory until they are written to Parquet."""

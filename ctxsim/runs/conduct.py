@@ -19,7 +19,7 @@ from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo, RunInfo
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
-from ctxsim.results.info import Drawn, Recorder
+from ctxsim.results.run_info import Drawn, Recorder
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.anonymous import Numbers
 from ctxsim.runs.identity import others_code, own_code, question, refuse_another

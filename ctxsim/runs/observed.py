@@ -14,7 +14,7 @@ from ctxsim.results.columns import CallRow, Event, NeedRow, SummaryRow
 from ctxsim.results.files import replacing
 from ctxsim.results.folder import RunFolder
 from ctxsim.results.frames import columns_of, tables_of
-from ctxsim.results.info import InputInfo, RunInfo, Tables
+from ctxsim.results.run_info import InputInfo, RunInfo, Tables
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.anonymous import info_without_secrets, tables_without_secrets
 from ctxsim.runs.conduct import said_of

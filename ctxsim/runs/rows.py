@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from ctxsim.results.frames import joined
-from ctxsim.results.info import InputInfo, Recorder, Tables
+from ctxsim.results.run_info import InputInfo, Recorder, Tables
 from ctxsim.simulator.provider import Provider
 
 

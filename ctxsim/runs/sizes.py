@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ctxsim.policies import open_policy
 from ctxsim.readers.source import Source
-from ctxsim.results.info import Drawn, InputInfo, Sample
+from ctxsim.results.run_info import Drawn, InputInfo, Sample
 from ctxsim.runs.rows import Done, Sizes
 from ctxsim.runs.task import Setting, Tell, done, names_beside, nobody, sent, source_sha256
 from ctxsim.runs.transcript_rows import told_in

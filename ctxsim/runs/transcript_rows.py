@@ -11,7 +11,7 @@ from ctxsim.errors import CtxsimError, InputError, told
 from ctxsim.policies import Spec
 from ctxsim.results.columns import NeedRow
 from ctxsim.results.frames import tables_of
-from ctxsim.results.info import Recorder, is_as_set
+from ctxsim.results.run_info import Recorder, is_as_set
 from ctxsim.runs.rows import Rows
 from ctxsim.simulator.measure import Basis, Columns, Measured, frontier_rows, measure, summarize
 from ctxsim.simulator.measure.losses import item_rows, loss_rows, need_rows

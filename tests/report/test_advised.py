@@ -13,7 +13,7 @@ from ctxsim.answers.advice.predicted import Prediction
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import label_of
 from ctxsim.report.advised import answer, screen, tried_sheet
-from ctxsim.results.info import Recorder
+from ctxsim.results.run_info import Recorder
 
 WINDOW = Given("claude-code", "autoCompactWindow", 200_000)
 CUT = Given("claude-code", "bashOutputMaxChars", 10_000)

@@ -19,7 +19,7 @@ from ctxsim.report import page_parts
 from ctxsim.report.page import page, write_page
 from ctxsim.report.page_parts import chosen_transcripts, longest, packed
 from ctxsim.results import Run, read_run
-from ctxsim.results.info import TABLES, WHERE_ASKED
+from ctxsim.results.run_info import TABLES, WHERE_ASKED
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 

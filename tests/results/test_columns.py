@@ -18,7 +18,7 @@ from project import ROOT
 
 from ctxsim.results.csv_text import NAMED_BY_OTHERS, csv_header, csv_text, harmless, write_table
 from ctxsim.results.frames import arrow_batch, arrow_schema, joined, mapped
-from ctxsim.results.info import TABLES, columns
+from ctxsim.results.run_info import TABLES, columns
 
 
 class Row(msgspec.Struct):

@@ -14,7 +14,7 @@ from samples import ASK, TASK, chat
 
 from ctxsim.report.sheet import in_backticks
 from ctxsim.results.csv_text import harmless
-from ctxsim.results.info import TABLES, WHERE_ASKED
+from ctxsim.results.run_info import TABLES, WHERE_ASKED
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from ctxsim.errors import InputError
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.tables import policy_rows
 from ctxsim.results import TABLES, read_run
-from ctxsim.results.info import WHERE_ASKED
 from ctxsim.results.run import UNCHECKED
+from ctxsim.results.run_info import WHERE_ASKED
 
 OLDER = {
     "calls": ["reason", "tokens_rewritten"],

@@ -14,7 +14,7 @@ from ctxsim import bench
 from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.errors import CtxsimError
 from ctxsim.results import read_run
-from ctxsim.results.info import Sample
+from ctxsim.results.run_info import Sample
 from ctxsim.runs.sizes import draw, inclusion, steps
 
 POLICIES = ("keep-all", "mask:keep=1", "drop-all")

@@ -17,7 +17,7 @@ from ctxsim.answers.advice.pooled import NOTHING, figures_of
 from ctxsim.answers.advice.refetch import Again
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.results import Run
-from ctxsim.results.info import Recorder, is_as_set
+from ctxsim.results.run_info import Recorder, is_as_set
 
 REPLACED = ("take", "nothing", "caveats", "open", "wins", "again")
 

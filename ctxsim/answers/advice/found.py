@@ -18,7 +18,7 @@ from ctxsim.policies.agents.given import Given, setting_of
 from ctxsim.policies.agents.lines import lines
 from ctxsim.policies.agents.versions import is_version, numbers_of
 from ctxsim.results import Run
-from ctxsim.results.info import Recorder
+from ctxsim.results.run_info import Recorder
 
 Settings = tuple[Given, ...]
 """Settings that are tried together."""

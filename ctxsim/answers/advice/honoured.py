@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from ctxsim.results.info import Recorder
+from ctxsim.results.run_info import Recorder
 
 OFF = 0.05
 """Share by which a compaction may be off what is set: requests grow in steps, and its estimate errs."""

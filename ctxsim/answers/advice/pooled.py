@@ -21,7 +21,7 @@ from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.intervals import refused
 from ctxsim.answers.forecast.draws import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread
 from ctxsim.results import Run
-from ctxsim.results.info import Sample
+from ctxsim.results.run_info import Sample
 
 Array = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.results.info import Sample
+from ctxsim.results.run_info import Sample
 
 Array = npt.NDArray[np.float64]
 

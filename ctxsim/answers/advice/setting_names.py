@@ -10,7 +10,7 @@ from ctxsim.policies.agents.given import Given, parsed
 from ctxsim.policies.agents.lines import where
 from ctxsim.policies.agents.versions import is_version, numbers_of
 from ctxsim.readers.agent_folders import NAMES
-from ctxsim.results.info import Recorder
+from ctxsim.results.run_info import Recorder
 
 
 def given_in(label: str) -> tuple[Given, ...]:

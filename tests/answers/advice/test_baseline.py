@@ -13,7 +13,7 @@ from ctxsim.answers.advice.setting_names import told, who
 from ctxsim.answers.advice.verdict import as_values, changed, verdict
 from ctxsim.policies.agents.given import Given
 from ctxsim.results import Run
-from ctxsim.results.info import Recorder
+from ctxsim.results.run_info import Recorder
 
 WINDOW = "as-set:given=claude-code/autoCompactWindow=200000"
 CUT = "as-set:given=claude-code/bashOutputMaxChars=4000"

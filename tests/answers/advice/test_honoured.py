@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxsim.answers.advice.honoured import contradictions
-from ctxsim.results.info import Recorder
+from ctxsim.results.run_info import Recorder
 
 
 def recorder(fires_at: int | None, at: int | None = None, peak: int | None = None) -> Recorder:
