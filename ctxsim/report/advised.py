@@ -205,9 +205,10 @@ def _nothing(one: AgentAdvice) -> str:
     if not one.tried:
         return f"Change nothing: we know no setting of {one.title} that acts on what is sent."
     least = f"{_percent(HARDLY)} % without losing more than {_percent(MAY_LOSE[one.goal])} % of what later calls used."
+    surely = "surely " if one.ahead else ""
     return (
         f"Change nothing. None of {_settings(len(one.tried))} tried over {one.sessions:,} "
-        f"session{'s' if one.sessions > 1 else ''} saves more than {least} "
+        f"session{'s' if one.sessions > 1 else ''} {surely}saves more than {least} "
         f"See what you pay for: {BILL}"
     )
 

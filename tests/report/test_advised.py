@@ -60,7 +60,7 @@ def test_what_to_set_comes_with_its_lines_and_what_else_was_tried(tmp_path: Path
 def test_nothing_is_an_answer_that_names_what_was_tried(tmp_path: Path) -> None:
     one = found(tmp_path / "r", {(WINDOW,): (9.95, 0.99), (CUT,): (5, 0.5)})
     text = " ".join(screen(one))
-    assert "Change nothing. None of 2 settings tried over 3 sessions saves more than 2 %" in text
+    assert "Change nothing. None of 2 settings tried over 3 sessions surely saves more than 2 %" in text
     assert "bashOutputMaxChars = 10000 (-50 %, keeps 50 %)" in text
     assert one.lines == {} and one.settings == ()
 

@@ -63,7 +63,8 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
     one = len({one.agent for one in advice.recorders}) == 1
     as_set = f"as {f'your {own}' if one else f'each agent ({own})'} is set"
     if not given:
-        tried = f"Change nothing: none of the {len(advice.tried)} settings tried saves"
+        surely = "surely " if advice.ahead else ""
+        tried = f"Change nothing: none of the {len(advice.tried)} settings tried {surely}saves"
         least = f"{_percent(HARDLY)} % without losing more than {_percent(MAY_LOSE[advice.goal])} %."
         none = "Change nothing: no other setting was tried."
         return f"{f'{tried} {least}' if advice.tried else none} {_size(advice, take)} {as_set}, {_kept(take)}."
