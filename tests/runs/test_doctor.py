@@ -156,7 +156,10 @@ def test_the_published_matrix_is_what_the_doctor_says(label: str) -> None:
     assert which.split() == told and int(has) == len(told)
     expected = [one.defect.expectation.that.lower() for one in found]
     most = "no request is refused for its size"
-    assert f"If a line has only a name, this is expected: {most}." in " ".join(page.split()) and expected.count(most) > len(found) / 2
+    assert (
+        f"If a line has only a name, this is expected: {most}." in " ".join(page.split())
+        and expected.count(most) > len(found) / 2
+    )
     numbered = [
         f"{n}. `{one.defect.name}`" + ("" if that == most else f": {that}")
         for n, (one, that) in enumerate(zip(found, expected, strict=True), 1)
