@@ -170,12 +170,13 @@ class Needle(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One conversation. `name` is unique in a run; `parent` names the transcript that started a sub-agent.
+    """One conversation. `name` is unique in a run. For a sub-agent, `parent` is the name of the transcript that started
+    it.
 
     `compactions` are those that the recorded agent made, in order; `items` hold the whole history all the same.
-    `cleared` holds pairs (call, place). From that call on (calls count from 1), the agent's requests didn't hold the
-    text of the tool result at that place.
-    A segment after a compaction begins with `carried` items from before it: the summary, then what was kept.
+    Each pair (call, place) in `cleared` says from which call on, counted from 1, the agent's requests lacked the text
+    of which tool result: the item at `place`.
+    After a compaction, the first `carried` items of a segment are the summary and the items that were kept.
     `compacted_at` is the recorded input, in tokens, at which the agent ended this segment by an automatic compaction.
     It is None if this size is unknown, or if the segment ended in another way.
     `cost_usd` is a session's cost in dollars if the log states only the total. `project` is the folder that the agent

@@ -85,15 +85,15 @@ def advise(
     text: Text = "none",
     **options: Unpack[ReplayFields],
 ) -> Advised:
-    """Return what users of the agents that recorded these sessions should set.
+    """Return the settings to recommend to users of the agents that recorded these sessions.
 
     - `what`: paths. Default: the agents' own folders, with the settings in the agents' own files.
     - `settings`, `project`: today's settings, as in `bench`, which explains the other arguments too.
 
-    Each setting is first replayed alone, at the values in its agent's `settings.toml` and at those halfway between. If
-    the folder is large, this uses a part of the sessions. The best settings are then replayed over all sessions, alone
-    and in pairs. The rule of advice decides. Raises CtxsimError if no session is of a known agent, and UnknownName for
-    an unknown goal.
+    Each setting is first replayed alone, at the values that ctxsim has for it and at those halfway between (`ctxsim
+    list settings`). If the folder is large, this uses a part of the sessions. The best settings are then replayed over
+    all sessions, alone and in pairs. The rule of advice decides. Raises CtxsimError if no session is of a known agent,
+    and UnknownName for an unknown goal.
     """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
@@ -157,12 +157,12 @@ def construct(
     goal: str = "dollars",
     **options: Unpack[ReplayFields],
 ) -> Framed:
-    """Return what to construct with a framework for sessions like these.
+    """Return which class of a framework to use for sessions like these, and with which arguments.
 
     - `framework`: a name from `ctxsim list settings`, or `policies` for the general policies.
 
-    Each argument is first replayed at its usual values, then near the best value. Raises UnknownName for an unknown
-    framework or goal, and the errors of `bench`.
+    Sessions are first replayed with each argument's usual values, then with values near the best one. Raises
+    UnknownName for an unknown framework or goal, and the errors of `bench`.
     """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)

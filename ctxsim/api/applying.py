@@ -19,9 +19,10 @@ _WILD = re.compile(r"(?<![^.])(ID|MODEL)(?![^.])")
 def change(agent: str, key: str, value: Value, *, project: str | PathLike[str] | None = None) -> Change:
     """Return what writing a setting would change, without writing it.
 
-    The change is for the user's file, or for the file in the folder `project`. Write names for ID and MODEL in a key:
-    `provider.mine.models.small.limit.input`. Raises CtxsimError for a setting that is unknown, isn't in a file, or
-    doesn't take the value. Raises InputError for a file that can't be changed safely.
+    The change is for the user's file, or for the file in the folder `project`. If a key has
+    placeholders, as `provider.ID.models.MODEL.limit.input`, put names in their place:
+    `provider.mine.models.small.limit.input`. Raises CtxsimError for a setting that is unknown, can't be set in a file,
+    or doesn't accept the value. Raises InputError for a file that can't be changed safely.
     """
     one, keys = _setting(agent, key)
     problem = one.problem(value)

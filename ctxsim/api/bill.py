@@ -106,7 +106,7 @@ def bill(
     index: bool = True,
     tell: Tell | None = None,
 ) -> Bill:
-    """Return the bill of recordings for the last `days` days that they hold, or for all days if `days` is None.
+    """Return the bill of recordings for the `days` days up to the newest recorded call, or for all if `days` is None.
 
     - `what`: paths. Default: the agents' own folders.
     - `project`: a folder whose memory files are counted.

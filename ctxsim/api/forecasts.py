@@ -110,7 +110,8 @@ def forecast(
 
     - `paths`: recordings of past sessions.
     - `next`: a number of sessions, such as `20`, or of days, such as `7d`.
-    - `policies`, `provider`: changes. Each policy adds a forecast, and the provider's fields together add one more.
+    - `policies`, `provider`: changes. Each policy adds a forecast; all fields of the provider are changed together and
+      add one more.
 
     Raises CtxsimError for an invalid `next`, or for days if sessions have no times, and the errors of `bench`.
     """

@@ -110,12 +110,13 @@ def serve(
     told: Callable[[Entry], object] = lambda entry: None,
     **provider: Unpack[ProviderFields],
 ) -> Endpoint:
-    """Start an endpoint that plays a conversation's responses to any client, with real limits and usage.
+    """Start a mock endpoint that answers any client with a conversation's responses, and enforces a real model's
+    limits.
 
     It speaks OpenAI Chat Completions and Responses, Anthropic Messages and Gemini generateContent.
 
     - `port`: 0 takes a free port. The address has a token that no other program knows.
-    - `faults`: `429@STEP`, `stream-error@STEP`, `usage=FACTOR`, `slow=S`, `unpaired`.
+    - `faults`: texts such as `429@3`, `stream-error@5`, `usage=0.5`; `ctxsim serve --help` explains them.
     - `log`: a file that gets a JSON line for each request.
     - `files`: a folder where tool results are written as files. The responses then ask the agent to read these files.
     - `told`: a function that is called with each request.
@@ -183,15 +184,15 @@ def drive(
     told: Callable[[AgentRun], object] = lambda run: None,
     **provider: Unpack[ProviderFields],
 ) -> DrivenRun:
-    """Run real agents through a conversation, offline, and return what they sent, together with policies.
+    """Run real agents through a conversation, offline; return what they sent, beside what policies would have sent.
 
     - `agents`: names from `ctxsim list agents`. `command` starts your own agent instead; its endpoint is in
       $CTXSIM_URL.
     - `install`: install the pinned version, or `version`.
     - `told`: a function that is called with each agent's run when it is over.
 
-    Each agent works in a folder and a home of its own, with dummy keys. Where the system allows, it has no network but
-    loopback and can read no files but programs. Raises CtxsimError.
+    Each agent works in a folder and a home of its own, with dummy keys. Where the system allows, it reaches no network
+    but loopback, and reads only programs and its own folders. Raises CtxsimError.
     """
     names = [agents] if isinstance(agents, str) else list(agents)
     if bool(names) == bool(command):

@@ -45,7 +45,7 @@ def check_setting(
     window: int = 0,
     install: bool = False,
 ) -> SettingCheck:
-    """Run an installed agent with some settings, and return what it does with the first one.
+    """Run an installed agent with some settings, and return whether it honours the first of them.
 
     - `version`, `model`: by default the pinned version, and the model that is usually tested with it.
     - `window`: the model's window in tokens. `install`: install the version into a cache folder.

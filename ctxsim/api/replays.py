@@ -66,7 +66,7 @@ def scenario(name: str | PathLike[str]) -> Scenario:
 class Replay:
     """The replay of one transcript under one policy. `ctxsim list columns` explains each column.
 
-    Its dollars are compared with those of keep-all.
+    Its cost is also given as a share of keep-all's, which never edits anything.
     """
 
     def __init__(self, one: AsSent, policy: str, limits: dict[str, float], rows: Rows) -> None:
@@ -149,7 +149,8 @@ def replay(
     - `what`: a path or else a scenario's name, or a transcript or scenario object.
     - `number`: which transcript of a path to replay, counted from 1.
     - `estimator`: the estimator that the policy decides by.
-    - `head`: size of a head that the log lacks. `across`: replay a recording as if its agent had never compacted.
+    - `head`: tokens of system prompt and tools, if the log lacks them. `across`: replay a recording as if its agent had
+      never compacted.
     - `provider`: fields of `Provider`, which override the scenario or the recorded model.
 
     Raises CtxsimError if a file, scenario, policy or estimator can't be opened or read, or if a keyword argument isn't

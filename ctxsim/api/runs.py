@@ -68,7 +68,7 @@ class BenchFields(ReplayFields, total=False):
 
 
 class Run(results.Run):
-    """A finished run: `frame()` returns its summary, `table(name)` a table, `plot()` the picture of its growth."""
+    """A finished run: `frame()` returns its summary, `table(name)` a table, `plot()` a picture of how requests grow."""
 
     def plot(self) -> Figure:
         """Return a picture of input tokens per call for the transcript with the most tokens, one line per policy."""
@@ -124,17 +124,19 @@ def bench(
     - `what`: paths to recordings, or a scenario.
     - `policies`: labels, classes or objects. The name of a family (`agents`, `frameworks`, `seeds`, `papers`) stands
       for all its policies. Default: the scenario's policies, or the usual ones.
-    - `out`: the run's folder. Default: a temporary folder that is removed together with the run.
+    - `out`: the run's folder. Default: a temporary folder, deleted when the returned run is no longer used.
     - `overwrite`: write into a folder that holds another run. `resume`: continue an unfinished run.
     - `jobs`: number of processes. `cluster`: address of a dask scheduler. Both give the same bytes as one process.
     - `models`: a TOML file of your own models and prices.
-    - `head`: size of a head that the log lacks. `across`: replay recordings as if their agent had never compacted.
-    - `sample`: replay only this number of transcripts of a large folder. They are drawn with `seed`, with a chance that
-      grows with keep-all's cost. Figures are then estimates for the folder, with sampling errors in `estimates.csv`.
+    - `head`: tokens of system prompt and tools, if the log lacks them. `across`: replay recordings as if their agent
+      had never compacted.
+    - `sample`: replay only this number of transcripts of a large folder. They are drawn at random (`seed`); the more a
+      transcript costs under keep-all, the likelier it is drawn. Figures are then estimates for the folder, with
+      sampling errors in `estimates.csv`.
     - `settings`: an agent's settings file. `project`: a project's folder; its settings files and the user's own are
       read. The row `as-set` uses these settings.
     - `brackets`: also replay with worse and better summaries. Runs without `brackets` are faster.
-    - `refetch`: give amounts for this share, from 0 to 1, of lost results being fetched again. Default: amounts at
+    - `refetch`: assume that the agent fetches this share of lost results again, from 0 to 1. Default: the costs at
       share 0, and what share 1 adds.
     - `draws`: number of random replays at the share `refetch`; the table `draws` holds them.
 

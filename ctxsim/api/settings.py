@@ -57,7 +57,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 def settings(pattern: str = "*") -> Settings:
-    """Return the settings and numbers of agents whose name matches a pattern, else those whose key matches it.
+    """Return the settings and constants of the agents whose names match a pattern; if none does, those with such a key.
 
     `*` and `?` in the pattern are wild. Raises CtxsimError if nothing matches, and InputError for a file that can't be
     used.

@@ -104,7 +104,8 @@ def estimates(
 ) -> Estimates:
     """Compare estimators with real tokenizers and recorded usage, and return how their errors affect a policy.
 
-    - `estimators`: labels, classes or objects. Default: all families, with the settings of their usual tests.
+    - `estimators`: labels, classes or objects. Default: every kind of estimator, with the parameters in `ctxsim list
+      estimators`.
     - `threshold`: the tokens at which the policy acts. Default: 70 % of each segment's largest request.
 
     Raises CtxsimError if there is no call.
@@ -224,7 +225,7 @@ def check(
     - `on`: scenarios for a policy, and recordings for a reader.
     - `again`: replay a run and compare the new tables with the stored ones. `on` then names the recordings, if they
       have moved.
-    - `learn`: write what the check learned of an agent into the agent's file.
+    - `learn`: write what the check found out about an agent into the TOML file that describes this agent to ctxsim.
 
     Raises CtxsimError if the target can't be opened.
     """

@@ -85,7 +85,7 @@ class _Commands(click.Group):
     "--trust",
     "trusting",
     is_flag=True,
-    help="With any command, let the files of the project and of scenarios run code.",
+    help="With any command, run Python code and programs that a project's configuration or a scenario file names.",
 )
 @click.pass_context
 def cli(context: click.Context, trusting: bool) -> None:

@@ -27,7 +27,7 @@ from ctxsim.runs.conduct import Watch
 @click.command("advise")
 @options.paths
 @click.option("--for", "framework", metavar="NAME", help="Search the arguments of this framework instead of an agent's "
-              "settings, and print its constructor. `policies` searches the general policies.")  # fmt: skip
+              "settings, and print its constructor. `policies` stands for ctxsim's own general policies.")  # fmt: skip
 @options.goal
 @options.given(*options.as_set, *options.RULES, options.head)
 @click.option(

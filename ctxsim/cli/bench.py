@@ -24,7 +24,8 @@ from ctxsim.runs.presets import PRESETS, expanded, is_preset
 @options.paths
 @click.option(
     "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
-    help=f"Run this policy, or this family ({', '.join(PRESETS)}), instead of the usual policies. May be repeated.",
+    help=f"Run this policy instead of the default ones, or a whole family: {', '.join(PRESETS)} (seeds: policies of "
+    "the five documents that ctxsim began with). May be repeated.",
 )  # fmt: skip
 @options.goal
 @options.form

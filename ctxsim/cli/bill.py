@@ -39,10 +39,11 @@ from ctxsim.results import InputInfo
 @click.option(
     "--index/--no-index",
     default=True,
-    help="Cache facts about the files read, but never their texts, in your cache folder (default), or cache nothing.",
+    help="Keep dates, tokens and costs of the session files in your cache folder, so that the next bill is faster "
+    "(default), or keep nothing. Texts are never kept.",
 )
 @click.option(
-    "--forget", "forgetting", is_flag=True, help="Remove the facts that --index keeps in your cache folder, and exit."
+    "--forget", "forgetting", is_flag=True, help="Remove what --index has kept in your cache folder, and exit."
 )
 @options.out("Draw the bill into this file.")
 @options.form
@@ -52,8 +53,9 @@ def command(
 ) -> None:  # fmt: skip
     """Add up what recorded sessions cost, and say what would have made the bill smaller.
 
-    Without PATHS, reads the sessions in the agents' own folders. Tokens are as recorded, dollars as recorded or by list
-    prices of the day. Each change that would have made the bill smaller is billed over these sessions, and explained.
+    Without PATHS, reads the sessions in the agents' own folders. Tokens are as recorded. Dollars are as recorded too,
+    or else by the list prices on the day of the call. Changes that would have made the bill smaller are listed, each
+    with what these sessions would have cost.
     """
     if forgetting:
         removed = forget()

@@ -33,8 +33,8 @@ MOST_GROUPS = 24
     default="tool",
     help="Fit one ratio for each kind of content, each tool or each model. Default: tool.",
 )
-@click.option("--risk", type=click.FloatRange(0, 0.5), metavar="Q", help="Choose the divisor so that a "
-              "request near the window is estimated too low with at most this chance.")  # fmt: skip
+@click.option("--risk", type=click.FloatRange(0, 0.5), metavar="Q", help="Choose so few characters per "
+              "token that a request near the window's size is underestimated with at most this chance.")  # fmt: skip
 @options.out("Write the calibration to this file, and a picture beside it. Default: calibration.json.")
 @options.form
 def command(
@@ -43,7 +43,8 @@ def command(
 ) -> None:  # fmt: skip
     """Fit characters per token to your transcripts, and write calibration.json with a picture.
 
-    Use the fit with estimator=calibrated:file=calibration.json, or paste the printed formula.
+    A policy uses the fit if its label has estimator=calibrated:file=calibration.json. For your own code, copy the
+    printed formula.
     """
     reading, counted_by = Reading(paths), tokenizer or DEFAULT
     found = calibrate(reading, tokenizer=counted_by, by=by, risk=risk, against_usage=against is not None)

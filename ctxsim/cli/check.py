@@ -50,7 +50,7 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 )  # fmt: skip
 @click.option(
     "--learn", is_flag=True,
-    help="When checking an agent given as FILE, write the pattern of its summary requests into FILE.",
+    help="When checking an agent's file, find the pattern that tells its summary requests, and add it to that file.",
 )  # fmt: skip
 @click.option(
     "--again",
@@ -75,7 +75,7 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 )  # fmt: skip
 @click.option(
     "--install", is_flag=True,
-    help="When checking a setting, install the version that is tried into a cache folder.",
+    help="When checking a setting, first install the agent's version under test into a cache folder.",
 )  # fmt: skip
 @click.option(
     "--bisect",
@@ -90,7 +90,9 @@ def command(
     scenarios: tuple[str, ...], learn: bool, again: bool, inputs: tuple[str, ...], version: str, model: str,
     window: int | None, install: bool, between: str, form: str,
 ) -> None:  # fmt: skip
-    """Check a part of your own against its contract, or a setting of an agent.
+    """Check that your policy, estimator, reader or other file does what ctxsim expects of it.
+
+    With KIND `setting`, check that an installed agent honours a setting.
 
     Exits with status 1 if the contract is broken, or if the setting does not do what is expected.
 

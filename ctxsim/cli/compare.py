@@ -47,14 +47,15 @@ def command(
 ) -> None:  # fmt: skip
     """Compare two runs policy by policy, and say which differences are noise.
 
-    Compares over the transcripts that both runs have, and begins with what RUN_B advises. Policies are paired by label,
-    then by label without the estimator. If each run has one policy, these two are paired whatever their labels.
-    Policies without a partner are listed. A difference is noise if the interval of the paired difference holds 0, and
-    then breaks no --fail-if. Columns: tokens_sum, tokens_peak, cost_usd, cost_refetch_usd, survival, survival_loose,
-    cache_hit_ratio, compactions, refused.
+    Compares only transcripts that are in both runs. Begins with the policy that RUN_B advises. Policies are paired by
+    label, then by label without the estimator. If each run has one policy, these two are paired whatever their labels.
+    Policies without a partner are listed. A difference is noise if its confidence interval contains 0; noise never
+    fails --fail-if. Columns of the table and of --fail-if: tokens_sum, tokens_peak, cost_usd, cost_refetch_usd,
+    survival, survival_loose, cache_hit_ratio, compactions, refused.
 
     With --unpaired, RUN_A and RUN_B are folders of recordings. --fail-if then takes one of these columns, as in
-    'cost > 10%': cost, cost_per_call, tokens, tokens_per_call, head, calls, compactions.
+    'cost > 10%': cost, cost_per_call, tokens, tokens_per_call, head (tokens of system prompt and tools), calls,
+    compactions.
     """
     if unpaired and form == "latex":
         raise click.UsageError("--format latex is of runs; with --unpaired take --format md")

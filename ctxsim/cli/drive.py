@@ -70,7 +70,8 @@ def command(
 ) -> None:  # fmt: skip
     """Run real agents through a conversation, offline, and record what they send. See: ctxsim list agents.
 
-    A mock model replays the conversation's responses; its tool calls read files that hold the conversation's results.
+    A mock model replays the conversation's responses. In place of each tool call it asks the agent to read a file that
+    holds the recorded result.
     Each agent works in a folder and a home of its own, with a clean environment and dummy keys. Where the system
     allows, it has no network but loopback. Writes a run as bench does, with a row observed:AGENT@VERSION for each
     agent.

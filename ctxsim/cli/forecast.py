@@ -51,7 +51,8 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "com
 )
 @options.form
 @options.out(
-    "Draw the days so far and the range of those to come into this file. With --backtest, draw how often ranges held."
+    "Write a picture to this file: dollars of each day so far, and the forecast range of the coming days. With "
+    "--backtest, the picture shows how often the ranges held."
 )
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Use N processes. The results stay the same."

@@ -37,9 +37,9 @@ def command(kind: str, pattern: str, models: Path | None, form: str) -> None:
     """List everything of a KIND, or only what matches PATTERN, which may hold the wildcards * and ?.
 
     \b
-    policies     The pattern of each label. + chains policies, and
-                 estimator=LABEL changes what a policy decides by. Your own
-                 policies: file.py:Class, messages:file.py:function,
+    policies     How each policy's label is written. + chains policies.
+                 estimator=LABEL sets how a policy estimates tokens. Your
+                 own policies: file.py:Class, messages:file.py:function,
                  pipe:COMMAND.
     estimators, tokenizers, scenarios, agents, formats
     settings     What users of agents can set about context, the parameter of

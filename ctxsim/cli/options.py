@@ -38,7 +38,9 @@ number = click.option(
     help="Take transcript number N of the input. Default: the first.",
 )
 estimator = click.option(
-    "--estimator", metavar="LABEL", help="Let policies decide by this estimator, unless a policy's label names one."
+    "--estimator",
+    metavar="LABEL",
+    help="Let policies estimate tokens with this estimator, unless a policy's label names another.",
 )
 tokenizer = click.option(
     "--tokenizer", metavar="NAME", help="Count tokens with this tokenizer. See: ctxsim list tokenizers"
@@ -60,8 +62,8 @@ cache = click.option(
 )
 thinking = click.option(
     "--thinking", type=click.Choice(get_args(Binding)),
-    help="Set what the provider does with thinking that follows edited history: nothing (none), drop the thinking, or "
-    "refuse the request. Default: the model's rule.",
+    help="Set what the provider does if a policy changed messages before a thinking block: accept the request (none), "
+    "leave out the thinking (drop), or refuse the request (refuse). Default: the model's rule.",
 )  # fmt: skip
 TTL = {"5m": False, "1h": True, "recorded": None}
 cache_ttl = click.option(
@@ -132,8 +134,8 @@ def _words(kind: Any) -> list[str]:
 
 provider = click.option(
     "--provider", "rules", type=_Rule(), multiple=True, metavar="FIELD=VALUE",
-    help="Set one of the provider's rules: tokenizer, vendor, summaries, breakpoints, reasoning and others. "
-    "May be repeated.",
+    help="Set one field of the mock provider, for example reserved_output=8192 or misses=expected. May be repeated. "
+    "A wrong FIELD lists all fields.",
 )  # fmt: skip
 
 
@@ -155,8 +157,9 @@ head = click.option(
     help="Set the size of the system prompt and tools where the log lacks them: fitted to recorded usage, none, or "
     "this number of tokens.",
 )  # fmt: skip
-across = click.option("--across-compactions", "across", is_flag=True, help="Replay each recording as if its "
-                      "agent had never compacted. The policy `recorded` repeats what the agent did.")  # fmt: skip
+across = click.option("--across-compactions", "across", is_flag=True, help="Undo the recorded agent's own "
+                      "compactions, so that each policy replays the whole conversation. The policy `recorded` makes "
+                      "them again.")  # fmt: skip
 
 RULES = (model, models_file, window, cache, cache_ttl, thinking, provider)
 """Which provider's rules hold."""
@@ -174,18 +177,18 @@ RUN_OPTIONS = (
     click.option("--resume", is_flag=True, help="Continue the run in the result folder that was stopped or killed."),
     click.option(
         "--text", type=click.Choice(["redacted", "kept", "none"]), default="redacted",
-        help="Choose which texts of transcripts the results hold: all but likely keys (redacted, the default), all "
-        "(kept), or none.",
+        help="Choose how much of the transcripts' text the result files hold: all, with likely API keys and passwords "
+        "replaced (redacted, the default), all as it is (kept), or none.",
     ),
     click.option(
         "--sample", type=click.IntRange(min=1), metavar="N",
-        help="Replay only N transcripts of a large folder, drawn by cost. Figures are then estimates for "
-        "the whole folder.",
+        help="Replay a random sample of N transcripts; expensive ones are drawn more often. Figures are then estimates "
+        "for the whole folder.",
     ),
     click.option(
         "--refetch", type=click.FloatRange(0, 1), metavar="RATE",
-        help="Assume that the agent fetches this share of lost results again, 0 to 1. Without --refetch, answers name "
-        "the range from 0 to 1.",
+        help="Assume that the agent fetches this share of lost results again, from 0 to 1. Without --refetch, answers "
+        "give the costs of both ends: nothing is fetched again, or everything.",
     ),
     click.option(
         "--draws", type=click.IntRange(min=1), metavar="N",
@@ -225,8 +228,8 @@ as_set = (
 
 faults = click.option(
     "--fault", "faults", multiple=True, metavar="FAULT",
-    help="Make the endpoint misbehave: 429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR, usage=none, slow=S "
-    "or unpaired. May be repeated.",
+    help="Make the endpoint misbehave: 429@STEP[:retry=S,times=N], stream-error@STEP, usage=FACTOR (multiplies the "
+    "reported usage), usage=none, slow=SECONDS, or unpaired (accepts tool calls without results). May be repeated.",
 )  # fmt: skip
 
 

@@ -52,7 +52,9 @@ OTHERS_SHOWN = 3
 @options.across
 @options.number
 @click.option(
-    "--losses", is_flag=True, help="Under each call, list the references that it used but its request no longer held."
+    "--losses",
+    is_flag=True,
+    help="Under each call, list what it used of earlier results but its request no longer contained.",
 )
 @click.option("--step", is_flag=True, help="Wait for a key after each call, if the output goes to a terminal.")
 @click.option(
@@ -71,7 +73,7 @@ def command(
 ) -> None:  # fmt: skip
     """Watch one conversation, call by call, under one policy.
 
-    Prints the calls to standard output, and what the policy would have told its user to standard error.
+    Prints the calls to standard output. What the policy would have shown to its user goes to standard error.
     """
     if wire is not None and request_call is None:
         raise CtxsimError("--format is of one request; say which by --request K")

@@ -35,7 +35,7 @@ BY = ("age", "depth", "kind", "tool", "form")
 )
 @click.option(
     "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies_of_run,
-    help="Draw only this policy and the bounds in pictures. May be repeated.",
+    help="In pictures, draw only this policy beside the best and worst possible ones. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--by", type=click.Choice(BY), multiple=True, help="List the losses only by this breakdown. May be repeated."
@@ -51,7 +51,8 @@ def command(
     The page is one self-contained file that shows any transcript. If there are more than about a thousand, it holds the
     largest ones, or those of --transcript. Pictures are every chart as PNG and SVG. Pictures for a paper are PDF files
     for a column of 8.5 cm, without headlines, and can be read in grey. A loss is something that a call used but its
-    request no longer held. The lists group losses by age, depth, kind, tool and form.
+    request no longer held. The lists group losses by age (calls since the result), depth
+    (place in the result), kind, tool, and form (truncated, summarised or dropped).
     """
     for option, given, fitting in (
         ("--by", by, ("losses",)), ("--policy", policies, ("pictures", "paper")), ("--transcript", word, ("page",)),

@@ -37,8 +37,8 @@ def command(
     """Play the responses of a conversation to any client, as a mock model.
 
     The mock model has a real window, cache and rate limit, and reports usage. It speaks OpenAI Chat Completions and
-    Responses, Anthropic Messages and Gemini generateContent, streamed or not. A path that begins with /s/NAME is a
-    session of its own. The mock model executes nothing, and sends nothing to other machines.
+    Responses, Anthropic Messages and Gemini generateContent, streamed or not. Requests whose URL path begins with
+    /s/NAME form a session NAME of their own. The mock model executes nothing, and sends nothing to other machines.
     """
     # Requests come in other threads, which know no command line.
     quiet = loudness() == "quiet"

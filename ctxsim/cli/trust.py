@@ -13,8 +13,8 @@ from ctxsim.safety.trust import store, trust
 def command(files: tuple[Path, ...]) -> None:
     """Trust FILES as they are now: ctxsim.toml, pyproject.toml, scenarios. A file that changes must be trusted again.
 
-    A trusted file may name policies, estimators and readers in Python files, other programs, repositories, addresses,
-    and folders outside its project. Read a file before you trust it.
+    A trusted file may load Python files (policies, estimators, readers), start other programs, and read repositories,
+    network addresses and folders outside its project. Read a file before you trust it.
     """
     for file in files:
         digest = trust(file)

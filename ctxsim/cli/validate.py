@@ -45,8 +45,9 @@ def command(
     """Compare modelled input tokens, cache reads and dollars with what was recorded, per format and model.
 
     With --estimates, compare each estimator with real counts and recorded usage, per text and per whole request. For a
-    policy with a threshold, say how late or early the policy would act, which unsafe calls it would believe safe, and
-    which of its alarms would be false. Write accuracy.csv, consequences.csv and pictures.
+    policy that acts above a threshold, also report how late or early it would act by each estimator, which calls over
+    the threshold it would miss, and which calls under it would make it act. Write accuracy.csv, consequences.csv and
+    pictures.
     """
     reading = Reading(paths)
     if judged:

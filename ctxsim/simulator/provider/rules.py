@@ -43,12 +43,12 @@ class ProviderFields(TypedDict, total=False):
 class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rules of one mock provider. The defaults are for an unknown model.
 
-    `window` and `reserved_output` are in tokens. `pace_s` is the number of seconds from one request's start to the
-    next if the recording has no times. `tokens_factor` is the number of tokens for each token that `tokenizer` counts,
-    for a provider whose own tokenizer isn't public. `size` says where this factor and the size of a hidden head come
-    from. `framing` and `cache` name the vendor whose rules hold, or `none`. Without `prices` the cost is unknown.
-    `usage_factor` is the share of the real usage that the provider reports to policies: 1, less than 1 if it reports
-    usage wrongly, or 0 if it reports none.
+    `window` and `reserved_output` are in tokens. `pace_s` is the number of seconds from one request's start to the next
+    if the recording has no times. If the provider's own tokenizer isn't public, `tokens_factor` is how many of the
+    provider's tokens one token of `tokenizer` stands for. `size` names the source of this factor, and of the size of
+    the head (system prompt and tools) where the log lacks it. `framing` and `cache` name the vendor whose rules hold,
+    or `none`. Without `prices` the cost is unknown. `usage_factor` is the share of the real usage that the provider
+    reports to policies: 1, less than 1 if it reports usage wrongly, or 0 if it reports none.
     """
 
     tokenizer: str = "o200k_base"
