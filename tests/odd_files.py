@@ -23,7 +23,7 @@ from ctxsim.answers.advice.predicted import kept
 from ctxsim.answers.bill.status import line
 from ctxsim.api.runs import bench
 from ctxsim.cli.settings import found
-from ctxsim.configs.edit import Format, edited
+from ctxsim.live.configs.edit import Format, edited
 from ctxsim.counting.estimators.calibrated import read_calibration
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import parsed_agent

@@ -22,8 +22,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, Stopped
-from ctxsim.extras import how_to_install
+from ctxsim.errors import CtxsimError, Stopped, how_to_install
 from ctxsim.policies import open_policies
 from ctxsim.processes import end_with, safe_path
 from ctxsim.runs.apart import end_apart

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.configs.edit import Value
+from ctxsim.live.configs.edit import Value
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
 from ctxsim.live.probe.drive import probe, setting_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from ctxsim.configs.edit import Value, edited
+from ctxsim.live.configs.edit import Value, edited
 from ctxsim.errors import CtxsimError, nearest
 from ctxsim.live.agent import Agent
 from ctxsim.live.drive import GRACE_S

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ctxsim.configs.edit import Value
+from ctxsim.live.configs.edit import Value
 from ctxsim.live.agent import Agent
 from ctxsim.live.probe.drive import setting_of
 from ctxsim.live.probe.verdict import Firing

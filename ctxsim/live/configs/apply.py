@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ctxsim.configs import edit
+from ctxsim.live.configs import edit
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.plugins import config_folder
 from ctxsim.results.files import replacing
