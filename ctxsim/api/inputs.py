@@ -16,11 +16,11 @@ import msgspec
 from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError, InputError, UnknownName
+from ctxsim.plugins.files import small_file
 from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
-from ctxsim.small_files import small_file
 from ctxsim.synthesis import Scenario, is_scenario, load_scenario, synthesize
 from ctxsim.transcript import Transcript
 

@@ -8,8 +8,8 @@ import msgspec
 
 from ctxsim.answers.advice.advice import GOALS
 from ctxsim.errors import CtxsimError, InputError
+from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.safety.trust import asking, refuse
-from ctxsim.small_files import small_file, toml_values
 
 FILE, PROJECT = "ctxsim.toml", "pyproject.toml"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ctxsim import labels
 from ctxsim.errors import ContractError, LabelError, one_line
-from ctxsim.plugins import files_given
+from ctxsim.plugins.files import files_given
 from ctxsim.processes import end_group, end_with, ended, environment, python
 
 LIMIT_S = 60.0

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from ctxsim.errors import ContractError
-from ctxsim.plugins import FROM_FILE, files_loaded
+from ctxsim.plugins.files import FROM_FILE, files_loaded
 from ctxsim.policies import Spec
 from ctxsim.processes import end_group, ended, environment, python
 from ctxsim.runs.parts import unpacked

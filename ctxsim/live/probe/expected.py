@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ctxsim.live.configs.edit import Value
 from ctxsim.live.agent import Agent
+from ctxsim.live.configs.edit import Value
 from ctxsim.live.probe.drive import setting_of
 from ctxsim.live.probe.verdict import Firing
 from ctxsim.policies import Overflow, Policy, Surroundings, open_policy
