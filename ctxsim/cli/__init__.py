@@ -163,7 +163,7 @@ def main() -> None:
     # Ended from outside, the command still removes its unfinished files and its worker processes, if it gets to it.
     signal.signal(signal.SIGTERM, _stop)
     if os.name == "posix":
-        from ctxsim.processes import end_soon
+        from ctxsim.safety.processes import end_soon
 
         end_soon(GRACE_S)
     # No matrix here is large: numpy's threads would only wait for one another, a tenth of a second in each process.

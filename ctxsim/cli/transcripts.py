@@ -100,7 +100,7 @@ def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact:
     ATIF is written as one document per line, which holds a session with its sub-agents.
     """
     reading = Reading(paths)
-    redaction = Redaction(open_tokenizer(DEFAULT), redact == "all") if redact else None
+    redaction = Redaction(open_tokenizer(DEFAULT).count_many, redact == "all") if redact else None
     pieces = _written(form, map(redaction.transcript, reading) if redaction else reading, reading.left_out)
     if out is None:
         sys.stdout.buffer.writelines(pieces)
