@@ -18,8 +18,8 @@ def ctxsim_run(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[..., Any
     path is from there too. Results lie in the test's `tmp_path`. Arguments and errors are those of `ctxsim.bench`.
     """
     # Loaded only by tests that ask for it: pytest loads plug-ins for every project.
+    from ctxsim.api.project import found
     from ctxsim.api.runs import bench
-    from ctxsim.cli.settings import found
     from ctxsim.errors import CtxsimError
 
     root, numbers = pytestconfig.rootpath, count(1)

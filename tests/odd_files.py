@@ -21,8 +21,8 @@ from project import ROOT
 
 from ctxsim.answers.advice.predicted import kept
 from ctxsim.answers.bill.status import line
+from ctxsim.api.project import found
 from ctxsim.api.runs import bench
-from ctxsim.cli.settings import found
 from ctxsim.counting.estimators.calibrated import read_calibration
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import parsed_agent

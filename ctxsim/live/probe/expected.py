@@ -11,8 +11,8 @@ from ctxsim.live.probe.drive import setting_of
 from ctxsim.live.probe.verdict import Firing
 from ctxsim.policies import Overflow, Policy, Surroundings, open_policy
 from ctxsim.policies.agents.settings import TYPES, Setting, settings_of, values_for
-from ctxsim.transcript import Item, Usage
-from ctxsim.view import Sizes, View
+from ctxsim.transcript import Item, Sizes, Usage
+from ctxsim.view import View
 
 
 class Acting(NamedTuple):
