@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from ctxsim.api.trust import calibrate, check, compactions, estimates, validate
     from ctxsim.counting.estimators import Estimator
     from ctxsim.policies import Policy, open_policy
+    from ctxsim.results.run_info import __version__ as __version__
     from ctxsim.simulator.provider import Provider
     from ctxsim.synthesis import Scenario
     from ctxsim.transcript import Transcript
     from ctxsim.view import View
-
-__version__ = "0.1.0"
 
 PUBLIC = {
     "ctxsim.api.forecasts": ("Forecasts", "forecast"),
@@ -45,6 +44,7 @@ PUBLIC = {
     "ctxsim.api.live": ("Endpoint", "drive", "serve"),
     "ctxsim.counting.estimators": ("Estimator",),
     "ctxsim.policies": ("Policy", "open_policy"),
+    "ctxsim.results.run_info": ("__version__",),
     "ctxsim.simulator.provider": ("Provider",),
     "ctxsim.synthesis": ("Scenario",),
     "ctxsim.transcript": ("Transcript",),

@@ -92,3 +92,30 @@ def nearest(name: str, known: Iterable[str]) -> str:
     begins = {one[: len(name) + 1]: one for one in names if one not in close}
     close += [begins[one] for one in difflib.get_close_matches(name, begins, n=3, cutoff=0.8)]
     return f"did you mean {' or '.join(close[:3])}?" if close else ""
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs what an extra of ctxsim needs, from where this ctxsim came from.
+
+    Where nothing says that, it names the extra's packages. It never asks an index for ctxsim by name, which anybody
+    could register there. Rule: direct_url.json of PEP 610.
+    """
+    import json
+    import re
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        found = distribution("ctxsim")
+    except PackageNotFoundError:
+        return "install ctxsim by pip, from its own folder or repository"
+    origin = json.loads(found.read_text("direct_url.json") or "{}")
+    url = str(origin.get("url", ""))
+    if url.startswith("file:"):
+        editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+        return f"pip install {editable}'{unquote(urlsplit(url).path)}[{extra}]'"
+    if vcs := origin.get("vcs_info"):
+        return f"pip install 'ctxsim[{extra}] @ {vcs['vcs']}+{url}@{vcs['commit_id']}'"
+    wanted = re.compile(rf"""extra\s*==\s*['"]{extra}['"]""")
+    needs = [one.partition(";")[0].strip() for one in found.requires or () if wanted.search(one)]
+    return f"pip install {' '.join(map(repr, needs))}"

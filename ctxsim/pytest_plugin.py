@@ -18,9 +18,8 @@ def ctxsim_run(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[..., Any
     path is from there too. Results lie in the test's `tmp_path`. Arguments and errors are those of `ctxsim.bench`.
     """
     # Loaded only by tests that ask for it: pytest loads plug-ins for every project.
+    from ctxsim.api.project import found
     from ctxsim.api.runs import bench
-    from ctxsim.cli.settings import found
-    from ctxsim.errors import CtxsimError
 
     root, numbers = pytestconfig.rootpath, count(1)
 
@@ -29,7 +28,7 @@ def ctxsim_run(tmp_path: Path, pytestconfig: pytest.Config) -> Callable[..., Any
         if what is None:
             what = list(said.paths)
             if not what:
-                raise CtxsimError(f"ctxsim_run() needs a path, or paths in {root / 'ctxsim.toml'}")
+                raise pytest.UsageError(f"ctxsim_run() needs a path, or paths in {root / 'ctxsim.toml'}")
         elif isinstance(what, str | Path) and (root / what).exists():
             what = root / what
         usual = {"model": said.model, "window": said.window, "cache": said.cache, "tokenizer": said.tokenizer,

@@ -1,7 +1,8 @@
-"""A recorded conversation as a pure value: head, items and calls."""
+"""A recorded conversation as a pure value: head, items and calls; and what items measure."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -206,6 +207,41 @@ class Transcript(msgspec.Struct, frozen=True, omit_defaults=True):
     def model(self) -> str:
         """The first model that a call names; '' if no call names one."""
         return next((call.model for call in self.calls if call.model), "")
+
+
+class Sizes:
+    """What items measure, remembered by place: most of what any policy sends is as recorded."""
+
+    __slots__ = ("_edited", "_known", "_measure", "_sums")
+
+    def __init__(self, measure: Callable[[Item], int]) -> None:
+        self._measure = measure
+        self._sums: dict[int, tuple[Sequence[Item], int]] = {}
+        self._known: dict[int, tuple[Item, int]] = {}
+        """As an item came first, which is mostly as recorded; what policies make of it doesn't take its place."""
+        self._edited: dict[int, tuple[Item, int]] = {}
+
+    def __call__(self, item: Item) -> int:
+        """Return what an item measures."""
+        found = self._known.get(item.place)
+        if found is not None and found[0] is item:
+            return found[1]
+        if found is None:
+            found = self._known[item.place] = (item, self._measure(item))
+            return found[1]
+        found = self._edited.get(item.place)
+        if found is None or found[0] is not item:
+            found = self._edited[item.place] = (item, self._measure(item))
+        return found[1]
+
+    def of(self, items: Sequence[Item]) -> int:
+        """Return what items measure together; the same tuple is added up once."""
+        if not isinstance(items, tuple):
+            return sum(map(self, items))
+        found = self._sums.get(id(items))
+        if found is None or found[0] is not items:
+            found = self._sums[id(items)] = (items, sum(map(self, items)))
+        return found[1]
 
 
 def problems(transcript: Transcript) -> list[str]:

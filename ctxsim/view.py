@@ -7,7 +7,7 @@ item before and after and the reason, which is what the audit trail and the runn
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Literal, overload
@@ -15,7 +15,7 @@ from typing import Any, Literal, overload
 import msgspec
 
 from ctxsim.errors import ContractError
-from ctxsim.transcript import Item
+from ctxsim.transcript import Item, Sizes
 
 Action = Literal["edited", "dropped", "inserted"]
 
@@ -42,41 +42,6 @@ class Made(msgspec.Struct, frozen=True, gc=False):
     moment: str
     edit: Edit
     lasting: bool = True
-
-
-class Sizes:
-    """What items measure, remembered by place: most of what any policy sends is as recorded."""
-
-    __slots__ = ("_edited", "_known", "_measure", "_sums")
-
-    def __init__(self, measure: Callable[[Item], int]) -> None:
-        self._measure = measure
-        self._sums: dict[int, tuple[Sequence[Item], int]] = {}
-        self._known: dict[int, tuple[Item, int]] = {}
-        """As an item came first, which is mostly as recorded; what policies make of it doesn't take its place."""
-        self._edited: dict[int, tuple[Item, int]] = {}
-
-    def __call__(self, item: Item) -> int:
-        """Return what an item measures."""
-        found = self._known.get(item.place)
-        if found is not None and found[0] is item:
-            return found[1]
-        if found is None:
-            found = self._known[item.place] = (item, self._measure(item))
-            return found[1]
-        found = self._edited.get(item.place)
-        if found is None or found[0] is not item:
-            found = self._edited[item.place] = (item, self._measure(item))
-        return found[1]
-
-    def of(self, items: Sequence[Item]) -> int:
-        """Return what items measure together; the same tuple is added up once."""
-        if not isinstance(items, tuple):
-            return sum(map(self, items))
-        found = self._sums.get(id(items))
-        if found is None or found[0] is not items:
-            found = self._sums[id(items)] = (items, sum(map(self, items)))
-        return found[1]
 
 
 _order = attrgetter("order")

@@ -19,8 +19,8 @@ from ctxsim.simulator.provider.misses import expected_loss
 from ctxsim.simulator.provider.summaries import MODES, PROMPT
 from ctxsim.simulator.provider.vendor import CacheRule, Framing, load_vendor
 from ctxsim.simulator.references.survival import Counts
-from ctxsim.transcript import Call, Item, Transcript, Usage
-from ctxsim.view import Edit, Sizes, View
+from ctxsim.transcript import Call, Item, Sizes, Transcript, Usage
+from ctxsim.view import Edit, View
 
 
 class Judge:

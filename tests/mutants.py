@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from ctxsim.answers.validation.accuracy import observe
 from ctxsim.answers.validation.validation import compare
+from ctxsim.api.survey import check
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import CtxsimError, ReaderFailed
@@ -28,7 +29,6 @@ from ctxsim.readers import SUFFIXES, read_source, sources
 from ctxsim.readers.reader import owner
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.recorded.sample import collect
-from ctxsim.recorded.survey import check
 from ctxsim.runs.transcript_rows import rows_of
 from ctxsim.transcript import Transcript, problems
 

@@ -21,12 +21,12 @@ from project import ROOT
 
 from ctxsim.answers.advice.predicted import kept
 from ctxsim.answers.bill.status import line
+from ctxsim.api.project import found
 from ctxsim.api.runs import bench
-from ctxsim.cli.settings import found
-from ctxsim.configs.edit import Format, edited
 from ctxsim.counting.estimators.calibrated import read_calibration
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import parsed_agent
+from ctxsim.live.configs.edit import Format, edited
 from ctxsim.policies import open_policy
 from ctxsim.policies.agents.config import of_file
 from ctxsim.policies.agents.settings import parsed

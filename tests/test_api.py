@@ -326,12 +326,17 @@ def test_how_far_figures_hold(logs: Path, tmp_path: Path) -> None:
     assert set(judged.frame().estimator) == {"chars", "words"} and len(judged.consequences) == 2
     fit = ctxsim.calibrate(logs, by="kind", risk=0.05)
     assert fit.frame().group[0] == "all" and fit.frame().chars_per_token[0] == fit.calibration.overall.chars_per_token
+    points, overall = fit.points(), fit.calibration.overall
+    assert (len(points), sum(tokens for _, tokens, _ in points)) == (overall.texts, overall.tokens)
     file = fit.save(tmp_path / "own.json")
     assert (
         command("calibrate", str(logs), "--by", "kind", "--risk", "0.05", "--out", "other.json", cwd=tmp_path)[0] == 0
     )
     assert file.read_bytes() == (tmp_path / "other.json").read_bytes()
-    assert ctxsim.calibrate(logs, against_usage=True).calibration.heads
+    recorded = ctxsim.calibrate(logs, against_usage=True)
+    tokens = [tokens for _, tokens, _ in recorded.points()][:4]
+    assert recorded.calibration.heads
+    assert [one - tokens[0] for one in tokens] == [0, 600, 900, 1_200], "1000, 1600, 1900, 2200, each without the head"
     assert ctxsim.compactions(logs).frame().empty
     made = conversation(*RESULTS)
     compacted = msgspec.structs.replace(made, compactions=(Compaction(4, made.calls[2].end, "auto", ("order A1000",)),))

@@ -19,8 +19,8 @@ from odd_files import FOUND, Kind, formats, others
 from project import ROOT
 
 from ctxsim.answers.advice.predicted import kept, place
-from ctxsim.configs.edit import Format, edited
 from ctxsim.errors import CtxsimError
+from ctxsim.live.configs.edit import Format, edited
 from ctxsim.readers.assembly.plausible import plausible
 from ctxsim.safety.trust import store, trusted
 from ctxsim.transcript import Call, Head, Transcript

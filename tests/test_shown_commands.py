@@ -45,7 +45,7 @@ ELSEWHERE = {
             "bill",
             "bill --by part",
         ),
-        "agents' own folders are the user's: tests/answers, tests/configs and tests/live have its parts",
+        "agents' own folders are the user's: tests/answers and tests/live have its parts",
     ),
     **dict.fromkeys(
         ("drive codex pi --doctor --install", "drive my.toml --doctor --defect zero-usage"),

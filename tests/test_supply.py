@@ -12,7 +12,7 @@ import pytest
 from command_line import evidence
 from project import ROOT
 
-from ctxsim import extras
+from ctxsim.errors import how_to_install
 from evidence.lock import locked
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -57,8 +57,8 @@ def test_an_extra_is_from_where_ctxsim_is_from(
     )
     if origin:
         (tmp_path / "direct_url.json").write_text(json.dumps(origin))
-    monkeypatch.setattr(extras, "distribution", lambda name: PathDistribution(tmp_path))
-    assert extras.how_to_install("cluster") == said
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: PathDistribution(tmp_path))
+    assert how_to_install("cluster") == said
 
 
 def test_no_message_names_ours_alone() -> None:

@@ -13,8 +13,8 @@ from strategies import transcripts
 from ctxsim.errors import ContractError
 from ctxsim.policies import Policy
 from ctxsim.simulator.ledger.request import place_in
-from ctxsim.transcript import Item, Transcript
-from ctxsim.view import Sizes, View
+from ctxsim.transcript import Item, Sizes, Transcript
+from ctxsim.view import View
 
 
 def grown(transcript: Transcript) -> View:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
-from ctxsim.configs.apply import Applied, Change, planned, write
-from ctxsim.configs.apply import undo as restored
-from ctxsim.configs.edit import Value
 from ctxsim.errors import CtxsimError
+from ctxsim.live.configs.apply import Applied, Change, planned, write
+from ctxsim.live.configs.apply import undo as restored
+from ctxsim.live.configs.edit import Value
 from ctxsim.policies.agents.settings import CODE, ConfigFile, Setting, settings_of
 
 _WILD = re.compile(r"(?<![^.])(ID|MODEL)(?![^.])")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from ctxsim.api.live import NEEDS
-from ctxsim.errors import CtxsimError
-from ctxsim.extras import how_to_install
+from ctxsim.errors import CtxsimError, how_to_install
 from ctxsim.live.agent import load_agent
 from ctxsim.policies import open_policies, open_policy
 from ctxsim.runs.doctor import Defect, Diagnosis, defect_names, examine_all, load_defect, prepare_case, shortest

@@ -16,11 +16,11 @@ import msgspec
 from ctxsim.counting.estimators import Estimator, open_estimator
 from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError, InputError, UnknownName
+from ctxsim.plugins.files import small_file
 from ctxsim.policies import Policy, Spec, open_policies, open_policy, register
 from ctxsim.simulator.measure.measured import AsSent, HeadMode
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.provider.rules import ProviderFields
-from ctxsim.small_files import small_file
 from ctxsim.synthesis import Scenario, is_scenario, load_scenario, synthesize
 from ctxsim.transcript import Transcript
 
@@ -98,7 +98,8 @@ def inputs_of(
     if not isinstance(what, str | PathLike):
         return msgspec.structs.replace(said, paths=tuple(map(fspath, what)))
     name = fspath(what)
-    if is_path(what):
+    a_path = not isinstance(what, str) or name == "-" or "/" in name or name[:1] == "@" or Path(name).exists()
+    if a_path and not names_scenario(what):
         return msgspec.structs.replace(said, paths=(name,))
     try:
         made = load_scenario(name)
@@ -113,12 +114,10 @@ def inputs_of(
     return msgspec.structs.replace(said, scenario=made)
 
 
-def is_path(what: str | PathLike[str]) -> bool:
-    """Return whether this names recordings, and no scenario."""
+def names_scenario(what: str | PathLike[str]) -> bool:
+    """Return whether this is a scenario's file, or the name of a scenario and of no file."""
     name = fspath(what)
-    if name.endswith(".toml") or (isinstance(what, str) and not Path(name).exists() and is_scenario(name)):
-        return False
-    return not isinstance(what, str) or name == "-" or "/" in name or name[:1] == "@" or Path(name).exists()
+    return name.endswith(".toml") or (isinstance(what, str) and not Path(name).exists() and is_scenario(name))
 
 
 def the_one(inputs: Inputs, number: int = 1) -> AsSent:

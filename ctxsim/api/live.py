@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from ctxsim.api.inputs import What, inputs_of, the_one
 from ctxsim.api.runs import Run, read_run
-from ctxsim.errors import CtxsimError
-from ctxsim.extras import how_to_install
+from ctxsim.errors import CtxsimError, how_to_install
 from ctxsim.live.agent import Agent, agent_names, load_agent
 from ctxsim.live.faults import parse_faults
 from ctxsim.live.script import script_of

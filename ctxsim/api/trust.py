@@ -141,6 +141,21 @@ class Fit(msgspec.Struct, frozen=True):
         found = [("all", self.calibration.overall), *self.calibration.groups.items()]
         return pandas.DataFrame({"group": name, **msgspec.structs.asdict(ratio)} for name, ratio in found)
 
+    def points(self) -> list[tuple[int, int, str]]:
+        """Return characters, tokens and group of each text; of each recorded request without its head, where heads were
+        fitted.
+        """
+        if not self.calibration.heads:
+            return [(text.chars, text.tokens, text.group) for text in self.sample.texts]
+        from ctxsim.answers.calibration.calibration import recorded_prompts
+        from ctxsim.recorded.chars_fit import holds_its_texts
+
+        return [
+            (prompt.chars, round(prompt.tokens), series.model)
+            for series in filter(holds_its_texts, self.sample.series)
+            for prompt in recorded_prompts([series], 1 / self.calibration.overall.chars_per_token)
+        ]
+
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the calibration file, for `estimator=calibrated:file=...`, and return its path."""
         with replacing(Path(path)) as temporary:

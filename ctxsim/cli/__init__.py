@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 
-from ctxsim import __version__
 from ctxsim.cli.loudness import taken
 from ctxsim.cli.terminal import doors, safe
 from ctxsim.errors import CtxsimError, Stopped, nearest, one_line, unknown
@@ -69,8 +68,16 @@ class _Commands(click.Group):
                 formatter.write_dl(list(commands.items()))
 
 
+def _version(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    if asked:
+        from ctxsim.results.run_info import __version__
+
+        click.echo(f"ctxsim, version {__version__}")
+        context.exit()
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="ctxsim")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @click.option(
     "-q", "--quiet", is_flag=True, expose_value=False, help="With any command, print only the result and errors."
 )
@@ -163,7 +170,7 @@ def main() -> None:
     # Ended from outside, the command still removes its unfinished files and its worker processes, if it gets to it.
     signal.signal(signal.SIGTERM, _stop)
     if os.name == "posix":
-        from ctxsim.processes import end_soon
+        from ctxsim.safety.processes import end_soon
 
         end_soon(GRACE_S)
     # No matrix here is large: numpy's threads would only wait for one another, a tenth of a second in each process.

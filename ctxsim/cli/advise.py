@@ -18,7 +18,7 @@ from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell_newer, tell_written
 from ctxsim.cli.progress import progress
 from ctxsim.cli.terminal import safe, say
-from ctxsim.configs.apply import Change
+from ctxsim.live.configs.apply import Change
 from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
 from ctxsim.report.sheet import as_csv, as_json, as_markdown
 from ctxsim.runs.conduct import Watch

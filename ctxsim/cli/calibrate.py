@@ -13,7 +13,6 @@ from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.counting.estimators.calibrated import Calibration
 from ctxsim.counting.tokenizers import DEFAULT
-from ctxsim.recorded.chars_fit import holds_its_texts
 from ctxsim.report.sheet import Cell, Column, sheet
 
 MOST_GROUPS = 24
@@ -91,15 +90,7 @@ def _print(found: Calibration, tokenizer: str, form: str) -> None:
 
 
 def _draw(found: Fit, path: Path) -> Path:
-    from ctxsim.answers.calibration.calibration import recorded_prompts
     from ctxsim.report.calibration_plots import plot_calibration
 
-    ratio, sample = found.calibration.overall.chars_per_token, found.sample
-    if not found.calibration.heads:
-        return plot_calibration([(text.chars, text.tokens, text.group) for text in sample.texts], ratio, path)
-    points = [
-        (prompt.chars, round(prompt.tokens), series.model)
-        for series in filter(holds_its_texts, sample.series)
-        for prompt in recorded_prompts([series], 1 / ratio)
-    ]
-    return plot_calibration(points, ratio, path, "a logged conversation", "tokens recorded, without the fitted head")
+    axes = ("a logged conversation", "tokens recorded, without the fitted head") if found.calibration.heads else ()
+    return plot_calibration(found.points(), found.calibration.overall.chars_per_token, path, *axes)

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 import msgspec
 
-from ctxsim import __version__
 from ctxsim.answers.advice.baseline import advise
 from ctxsim.answers.advice.verdict import as_values
 from ctxsim.api.runs import compare, read_run
@@ -20,6 +19,7 @@ from ctxsim.report.latex import as_latex
 from ctxsim.report.sheet import FORMS, Sheet
 from ctxsim.results import Run
 from ctxsim.results.run import UNCHECKED
+from ctxsim.results.run_info import __version__
 
 
 @click.command("compare")

@@ -246,7 +246,7 @@ def _tokenizers(wanted: str) -> tuple[Sheet, Said]:
 
 
 def _config(wanted: str) -> tuple[Sheet, Said]:
-    from ctxsim.cli.settings import ABOUT, FILE, PROJECT, found
+    from ctxsim.api.project import ABOUT, FILE, PROJECT, found
 
     said = found()
     lines = [(name, _setting(getattr(said, name)), about) for name, about in ABOUT.items() if fnmatchcase(name, wanted)]

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ctxsim.api.inputs import is_path
+from ctxsim.api.inputs import names_scenario
 from ctxsim.api.runs import Run, run_name
 from ctxsim.cli.loudness import note, stage
 from ctxsim.cli.options import PROVIDER, fields
@@ -29,7 +29,6 @@ from ctxsim.cli.progress import progress
 from ctxsim.errors import Stopped
 from ctxsim.runs.conduct import Watch
 from ctxsim.runs.identity import is_reference
-from ctxsim.synthesis import is_scenario
 
 DEFAULT_SCENARIOS = ("documented-53k", "fifty-turns")
 
@@ -108,7 +107,7 @@ def _sampling(said: Mapping[str, Any]) -> dict[str, object]:
 
 def split(paths: Sequence[str], scenarios: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return what names recordings, and what names scenarios: a name without a file is one."""
-    recorded = [path for path in paths if is_path(path) or not (path.endswith(".toml") or is_scenario(path))]
+    recorded = [path for path in paths if not names_scenario(path)]
     return recorded, [*scenarios, *(path for path in paths if path not in recorded)]
 
 

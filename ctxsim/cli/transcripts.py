@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ctxsim.api.survey import check, sizes
 from ctxsim.cli import options
 from ctxsim.cli.output import tell_written
 from ctxsim.cli.reading import Reading
@@ -16,7 +17,6 @@ from ctxsim.cli.terminal import safe, say
 from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.readers.formats import ctxsim_jsonl
 from ctxsim.readers.formats.atif.written import unwritable, written
-from ctxsim.recorded.survey import check, sizes
 from ctxsim.report.sheet import Cell, Column, sheet
 from ctxsim.results.files import replacing
 from ctxsim.safety.redaction import Redaction
@@ -100,7 +100,7 @@ def convert_command(paths: tuple[str, ...], form: str, out: Path | None, redact:
     ATIF is written as one document per line, which holds a session with its sub-agents.
     """
     reading = Reading(paths)
-    redaction = Redaction(open_tokenizer(DEFAULT), redact == "all") if redact else None
+    redaction = Redaction(open_tokenizer(DEFAULT).count_many, redact == "all") if redact else None
     pieces = _written(form, map(redaction.transcript, reading) if redaction else reading, reading.left_out)
     if out is None:
         sys.stdout.buffer.writelines(pieces)

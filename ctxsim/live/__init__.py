@@ -1,1 +1,1 @@
-"""A mock endpoint that speaks four vendors' APIs, and real agents driven against it."""
+"""Real agents: an endpoint that speaks four vendors' APIs, agents driven against it, and their configuration files."""

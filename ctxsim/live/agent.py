@@ -12,9 +12,9 @@ import msgspec
 
 from ctxsim.errors import InputError, unknown
 from ctxsim.plugins import FOLDERS, folders
+from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.policies.agents.settings import SETTINGS, parsed
 from ctxsim.results.run_info import OBSERVED
-from ctxsim.small_files import small_file, toml_values
 
 DRIVE = "drive.toml"
 

@@ -16,7 +16,7 @@ from ctxsim.live.faults import Faults
 from ctxsim.live.log import Entry
 from ctxsim.live.plan import Outcome, Plan
 from ctxsim.live.script import Script, script_of
-from ctxsim.processes import environment, python, without_keys
+from ctxsim.safety.processes import environment, python, without_keys
 from ctxsim.simulator.provider import Provider
 from ctxsim.transcript import Transcript
 

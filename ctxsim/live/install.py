@@ -12,7 +12,7 @@ import msgspec
 
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
-from ctxsim.processes import without_keys
+from ctxsim.safety.processes import without_keys
 
 INSTALL_S = 1_200
 _VERSION = re.compile(r"\d+\.\d+\.\d+[\w.+-]*")

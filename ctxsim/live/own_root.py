@@ -11,8 +11,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import ctxsim
-
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix")
 """Programs and libraries, as far as they are there."""
 
@@ -36,7 +34,7 @@ def readable(path: str, command: Sequence[str]) -> list[str]:
 
     Of a home folder itself, and of what holds one, nothing is named but single files.
     """
-    found = [Path(sys.prefix), Path(sys.base_prefix), Path(ctxsim.__file__).parent]
+    found = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[1]]
     found += [Path(one) for one in sys.path if Path(one).is_dir()]
     programs = [Path(one) for one in path.split(os.pathsep) if Path(one).is_dir()]
     if command and (program := shutil.which(command[0], path=path)):

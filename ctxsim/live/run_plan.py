@@ -16,7 +16,7 @@ from ctxsim.live import seatbelt
 from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS, enclose
 from ctxsim.live.landlock import restrict
 from ctxsim.live.own_root import enter, readable
-from ctxsim.processes import end_group, end_with
+from ctxsim.safety.processes import end_group, end_with
 
 if TYPE_CHECKING:
     from ctxsim.live.plan import Plan

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from ctxsim.counting.estimators.estimator import length
 from ctxsim.policies.policy import Count, Policy, Positive
-from ctxsim.transcript import Item
-from ctxsim.view import Sizes, View
+from ctxsim.transcript import Item, Sizes
+from ctxsim.view import View
 
 
 def prune(view: View, over: Callable[[View], bool], keep_tools: int, keep_turns: int, reason: str) -> View:

@@ -16,8 +16,8 @@ from typing import Any
 
 from ctxsim import labels
 from ctxsim.errors import ContractError, LabelError, one_line
-from ctxsim.plugins import files_given
-from ctxsim.processes import end_group, end_with, ended, environment, python
+from ctxsim.plugins.files import files_given
+from ctxsim.safety.processes import end_group, end_with, ended, environment, python
 
 LIMIT_S = 60.0
 """How long opening a label may take."""

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from ctxsim.errors import InputError, LabelError, NotATranscript, unknown
-from ctxsim.plugins import forgotten_by, installed, load_file
+from ctxsim.plugins import forgotten_by, installed
+from ctxsim.plugins.files import load_file
 from ctxsim.readers import formats
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript

@@ -8,7 +8,7 @@ import msgspec
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.policies import open_policy
-from ctxsim.readers.accepted import Accepted
+from ctxsim.readers.accepted import Accepted, of_project
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
 from ctxsim.recorded.size_fit import Request, fit_size, head_is_whole, later_errors, recorded_calls, requests
 from ctxsim.simulator.measure.measured import AsSent, HeadMode, Size
@@ -45,9 +45,10 @@ def as_sent(
     does.
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    provider = resolve(given, None, transcript, entries, accepted)
+    beside = (accepted or {}).get(of_project(transcript.project, transcript.model), (0, 1))
+    provider = resolve(given, None, transcript, entries, beside)
     other = given.keys() & {"model", "tokenizer"}
-    recorded = resolve({key: given[key] for key in given.keys() - other}, None, transcript, entries, accepted)
+    recorded = resolve({key: given[key] for key in given.keys() - other}, None, transcript, entries, beside)
     if not given.keys() & {"model", "prices"} and any(call.usage and call.usage.cost_usd for call in transcript.calls):
         from ctxsim.recorded.price_fit import cache_that_held, prices_that_held
 

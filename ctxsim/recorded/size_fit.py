@@ -25,8 +25,7 @@ from ctxsim.simulator.measure.columns import nearest_rank
 from ctxsim.simulator.measure.measured import Size, Step
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Resend
-from ctxsim.transcript import Call, Head, Item, Transcript
-from ctxsim.view import Sizes
+from ctxsim.transcript import Call, Head, Item, Sizes, Transcript
 
 Array = npt.NDArray[np.float64]
 

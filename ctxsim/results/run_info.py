@@ -48,6 +48,9 @@ OBSERVED = "observed:"
 
 SCHEMA_VERSION = 4
 
+__version__ = "0.1.0"
+"""The ctxsim that writes a run."""
+
 
 TABLES: dict[str, tuple[type[msgspec.Struct], bool]] = {
     "calls": (CallRow, True), "events": (Event, False), "items": (ItemRow, False), "needs": (NeedRow, False),

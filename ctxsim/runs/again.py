@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ctxsim import __version__
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import CtxsimError, InputError
 from ctxsim.readers import sources
@@ -17,6 +16,7 @@ from ctxsim.readers.source import Source
 from ctxsim.results import TABLES, InputInfo, Run, RunInfo
 from ctxsim.results.checksums import sums
 from ctxsim.results.run import read_run
+from ctxsim.results.run_info import __version__
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.identity import others_code
 from ctxsim.runs.task import Setting, scenario_sha256, source_sha256, specs_of

@@ -23,12 +23,12 @@ from typing import NamedTuple
 import msgspec
 
 from ctxsim.errors import ContractError
-from ctxsim.plugins import FROM_FILE, files_loaded
+from ctxsim.plugins.files import FROM_FILE, files_loaded
 from ctxsim.policies import Spec
-from ctxsim.processes import end_group, ended, environment, python
 from ctxsim.runs.parts import unpacked
 from ctxsim.runs.rows import Rows
 from ctxsim.runs.shipped import Shipped, code_given, plugin_packages, shipped
+from ctxsim.safety.processes import end_group, ended, environment, python
 from ctxsim.simulator.measure.measured import AsSent
 from ctxsim.simulator.measure.summary import WHAT_IF, WhatIf
 from ctxsim.simulator.replay import Sent

@@ -15,12 +15,12 @@ import msgspec
 
 from ctxsim.policies import Spec, open_policies
 from ctxsim.policies.trial import Watch, refuse_copies
-from ctxsim.processes import end_with
 from ctxsim.results.columns import NeedRow
 from ctxsim.runs.apart import LENGTH_BYTES, SEEN_BYTES, Answer, Asked
 from ctxsim.runs.parts import packed
 from ctxsim.runs.shipped import unpack
 from ctxsim.runs.transcript_rows import rows_alone, told_in
+from ctxsim.safety.processes import end_with
 from ctxsim.simulator.measure import Basis
 from ctxsim.simulator.measure.losses import need_rows
 from ctxsim.simulator.measure.measured import AsSent

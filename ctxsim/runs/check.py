@@ -19,7 +19,7 @@ from ctxsim.errors import CtxsimError, told
 from ctxsim.policies import open_policy
 from ctxsim.policies.foreign.pipe import Pipe
 from ctxsim.policies.trial import refuse
-from ctxsim.processes import environment, python
+from ctxsim.safety.processes import environment, python
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.contract import violations

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim import __version__
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import ContractError, CtxsimError, InputError, Stopped
 from ctxsim.policies import Spec
@@ -19,7 +18,7 @@ from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo, RunInfo
 from ctxsim.results.columns import SummaryRow
 from ctxsim.results.folder import RunFolder
-from ctxsim.results.run_info import Drawn, Recorder
+from ctxsim.results.run_info import Drawn, Recorder, __version__
 from ctxsim.results.writer import RunWriter
 from ctxsim.runs.anonymous import Numbers
 from ctxsim.runs.identity import others_code, own_code, question, refuse_another

@@ -11,17 +11,16 @@ from pathlib import Path
 
 import msgspec
 
-import ctxsim
-from ctxsim import __version__
 from ctxsim.errors import InputError
 from ctxsim.policies import Spec
+from ctxsim.results.run_info import __version__
 from ctxsim.runs.task import Setting, specs_of
 
 
 @cache
 def own_code() -> str:
     """Return the version and a hash of every file of the package: equal where, and only where, the code is the same."""
-    folder = Path(ctxsim.__file__).parent
+    folder = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".toml", ".json", ".csv")):
         digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")

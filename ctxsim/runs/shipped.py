@@ -20,7 +20,8 @@ import msgspec
 from ctxsim.counting.estimators import Estimator, registered_estimators
 from ctxsim.counting.estimators import register as register_estimator
 from ctxsim.errors import CtxsimError
-from ctxsim.plugins import OUTSIDE, files_loaded, give_files, give_points, installed
+from ctxsim.plugins import OUTSIDE, give_points, installed
+from ctxsim.plugins.files import files_loaded, give_files
 from ctxsim.policies import Policy, Spec, open_policies, register, registered_policies
 from ctxsim.readers.source.placed import Copies
 

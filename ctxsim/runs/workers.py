@@ -22,16 +22,15 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, Stopped
-from ctxsim.extras import how_to_install
+from ctxsim.errors import CtxsimError, Stopped, how_to_install
 from ctxsim.policies import open_policies
-from ctxsim.processes import end_with, safe_path
 from ctxsim.runs.apart import end_apart
 from ctxsim.runs.carried import job, part, shared
 from ctxsim.runs.identity import own_code
 from ctxsim.runs.parts import Parts, write_part, write_pieces
 from ctxsim.runs.rows import Done, Rows, Sizes
 from ctxsim.runs.task import Tell, lost
+from ctxsim.safety.processes import end_with, safe_path
 
 Task = tuple[Callable[..., Iterator[Rows | Done] | Iterator[Sizes | Done]], tuple[Any, ...]]
 

@@ -1,1 +1,1 @@
-"""Safety: what must not leave a recording."""
+"""Safety: what must not leave a recording, what a file may ask for, and processes that others' code runs in."""

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ctxsim.errors import InputError
-from ctxsim.plugins import config_folder
-from ctxsim.small_files import small_file
+from ctxsim.plugins.files import config_folder, small_file
 
 STORE = "trusted"
 """The file in the user's configuration folder: a digest of content and a name on each line."""

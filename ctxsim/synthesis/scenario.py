@@ -10,7 +10,7 @@ import msgspec
 from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.errors import CtxsimError, InputError, unknown
-from ctxsim.small_files import small_file, toml_values
+from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.transcript import Transcript
 
 

@@ -16,8 +16,8 @@ from ctxsim.policies.token_budget import MARKER
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider import RateLimit
 from ctxsim.simulator.replay.sent import Sent
-from ctxsim.transcript import Compaction, Item, Media, Usage
-from ctxsim.view import Sizes, View
+from ctxsim.transcript import Compaction, Item, Media, Sizes, Usage
+from ctxsim.view import View
 
 
 def len_of(item: Item) -> int:

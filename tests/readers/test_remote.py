@@ -22,8 +22,7 @@ from pathlib import Path
 import pytest
 from command_line import process
 
-from ctxsim.errors import InputError
-from ctxsim.extras import how_to_install
+from ctxsim.errors import InputError, how_to_install
 from ctxsim.readers import read, read_source, sources
 
 POLICIES = ("--policy", "keep-all", "--policy", "mask:keep=1")

@@ -16,7 +16,7 @@ from strategies import transcripts
 from ctxsim.errors import InputError
 from ctxsim.policies import open_policy
 from ctxsim.readers import read_source, sources
-from ctxsim.readers.accepted import accepted, of_project
+from ctxsim.readers.accepted import accepted
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.recorded.as_sent import as_sent
@@ -183,20 +183,19 @@ def test_a_compaction_is_replayed_as_segments_or_across_with_what_was_recorded()
 
 def test_the_window_is_stated_or_that_of_the_project() -> None:
     stated = Transcript("a", compacted().head, (), (Call(0, 0, window=258_400),))
-    assert recorded_window(stated, 400_000, "openai", None) == (258_400, "window 258,400 stated by the log")
+    assert recorded_window(stated, 400_000, "openai") == (258_400, "window 258,400 stated by the log")
     # Anthropic offers models of a million tokens with 200,000 too: whoever was compacted at 167,000 and whoever wasn't
     # has the window that holds what all sessions of the project had accepted.
     plain = msgspec.structs.replace(compacted(), compactions=(), project="/p")
     for session in (msgspec.structs.replace(compacted(), project="/p"), plain):
-        key = of_project("/p", session.model)
-        few, many = ({key: (tokens, 7)} for tokens in (167_000, 201_000))
+        few, many = (167_000, 7), (201_000, 7)
         found = recorded_window(session, 1_000_000, "anthropic", few)
         assert found is not None and found[0] == 200_000 and "7 sessions of this project" in found[1]
         assert recorded_window(session, 1_000_000, "anthropic", many) is None, "the model's own"
         assert recorded_window(session, 1_000_000, "google", few) is None, "offered with one window"
         assert recorded_window(session, 200_000, "anthropic", few) is None, "the model's own explains it"
     large = with_usage(conversation(), [Usage(112_000)])
-    found = recorded_window(large, 64_000, "none", None)
+    found = recorded_window(large, 64_000, "none")
     assert found == (200_000, "window 200,000 inferred: 112,000 tokens were accepted in this session")
 
 

@@ -8,7 +8,7 @@ import msgspec
 from ctxsim.counting.estimators.classes import weighted
 from ctxsim.counting.estimators.estimator import Estimator, positive
 from ctxsim.errors import InputError
-from ctxsim.small_files import small_file
+from ctxsim.plugins.files import small_file
 from ctxsim.transcript import Item
 
 VERSION = 2

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from itertools import takewhile
 
 from ctxsim.counting.tokenizers import Tokenizer
-from ctxsim.transcript import Head, Item, Transcript
-from ctxsim.view import Sizes
+from ctxsim.transcript import Head, Item, Sizes, Transcript
 
 
 class Counter:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxsim.live.plan import Plan
 from ctxsim.live.run_plan import environment
-from ctxsim.processes import end_group
+from ctxsim.safety.processes import end_group
 
 VERSION = 1
 MOST = 200

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ctxsim.configs.edit import Value
 from ctxsim.errors import CtxsimError
 from ctxsim.live.agent import Agent
+from ctxsim.live.configs.edit import Value
 from ctxsim.live.probe.drive import probe, setting_of
 from ctxsim.live.probe.expected import Situation, cut_to, expected, taken
 from ctxsim.live.probe.growing import text_of

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from ctxsim.configs.edit import Value, edited
 from ctxsim.errors import CtxsimError, nearest
 from ctxsim.live.agent import Agent
+from ctxsim.live.configs.edit import Value, edited
 from ctxsim.live.drive import GRACE_S
 from ctxsim.live.faults import Faults
 from ctxsim.live.probe.plan import FINE, PAST, Probed, ProbePlan

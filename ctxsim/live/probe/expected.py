@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ctxsim.configs.edit import Value
 from ctxsim.live.agent import Agent
+from ctxsim.live.configs.edit import Value
 from ctxsim.live.probe.drive import setting_of
 from ctxsim.live.probe.verdict import Firing
 from ctxsim.policies import Overflow, Policy, Surroundings, open_policy
 from ctxsim.policies.agents.settings import TYPES, Setting, settings_of, values_for
-from ctxsim.transcript import Item, Usage
-from ctxsim.view import Sizes, View
+from ctxsim.transcript import Item, Sizes, Usage
+from ctxsim.view import View
 
 
 class Acting(NamedTuple):

@@ -15,8 +15,8 @@ import msgspec
 
 from ctxsim.errors import InputError, unknown
 from ctxsim.plugins import FOLDERS, folders
+from ctxsim.plugins.files import toml_values
 from ctxsim.policies.agents.versions import holds
-from ctxsim.small_files import toml_values
 
 SETTINGS = "settings.toml"
 

@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 from ctxsim import labels
 from ctxsim.errors import LabelError, unknown
-from ctxsim.plugins import load_file
+from ctxsim.plugins.files import load_file
 from ctxsim.policies.foreign.conversation import Message
 from ctxsim.policies.foreign.shortener import Answer, Context, Parameter, Session, Shorten, shortener
 from ctxsim.policies.policy import Policy

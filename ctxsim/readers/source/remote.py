@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ctxsim.errors import CtxsimError, InputError, one_line
-from ctxsim.extras import how_to_install
+from ctxsim.errors import CtxsimError, InputError, how_to_install, one_line
 from ctxsim.readers.source.database import WRITTEN_BESIDE
 from ctxsim.readers.source.placed import Copies, Placed, placed, retold
 from ctxsim.readers.source.source import Source

@@ -7,11 +7,13 @@ whether it gives the same.
 import random
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from ctxsim.counting.tokenizers import Tokenizer
 from ctxsim.safety.redaction.keys import likely_keys
+
+CountMany = Callable[[list[str]], list[int]]
+"""Returns how many tokens each text has."""
 
 TRIES = 64
 """Candidates among which the one with the nearest number of tokens is taken."""
@@ -28,8 +30,8 @@ _KEPT = re.compile(r"\\+.|%[0-9A-Fa-f]{2}|(?<=[^.]\.)[A-Za-z]+$")
 class StandIns:
     """Stand-ins by original: the same for the same, in order of first appearance."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, count_many: CountMany) -> None:
+        self._count_many = count_many
         self._made: dict[str, str] = {}
         self._taken: set[str] = set()
 
@@ -51,7 +53,7 @@ class StandIns:
         candidates = [one for one in tried if one not in self._taken] or tried
         if not candidates:
             return original
-        wanted, *counts = self._tokenizer.count_many([original, *candidates])
+        wanted, *counts = self._count_many([original, *candidates])
         return min(zip(counts, candidates, strict=True), key=lambda pair: abs(pair[0] - wanted))[1]
 
     def _candidates(self, original: str) -> Iterator[str]:

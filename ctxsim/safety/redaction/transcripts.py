@@ -6,12 +6,11 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.counting.tokenizers import Tokenizer
 from ctxsim.safety.redaction.keys import LINE_END, PIECE, kind_of, likely_keys, lines
 from ctxsim.safety.redaction.kinds import NOT_LOOKED_FOR
 from ctxsim.safety.redaction.network import with_network
 from ctxsim.safety.redaction.people import told_names, with_homes, with_mails, with_words, words_of
-from ctxsim.safety.redaction.stand_ins import StandIns
+from ctxsim.safety.redaction.stand_ins import CountMany, StandIns
 from ctxsim.transcript import Transcript
 
 _OURS = ("kind", "format", "trigger")
@@ -28,8 +27,8 @@ class Redaction:
     numbers and host names are too.
     """
 
-    def __init__(self, tokenizer: Tokenizer, everything: bool = False) -> None:
-        self._stand_ins = StandIns(tokenizer)
+    def __init__(self, count_many: CountMany, everything: bool = False) -> None:
+        self._stand_ins = StandIns(count_many)
         self._everything = everything
         self.found: dict[str, set[str]] = {}
 

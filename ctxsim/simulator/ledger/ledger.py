@@ -15,8 +15,8 @@ from ctxsim.simulator.ledger.legs import SPREAD, Leg, legs_of
 from ctxsim.simulator.ledger.refused import drops_of
 from ctxsim.simulator.ledger.request import Request
 from ctxsim.simulator.provider.rules import Provider
-from ctxsim.transcript import Item, Transcript
-from ctxsim.view import Edit, Sizes, View
+from ctxsim.transcript import Item, Sizes, Transcript
+from ctxsim.view import Edit, View
 
 FINISHED = "reasoning of a finished turn"
 """Why a vendor leaves items out."""

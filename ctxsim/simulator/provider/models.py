@@ -15,10 +15,10 @@ import msgspec
 
 from ctxsim.counting.tokenizers.models import bare
 from ctxsim.errors import InputError
+from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.simulator.provider.genai_list import every_price, from_list
 from ctxsim.simulator.provider.prices import Prices
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_of
-from ctxsim.small_files import small_file, toml_values
 
 
 class Model(msgspec.Struct, frozen=True):

@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from ctxsim.counting.tokenizers.models import tokenizer_of
-from ctxsim.readers.accepted import Accepted, of_project
 from ctxsim.simulator.provider.models import Entry, Model, find_model
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Transcript
@@ -100,11 +99,11 @@ def long_cache(transcript: Transcript, vendor: str, model: str) -> bool:
 
 
 def recorded_window(
-    transcript: Transcript, own: int | None, vendor: str, accepted: Accepted | None
+    transcript: Transcript, own: int | None, vendor: str, accepted: tuple[int, int] = (0, 1)
 ) -> tuple[int, str] | None:
     """Return the window that held, and how it is known; None where the model's `own` is all that is known.
 
-    `accepted`: by project and model the largest request that any session had accepted, in tokens, and how many had one.
+    `accepted`: the tokens of the largest request that any session beside it had accepted, and how many had one.
     Where a vendor offers a model with several windows, it is the smallest that holds that.
     """
     stated = [call.window for call in transcript.calls if call.window]
@@ -113,7 +112,7 @@ def recorded_window(
     if transcript.model.endswith(MARK):
         return 1_000_000, "window 1,000,000 stated by the model's name"
     largest = max((call.usage.input_tokens for call in transcript.calls if call.usage), default=0)
-    others, sessions = (accepted or {}).get(of_project(transcript.project, transcript.model), (0, 1))
+    others, sessions = accepted
     largest = max(largest, others)
     among = "this session" if sessions == 1 else f"{sessions} sessions of this project with this model"
     if own is None or largest > own:
@@ -129,11 +128,11 @@ def recorded_window(
 
 
 def of_log(
-    transcript: Transcript, entries: tuple[Entry, ...], accepted: Accepted | None
+    transcript: Transcript, entries: tuple[Entry, ...], accepted: tuple[int, int] = (0, 1)
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the provider's fields that a recording tells, and how each is known.
 
-    `accepted` is what all sessions beside it show of windows.
+    `accepted` is as `recorded_window` has it.
     """
     values: dict[str, Any] = {}
     origins: list[str] = []

@@ -12,7 +12,6 @@ from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
-    from ctxsim.readers.accepted import Accepted
     from ctxsim.simulator.provider.models import Entry
 
 
@@ -45,13 +44,13 @@ def resolve(
     scenario: tuple[str, dict[str, Any]] | None = None,
     transcript: Transcript | None = None,
     entries: tuple[Entry, ...] = (),
-    accepted: Accepted | None = None,
+    accepted: tuple[int, int] = (0, 1),
 ) -> Provider:
     """Return the provider that holds for a scenario or a recorded transcript.
 
-    `accepted` is what all sessions beside a recorded transcript show. `overrides` are what the command line gave; its
-    `model` brings that model's window, prices, cache and tokenizer. Raises UnknownName for a model that nobody knows,
-    InputError naming a field that doesn't fit.
+    `accepted` are the tokens of the largest request that sessions beside a recorded transcript had accepted, and how
+    many had one. `overrides` are what the command line gave; its `model` brings that model's window, prices, cache and
+    tokenizer. Raises UnknownName for a model that nobody knows, InputError naming a field that doesn't fit.
     """
     given = {key: value for key, value in overrides.items() if value is not None}
     origins = []

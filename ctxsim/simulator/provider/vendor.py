@@ -15,8 +15,7 @@ from typing import Literal
 import msgspec
 
 from ctxsim.errors import InputError, unknown
-from ctxsim.plugins import config_folder, user_file
-from ctxsim.small_files import small_file, toml_values
+from ctxsim.plugins.files import config_folder, small_file, toml_values, user_file
 
 Resend = Literal["never", "current_turn", "all"]
 

@@ -11,8 +11,8 @@ from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
 from ctxsim.simulator.ledger.ledger import FINISHED
 from ctxsim.simulator.replay.guard import guarded
 from ctxsim.simulator.replay.sent import Tally
-from ctxsim.transcript import Item, Usage
-from ctxsim.view import Edit, Made, Sizes, View
+from ctxsim.transcript import Item, Sizes, Usage
+from ctxsim.view import Edit, Made, View
 
 RETRIES = 10
 """Requests sent again after an overflow where no policy states its own number."""

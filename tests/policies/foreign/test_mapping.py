@@ -12,8 +12,8 @@ from samples import ASK, TASK, chat
 from ctxsim.errors import ContractError
 from ctxsim.policies.foreign import mapping
 from ctxsim.policies.foreign.conversation import Conversation, Message
-from ctxsim.transcript import Head, Item
-from ctxsim.view import Sizes, View
+from ctxsim.transcript import Head, Item, Sizes
+from ctxsim.view import View
 
 HEAD = Head("You help.")
 PARALLEL = chat(

@@ -8,8 +8,8 @@ from samples import conversation
 from strategies import transcripts
 
 from ctxsim.simulator.ledger.refused import PairCheck
-from ctxsim.transcript import Transcript
-from ctxsim.view import Sizes, View
+from ctxsim.transcript import Sizes, Transcript
+from ctxsim.view import View
 
 
 def test_pairs() -> None:

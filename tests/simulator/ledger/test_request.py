@@ -12,8 +12,8 @@ from ctxsim.simulator.ledger.frames import Frames
 from ctxsim.simulator.ledger.request import BLOCK, FAR, HEAD, Request
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.vendor import Vendor, load_vendor
-from ctxsim.transcript import Head, Item, Transcript
-from ctxsim.view import Edit, Sizes, View
+from ctxsim.transcript import Head, Item, Sizes, Transcript
+from ctxsim.view import Edit, View
 
 PLAIN = Provider()
 

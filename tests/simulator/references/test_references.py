@@ -29,8 +29,8 @@ from ctxsim.simulator.references import (
 )
 from ctxsim.simulator.references.canonical import canonical, fold, resolve, values
 from ctxsim.simulator.replay.foresight import Ahead
-from ctxsim.transcript import Call, Head, Transcript
-from ctxsim.view import Made, Sizes, View
+from ctxsim.transcript import Call, Head, Sizes, Transcript
+from ctxsim.view import Made, View
 
 
 def sent(transcript: Transcript, number: int) -> View:

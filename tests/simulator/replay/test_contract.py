@@ -27,8 +27,8 @@ from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings, open_pol
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.replay import replay
 from ctxsim.simulator.replay.contract import violations
-from ctxsim.transcript import Head, Item, Transcript, Usage, problems
-from ctxsim.view import Edit, Sizes, View
+from ctxsim.transcript import Head, Item, Sizes, Transcript, Usage, problems
+from ctxsim.view import Edit, View
 
 CONVERSATIONS = [msgspec.structs.replace(eventful(random.Random(seed)), name=f"eventful {seed}") for seed in range(12)]
 """Always the same ones, for what is counted."""

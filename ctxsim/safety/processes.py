@@ -37,7 +37,7 @@ def without_keys(variables: Mapping[str, str]) -> dict[str, str]:
 def _search_path(variables: Mapping[str, str]) -> list[str]:
     here = Path.cwd()
     said = variables.get("PYTHONPATH", "").split(os.pathsep)
-    own = Path(__file__).parents[1]
+    own = Path(__file__).parents[2]
     return [path for path in sys.path if path and (path in said or Path(path) != here or Path(path) == own)]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, Literal
 
-from ctxsim.configs import json_text, toml_text, yaml_text
 from ctxsim.errors import CtxsimError
+from ctxsim.live.configs import json_text, toml_text, yaml_text
 
 Format = Literal["json", "jsonc", "toml", "yaml", "env"]
 Path = tuple[str | int, ...]

@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxsim.configs.edit import edited, parsed, with_value
 from ctxsim.errors import CtxsimError
+from ctxsim.live.configs.edit import edited, parsed, with_value
 
 COMMENTED = """{
   // what I like

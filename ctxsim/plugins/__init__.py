@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.util
-import os
-import sys
-import traceback
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Collection, Iterable
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
 from typing import Generic, TypeVar
 
 from ctxsim import labels
 from ctxsim.errors import LabelError, nearest, one_line, unknown
+from ctxsim.plugins.files import load_file
 
 T = TypeVar("T")
 
 Form = Callable[[str], tuple[str, type[T], dict[str, str]]]
 """Opens what follows a prefix in a label: the name with its prefix, a class, and the raw parameters."""
 
-
-def config_folder() -> Path:
-    """Return the user's own configuration folder of ctxsim, which needn't be there."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "ctxsim")
-
-
 FOLDERS = ("ctxsim.policies.agents", "ctxsim.policies.frameworks")
 """Packages with one folder for each agent or framework: `policy.py`, `estimator.py`, and what else is known of it."""
 
 OUTSIDE = "ctxsim.agents"
 """Entry points of this group name packages that are such folders."""
-
 
 _points: list[EntryPoint] | None = None
 """The entry points that another process gave; None where this machine's own count."""
@@ -264,81 +252,9 @@ class Registry(Generic[T]):
         ]
 
 
-FROM_FILE = "ctxsim_"
-"""What the names of modules begin with that were loaded from a user's file."""
-
-_texts: dict[str, bytes] = {}
-"""By path, the files that were loaded, and those that another process gave."""
-
-_given: set[str] = set()
-
-
-def give_files(files: Mapping[str, bytes]) -> None:
-    """Take these texts for what stands in files of these paths, whether they are on this machine or not."""
-    _texts.update(files)
-    _given.update(files)
-
-
-def files_given() -> bool:
-    """Return whether another process gave files: it has opened them before."""
-    return bool(_given)
-
-
-def files_loaded() -> dict[str, bytes]:
-    """Return the files that labels have named in this process, by path."""
-    return dict(_texts)
-
-
-def load_file(kind: str, path: str) -> ModuleType:
-    """Return anybody's Python file as a module; `kind` is what errors call it.
-
-    The same text gives the same module: two labels of one file name one thing. Raises LabelError where there is no such
-    file, or where running it fails.
-    """
-    return _run_file(kind, path, user_file(kind, path))
-
-
-def user_file(kind: str, path: str, read: Callable[[Path], bytes] = Path.read_bytes) -> bytes:
-    """Return what stands in a file that a label or an option names; `kind` is what errors call it. Raises LabelError
-    where there is none.
-    """
-    if path not in _given:
-        if not Path(path).is_file():
-            raise LabelError(f"no {kind} file {path}")
-        _texts[path] = read(Path(path))
-    return _texts[path]
-
-
-@cache
-def _run_file(kind: str, path: str, text: bytes) -> ModuleType:
-    # Files of one name in two folders are two modules: a class's annotations are looked up in its own.
-    number = hashlib.sha256(path.encode("utf-8", "surrogateescape") + b"\0" + text).hexdigest()[:16]
-    module_name = f"{FROM_FILE}{kind}_{Path(path).stem}_{number}"
-    module = ModuleType(module_name)
-    module.__file__ = path
-    sys.modules[module_name] = module
-    try:
-        # Standard output is for tables and rows.
-        with redirect_stdout(sys.stderr):
-            exec(compile(text, path, "exec"), vars(module))
-    # The file is anybody's code: whatever it raises is told in one line, with its place.
-    except (Exception, SystemExit) as error:
-        line = getattr(error, "lineno", None) or _line_in(path, error)
-        told = f"{type(error).__name__}: {one_line(str(error))}"
-        raise LabelError(f"{kind} file {path}, line {line}: {told}") from error
-    return module
-
-
 def _held(names: Iterable[str]) -> str:
     return f"it has {', '.join(names) or 'none'}"
 
 
 def _name(cls: type[object]) -> str:
     return str(getattr(cls, "name", cls.__name__))
-
-
-def _line_in(path: str, error: BaseException) -> int | None:
-    """The line of the file that led to an error, even to one raised in a library."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if Path(frame.filename).name == Path(path).name]
-    return (own or frames)[-1].lineno

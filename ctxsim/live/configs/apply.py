@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from ctxsim.configs import edit
 from ctxsim.errors import CtxsimError, InputError
-from ctxsim.plugins import config_folder
+from ctxsim.live.configs import edit
+from ctxsim.plugins.files import config_folder
 from ctxsim.results.files import replacing
 
 MOST_BYTES = 1 << 20

@@ -1,0 +1,117 @@
+"""A project's defaults of `bench` and `sweep`: `ctxsim.toml`, or `[tool.ctxsim]` in `pyproject.toml`."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import msgspec
+
+from ctxsim.answers.advice.advice import GOALS
+from ctxsim.errors import InputError
+from ctxsim.plugins.files import small_file, toml_values
+from ctxsim.safety.trust import asking, refuse
+
+FILE, PROJECT = "ctxsim.toml", "pyproject.toml"
+
+ENDS = ".git"
+"""A folder that holds this is a project's own: files above it belong to somebody else."""
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a project's file says; options on the command line go before it.
+
+    `paths` and `models` are beside the file. `grids` are what `sweep` tries. `file` is '' where there is no file.
+    """
+
+    paths: Annotated[tuple[str, ...], "transcripts, where a command line names none and no scenario"] = ()
+    policies: Annotated[tuple[str, ...], "labels that bench runs"] = ()
+    grids: Annotated[tuple[str, ...], "what sweep tries"] = ()
+    goal: Annotated[str | None, "what the advice wants little of"] = None
+    estimator: Annotated[str | None, "what policies decide by"] = None
+    model: Annotated[str | None, "window, prices, cache and tokenizer of a model"] = None
+    models: Annotated[str | None, "a file of your own models and prices"] = None
+    tokenizer: Annotated[str | None, "what the provider counts by"] = None
+    cache: Annotated[str | None, "whose cache rules hold"] = None
+    window: Annotated[int | None, "the provider's window in tokens"] = None
+    head: Annotated[str | int | None, "what stands for a head that a log doesn't hold"] = None
+    jobs: Annotated[int | None, "processes"] = None
+    file: str = ""
+
+
+ABOUT: dict[str, str] = {
+    name: hint.__metadata__[0] for name, hint in get_type_hints(Settings, include_extras=True).items() if name != "file"
+}
+"""Each setting in a few words."""
+
+
+def found(folder: Path | None = None) -> Settings:
+    """Return the settings of the nearest file in a folder or above it, up to the project's own; without one, none.
+
+    Raises InputError for a file that can't be read, that says what no setting is, or that asks for more than data and
+    isn't trusted.
+    """
+    start = (folder or Path.cwd()).absolute()
+    for place in (start, *start.parents):
+        for file in (place / FILE, place / PROJECT):
+            table = _table(file)
+            if table is not None:
+                return _read(file, table)
+        if (place / ENDS).exists():
+            break
+    return Settings()
+
+
+def _table(file: Path) -> dict[str, Any] | None:
+    try:
+        data = small_file(file)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except OSError as error:
+        raise InputError(file, f"can't be read: {error}") from None
+    try:
+        whole = toml_values(data, file)
+    except InputError:
+        # Somebody else's mistake in a file that needn't say anything of ctxsim.
+        if file.name == PROJECT and b"tool.ctxsim" not in data:
+            return None
+        raise
+    if file.name == FILE:
+        return whole
+    tool = whole.get("tool")
+    table = tool.get("ctxsim") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise InputError(file, "tool.ctxsim is no table; see: ctxsim list config")
+    return table
+
+
+def _read(file: Path, table: dict[str, Any]) -> Settings:
+    if "file" in table:
+        raise InputError(file, "file is no setting; see: ctxsim list config")
+    try:
+        said = msgspec.convert(table, Settings)
+    except msgspec.ValidationError as error:
+        raise InputError(file, f"{error}; see: ctxsim list config") from None
+    if said.goal is not None and said.goal not in GOALS:
+        raise InputError(file, f"goal = '{said.goal}' is none of: {', '.join(GOALS)}")
+    for name in ("window", "jobs"):
+        value = getattr(said, name)
+        if value is not None and value < 1:
+            raise InputError(file, f"{name} = {value} is less than 1")
+    given = [*said.paths, *([said.models] if said.models else [])]
+    labels = [*said.policies, *said.grids, *([said.estimator] if said.estimator else [])]
+    refuse(file, small_file(file), asking(labels, given, file.parent, _project(file.parent)))
+    models = None if said.models is None else _beside(file, said.models)
+    paths = tuple(_beside(file, path) for path in said.paths)
+    return msgspec.structs.replace(said, paths=paths, models=models, file=str(file))
+
+
+def _project(folder: Path) -> Path:
+    """The project that a folder is in: up to the one that holds a repository, else the folder itself."""
+    return next((place for place in (folder, *folder.parents) if (place / ENDS).exists()), folder)
+
+
+def _beside(file: Path, path: str) -> str:
+    """A path as it is from here; `~` is the user's folder, and `-` and `@list` keep their meaning."""
+    if path == "-" or path.startswith("@"):
+        return path
+    return os.path.relpath(file.parent / Path(path).expanduser())
