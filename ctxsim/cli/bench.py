@@ -29,7 +29,7 @@ from ctxsim.runs.presets import PRESETS, expanded, is_preset
 @options.goal
 @options.form
 @options.columns
-@options.given(*options.RUN_OPTIONS, *options.as_set)
+@options.given(*options.RUN_OPTIONS, options.as_set)
 def command(
     paths: tuple[str, ...], policies: tuple[str, ...], goal: str, form: str, columns: tuple[str, ...] | None,
     scenarios: tuple[str, ...], **said: Any,

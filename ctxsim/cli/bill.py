@@ -27,41 +27,35 @@ from ctxsim.results import InputInfo
 )
 @click.option("--days", type=click.IntRange(min=0), default=DAYS, metavar="N", help="Count only the last N days of the "
               f"recordings. 0 counts all days. Default: {DAYS}.")  # fmt: skip
-@click.option(
-    "--smaller/--no-smaller",
-    "asked",
-    default=True,
-    help="Print what would have saved money (default), or leave it out.",
-)
+@click.option("--no-smaller", "alone", is_flag=True, help="Leave out what would have saved money.")
 @click.option(
     "--project", type=options.PATH, metavar="DIR", help="Count the tokens of the memory files in this project's folder."
 )
 @click.option(
-    "--index/--no-index",
-    default=True,
-    help="Cache facts about the files read, but never their texts, in your cache folder (default), or cache nothing.",
-)
-@click.option(
-    "--forget", "forgetting", is_flag=True, help="Remove the facts that --index keeps in your cache folder, and exit."
+    "--index",
+    type=click.Choice(("kept", "none", "forget")),
+    default="kept",
+    help="Keep facts about the files read, but never their texts, in your cache folder (kept, the default), or keep "
+    "nothing (none). With `forget`, remove the kept facts and exit.",
 )
 @options.out("Draw the bill into this file.")
 @options.form
 def command(
-    paths: tuple[str, ...], by: str, days: int, asked: bool, project: Path | None, index: bool, forgetting: bool,
-    out: Path | None, form: str,
+    paths: tuple[str, ...], by: str, days: int, alone: bool, project: Path | None, index: str, out: Path | None,
+    form: str,
 ) -> None:  # fmt: skip
     """Add up what recorded sessions cost, and say what would have made the bill smaller.
 
     Without PATHS, reads the sessions in the agents' own folders. Tokens are as recorded, dollars as recorded or by list
     prices of the day. Each change that would have made the bill smaller is billed over these sessions, and explained.
     """
-    if forgetting:
+    if index == "forget":
         removed = forget()
         say(f"removed: {removed}" if removed else "nothing is remembered")
         return
     with progress("bill") as course:
         found = bill(
-            paths or (FOUND,), days=days or None, project=project, index=index,
+            paths or (FOUND,), days=days or None, project=project, index=index == "kept",
             tell=lambda name, found, calls, total: course.finished(InputInfo(name, "", found, calls), total),
         )  # fmt: skip
     whole = form != "table"
@@ -70,7 +64,7 @@ def command(
         _finish(found, "no response with recorded usage in it")
     rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]
     if whole:
-        sheets = [rows, *([told.smaller_sheet(found.smaller(), True)] if asked else [])]
+        sheets = [rows, *([told.smaller_sheet(found.smaller(), True)] * (not alone))]
         show("bill", [one for one in sheets if one.rows], form)
     else:
         _say(found, total)
@@ -79,7 +73,7 @@ def command(
             note(told.SHARES)
         for line in told.pauses(misses(found.lines), total):
             note(line)
-        if asked:
+        if not alone:
             _say_smaller(found)
     if out:
         from ctxsim.report.bill_plots import plot_bill

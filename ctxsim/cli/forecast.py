@@ -41,8 +41,7 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "com
     help="Also forecast under this policy. May be repeated.",
 )  # fmt: skip
 @options.model
-@options.window
-@options.cache_ttl
+@options.provider
 @click.option(
     "--backtest",
     "tried",
@@ -53,23 +52,21 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "com
 @options.out(
     "Draw the days so far and the range of those to come into this file. With --backtest, draw how often ranges held."
 )
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Use N processes. The results stay the same."
-)
+@options.jobs("The results stay")
 def command(
     paths: tuple[str, ...], next_: str, policies: tuple[str, ...], tried: bool, form: str, out: Path | None, jobs: int,
-    **changed: Any,
+    models: Path | None, **changed: Any,
 ) -> None:  # fmt: skip
     """Forecast the dollars, tokens, calls and compactions of the next sessions from those under PATHS.
 
-    With --policy, --model, --window or --cache-ttl there is also a forecast under that change. docs/forecast.md says
-    how forecasts are made, and how well they hold.
+    With --policy, --model or --provider there is also a forecast under that change. docs/forecast.md says how forecasts
+    are made, and how well they hold.
     """
     parse_next(next_)
     asked = usual_paths(paths, ())
     with stage("replayed"), progress("sessions") as course:
         watch = Watch(course.finished, course.within)
-        found = forecast(asked, next_, policies, jobs=jobs, watch=watch, **options.fields(changed))
+        found = forecast(asked, next_, policies, jobs=jobs, models=models, watch=watch, **options.fields(changed))
     sheets = _backtests(found) if tried else [_table(found)]
     if form == "table":
         from rich.text import Text

@@ -268,7 +268,7 @@ def _cluster(address: str, stack: ExitStack) -> tuple[Any, int]:
     try:
         from distributed import Client
     except ImportError:
-        raise CtxsimError(f"--cluster needs dask: {how_to_install('cluster')}") from None
+        raise CtxsimError(f"--jobs ADDRESS needs dask: {how_to_install('cluster')}") from None
     try:
         client = stack.enter_context(Client(address, timeout=CLUSTER_S))
         client.wait_for_workers(1, timeout=CLUSTER_S)

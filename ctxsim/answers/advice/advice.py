@@ -242,10 +242,10 @@ def _of_thinking(run: Run, take: str) -> list[str]:
     if refused.sum():
         return [
             f"Refused for thinking that follows an edit: {int(refused.sum()):,} of {int(rows.calls.sum()):,} calls. "
-            "With --thinking drop they are accepted, and that thinking is lost."
+            "With --provider thinking=drop they are accepted, and that thinking is lost."
         ]
     if dropped.sum():
         return [f"Thinking that follows edits is dropped: {int(dropped.sum()):,} tokens are lost."]
     if rows.compactions.sum() and any(values.get("vendor") == "anthropic" for values in run.info.providers):
-        return [f"It edits history. {BINDING} refuse requests whose thinking follows an edit: see --thinking."]
+        return [f"It edits history. {BINDING} refuse requests whose thinking follows an edit: see --provider thinking."]
     return []
