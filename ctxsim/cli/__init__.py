@@ -134,7 +134,6 @@ def _run(arguments: Sequence[str] | None) -> int:
         to_do = _TO_DO.get(error.errno or 0, "")
         click.echo(safe(one_line(f"ctxsim: {where}{error.strerror or error}{to_do}")), err=True)
         return 1
-    return 0
 
 
 _TO_DO = {

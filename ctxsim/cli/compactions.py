@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from ctxsim.answers.compactions import Compactions, SummaryScore, score, score_summary
 from ctxsim.cli import options
@@ -69,16 +70,10 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
             say(line)
         if scored.beside:
             show("compactions", [beside_sheet(scored.beside)], "table")
-        tell_written(_write(scored, out or Path("results/compactions")))
+        folder, tables = out or Path("results/compactions"), msgspec.structs.astuple(scored)
+        named = zip(COMPACTION_TABLES.items(), tables, strict=True)
+        tell_written([path for (name, row), its in named for path in write_table(folder, name, row, its)])
     reading.finish()
-
-
-def _write(scored: Compactions, out: Path) -> list[Path]:
-    tables: dict[str, list[Any]] = {
-        "compactions": scored.compactions, "compactions-beside": scored.beside, "compactions-needs": scored.needs,
-        "compactions-kinds": scored.kinds,
-    }  # fmt: skip
-    return [path for name, rows in tables.items() for path in write_table(out, name, COMPACTION_TABLES[name], rows)]
 
 
 @command.command("score")

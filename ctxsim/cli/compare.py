@@ -16,8 +16,7 @@ from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell
 from ctxsim.cli.show import escaped, show, tell_answer
 from ctxsim.cli.terminal import safe
-from ctxsim.report.latex import as_latex
-from ctxsim.report.sheet import FORMS, Sheet
+from ctxsim.report.sheet import FORMS, Sheet, as_latex
 from ctxsim.results import Run
 from ctxsim.results.run import UNCHECKED
 

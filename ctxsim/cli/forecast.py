@@ -22,8 +22,6 @@ from ctxsim.errors import CtxsimError
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 from ctxsim.runs.conduct import Watch
 
-RANGE = "range with this probability, as under the other per cents"
-
 UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "compactions", "refused": "refused calls"}
 
 

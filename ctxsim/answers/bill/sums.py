@@ -46,7 +46,6 @@ class Sum(msgspec.Struct):
     usd_listed: float = 0.0
     usd_read: float = 0.0
     usd_new: float = 0.0
-    usd_output: float = 0.0
     unpriced: int = 0
     parts: dict[str, list[float]] = msgspec.field(default_factory=dict)
 
@@ -77,7 +76,6 @@ class Sum(msgspec.Struct):
             self.unpriced += 1
         self.usd_read += cost.read
         self.usd_new += cost.write + cost.plain
-        self.usd_output += cost.output
         each = (_unit(cost.read, one.read), _unit(cost.write, one.write), _unit(cost.plain, one.plain))
         names = line.session.parts
         for at in range(0, len(one.parts), 4):
