@@ -1,5 +1,6 @@
 """`ctxsim forecast`: what the next sessions will come to."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
-from ctxsim.report.sheet import Cell, Column, Sheet, sheet
+from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.runs.conduct import Watch
 
 UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "compactions", "refused": "refused calls"}
@@ -184,9 +185,9 @@ def _backtests(found: Forecasts) -> list[Sheet]:
         groups.setdefault((one.ahead, one.level), []).append(one)
     rows = [
         (
-            ahead, Cell(level, f"{level} %"), len(group), _share([one.held for one in group]),
-            Cell(width, f"x {width:.2f}"), _mean([one.score for one in group]),
-            _share([one.plain_held for one in group]), _mean([one.plain for one in group]),
+            ahead, Cell(level, f"{level} %"), len(group), _mean([one.held for one in group], "{:.0%}"),
+            cell(width, "x {:.2f}"), _mean([one.score for one in group]),
+            _mean([one.plain_held for one in group], "{:.0%}"), _mean([one.plain for one in group]),
         )
         for (ahead, level), group in groups.items()
         for width in [sorted(one.high / one.low if one.low else float("inf") for one in group)[len(group) // 2]]
@@ -202,7 +203,7 @@ def _backtests(found: Forecasts) -> list[Sheet]:
             f"{counts.both:,} are in both.",
         ) if counts else ()  # fmt: skip
         told = [
-            (UNITS[one.amount], one.forecasts, Cell(one.held, f"{one.held:.0%}"), Cell(one.width, f"x {one.width:.2f}"))
+            (UNITS[one.amount], one.forecasts, cell(one.held, "{:.0%}"), cell(one.width, "x {:.2f}"))
             for one in known.held(sessions)
         ]
         heads = [Column("amount", "amount", "of one session"), columns[2], columns[3], columns[4]]
@@ -211,11 +212,5 @@ def _backtests(found: Forecasts) -> list[Sheet]:
     return [one for one in sheets if one.rows]
 
 
-def _share(held: list[bool]) -> Cell:
-    value = sum(held) / len(held)
-    return Cell(value, f"{value:.0%}")
-
-
-def _mean(values: list[float]) -> Cell:
-    value = sum(values) / len(values)
-    return Cell(value, f"{value:.2f}")
+def _mean(values: Sequence[float], form: str = "{:.2f}") -> Cell:
+    return cell(sum(values) / len(values), form)

@@ -144,7 +144,7 @@ class _HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "head"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
-        if value in ("fitted", "none") or isinstance(value, int):
+        if value in ("fitted", "none"):
             return value
         if str(value).isdecimal() and int(value) <= MOST_TOKENS:
             return int(value)

@@ -28,7 +28,7 @@ from ctxsim.policies import open_policies
 from ctxsim.processes import end_with, safe_path
 from ctxsim.runs.apart import end_apart
 from ctxsim.runs.carried import job, part, shared
-from ctxsim.runs.identity import own_code
+from ctxsim.runs.identity import own_code, refuse_other_code
 from ctxsim.runs.parts import Parts, write_part, write_pieces
 from ctxsim.runs.rows import Done, Rows, Sizes
 from ctxsim.runs.task import Tell, lost
@@ -53,10 +53,7 @@ _NAME_CHARS = 200
 
 def do(task: Task, path: Any, code: str, tell: Tell | None = None) -> None:
     """Run one task and write its part, in this process or in another. Raises CtxsimError if the code is another."""
-    if own_code() != code:
-        raise CtxsimError(
-            f"a worker has {own_code()}, this process {code}: numbers of two versions would mix; install the same"
-        )
+    refuse_other_code(code)
     function, arguments = task
     write_part(path, function(*arguments, tell or _tell_parent))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Literal, get_args
@@ -133,7 +133,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     for session in found:
         unrecorded += session.unrecorded
         before = len(lines)
-        for response, cost in _each(session, prices):
+        for response, cost in paid(session, prices):
             if since is not None and response.time_s is not None and response.time_s < since:
                 continue
             if response.time_s is not None:
@@ -146,12 +146,6 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
         if len(lines) > before:
             kept.append(session)
     return Bill(kept, lines, repeated, unrecorded)
-
-
-def _each(session: Session, prices: PriceList) -> Iterator[tuple[Response, Paid]]:
-    inside, outside = paid(session, prices.of)
-    yield from zip(session.responses, inside, strict=True)
-    yield from zip(session.beside, outside, strict=True)
 
 
 def key_of(by: By) -> Callable[[Line], str]:
