@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from ctxsim.api.runs import bench
-from ctxsim.cli import completion, options
+from ctxsim.cli import options
 from ctxsim.cli.output import tell_of_labels
 from ctxsim.cli.running import DEFAULT_SCENARIOS, Runs, split
 from ctxsim.cli.settings import usual_paths
@@ -17,10 +17,7 @@ from ctxsim.runs.presets import PRESETS, expanded, is_preset
 
 @click.command("bench")
 @options.paths
-@click.option(
-    "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
-    help=f"Run this policy, or this family ({', '.join(PRESETS)}), instead of the usual policies. May be repeated.",
-)  # fmt: skip
+@options.policies(f"Run this policy, or this family ({', '.join(PRESETS)}), instead of the usual policies.")
 @options.goal
 @options.form
 @options.columns

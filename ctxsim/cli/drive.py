@@ -37,15 +37,8 @@ MOST_LINES = 12
 )  # fmt: skip
 @options.given(*options.PLAYED)
 @options.faults
-@click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    metavar="LABEL",
-    shell_complete=completion.policies,
-    help="Compare the agents with this policy instead of the usual policies, and say at which call they first send "
-    "different requests. May be repeated.",
-)
+@options.policies("Compare the agents with this policy instead of the usual policies, and say at which call they first "
+                  "send different requests.")  # fmt: skip
 @click.option(
     "--install", is_flag=True,
     help="Install each agent's pinned version into a cache folder if it isn't there.",

@@ -12,7 +12,7 @@ from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import LEVELS, Amount, Forecast
 from ctxsim.answers.forecast.horizon import parse_next
 from ctxsim.api.forecasts import Forecasts, forecast
-from ctxsim.cli import completion, options
+from ctxsim.cli import options
 from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import console, tell_what_was_left_out, tell_written
 from ctxsim.cli.progress import progress
@@ -35,10 +35,7 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "com
     metavar="N|Nd",
     help="Forecast the next N sessions, or with Nd the sessions of the next N days. Default: 20.",
 )
-@click.option(
-    "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
-    help="Also forecast under this policy. May be repeated.",
-)  # fmt: skip
+@options.policies("Also forecast under this policy.")
 @options.model
 @options.provider
 @click.option(

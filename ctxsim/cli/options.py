@@ -69,6 +69,13 @@ window = click.option(
 )
 
 
+def policies(what: str, complete: completion.Complete = completion.policies) -> Callable[[Command], Command]:
+    """Give a command `--policy`, several of which can be given; `what` says what is done under each."""
+    return click.option(
+        "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=complete, help=f"{what} May be repeated."
+    )
+
+
 def out(what: str) -> Callable[[Command], Command]:
     """Give a command `--out`; `what` says what is written, and where without it."""
     return click.option("--out", type=PATH, metavar="PATH", help=what)

@@ -31,10 +31,7 @@ BY = ("age", "depth", "kind", "tool", "form")
     metavar="WORD",
     help="Put only transcripts whose name contains WORD on the page.",
 )
-@click.option(
-    "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies_of_run,
-    help="Draw only this policy and the bounds in pictures. May be repeated.",
-)  # fmt: skip
+@options.policies("Draw only this policy and the bounds in pictures.", completion.policies_of_run)
 @click.option(
     "--by", type=click.Choice(BY), multiple=True, help="List the losses only by this breakdown. May be repeated."
 )
