@@ -133,7 +133,7 @@ def measure(count: int, root: Path) -> None:
     for workers in (1, 2):
         (root / f"elsewhere{workers}").mkdir()
         with cluster(workers, root / f"elsewhere{workers}") as (address, processes):
-            bench(f"dask, {workers} worker{'s' if workers > 1 else ''}", "--cluster", address, others=processes)
+            bench(f"dask, {workers} worker{'s' if workers > 1 else ''}", "--jobs", address, others=processes)
 
 
 def main() -> None:

@@ -222,7 +222,7 @@ def measure(folder: Path, count: int, root: Path) -> None:
 
     outs = [bench("one job"), bench("two jobs", "--jobs", "2")]
     with two_workers() as (address, workers):
-        outs.append(bench("dask, two workers", "--cluster", address, others=workers))
+        outs.append(bench("dask, two workers", "--jobs", address, others=workers))
     digests = [digest(out) for out in outs]
     for command in (
         ["report", str(outs[0])],

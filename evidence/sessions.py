@@ -1,7 +1,7 @@
 """Two figures of docs/bill.md, from the sessions of one project: `python -m evidence.sessions FOLDER`.
 
 The first: how many calls of the status line's ranges were right, over spans of so many tokens that follow one another.
-The second: how often the rule `head > 5%` of `ctxsim compare --unpaired` breaks between random halves of 40 sessions,
+The second: how often the rule `head > 5%` of `ctxsim compare` on recordings breaks between random halves of 40 sessions,
 with a head that is larger by a tenth in the second half, and without a change.
 """
 

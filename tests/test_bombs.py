@@ -113,7 +113,7 @@ def test_a_bomb_in_a_file_of_settings_is_a_line(file: str, kind: str, tmp_path: 
     (tmp_path / file).write_bytes(TOML[kind] + b"\n[tool.ctxsim]\n" * (file == "pyproject.toml"))
     line = {
         "scenario.toml": "bench --scenario scenario.toml", "vendor.toml": "check vendor vendor.toml",
-        "models.toml": "bench --scenario text-only --models models.toml",
+        "models.toml": "bench --scenario text-only --model models.toml",
     }.get(file, "bench --scenario text-only")  # fmt: skip
     began = time.monotonic()
     done = ctxsim(*line.split(), cwd=tmp_path)

@@ -64,10 +64,10 @@ def cluster() -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_gives_the_same_bytes(logs: Path, undisturbed: Path, tmp_path: Path, cluster: Any) -> None:
     address = cluster.scheduler_address
-    done = ctxsim(*arguments(logs, tmp_path / "out", "--cluster", address), cwd=tmp_path)
+    done = ctxsim(*arguments(logs, tmp_path / "out", "--jobs", address), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert content(tmp_path / "out") == content(undisturbed)
-    for out, more in (("here", ()), ("there", ("--cluster", address))):
+    for out, more in (("here", ()), ("there", ("--jobs", address))):
         done = ctxsim(*arguments(logs, tmp_path / out, "--sample", "6", *more), cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     assert content(tmp_path / "here") == content(tmp_path / "there")
@@ -82,7 +82,7 @@ def test_a_lost_worker_takes_nothing_with_it(logs: Path, undisturbed: Path, tmp_
     with Client(cluster) as client:
         first = next(iter(client.run(os.getpid).values()))
     running = subprocess.Popen(
-        command(logs, out, "--cluster", cluster.scheduler_address), stdout=subprocess.DEVNULL,
+        command(logs, out, "--jobs", cluster.scheduler_address), stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, cwd=tmp_path,
     )  # fmt: skip
     while not list(out.glob(f"{WORK}/[0-9]*")) and running.poll() is None:

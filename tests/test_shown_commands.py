@@ -48,10 +48,10 @@ ELSEWHERE = {
         "agents' own folders are the user's: tests/answers and tests/live have its parts",
     ),
     **dict.fromkeys(
-        ("drive codex pi --doctor --install", "drive my.toml --doctor --defect zero-usage"),
+        ("drive codex pi --doctor --install", "drive my.toml --doctor --play defects/zero-usage"),
         "tests/live/test_observed.py drives an agent through a defect",
     ),
-    "drive mistral-vibe continue-cli --install --scenario docs/examples/two-turns.toml": "it is of these two agents",
+    "drive mistral-vibe continue-cli --install --play docs/examples/two-turns.toml": "it is of these two agents",
     "advise logs --settings FILE": "tests/policies/agents/test_given.py reads such files",
     "forecast '~/.claude/projects' --next 7d": "tests/answers/forecast: the logs here have no times",
 }
@@ -77,8 +77,8 @@ STAND_INS = {
     OWN_AGENT: OWN_AGENT.replace("python", sys.executable, 1),
 }
 
-LEFT_AWAY = ("--open", "--install")
-"""Options that want a person at a screen, or a network."""
+LEFT_AWAY = ("--install",)
+"""Options that want a network."""
 
 
 def shown(page: Path) -> list[str]:
@@ -124,7 +124,7 @@ def with_own_agent(words: list[str]) -> list[str]:
     """The same command with the page's own agent in place of those that may not be installed here."""
     named = agent_names()
     rest = [
-        word for at, word in enumerate(words) if word not in named or words[at - 1] in ("--compare", "--policy")
+        word for at, word in enumerate(words) if word not in named or words[at - 1] == "--policy"
     ]  # fmt: skip
     return rest if len(rest) == len(words) else [*rest, "--command", OWN_AGENT]
 

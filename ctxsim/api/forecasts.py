@@ -103,6 +103,7 @@ def forecast(
     policies: Sequence[AnyPolicy] = (),
     *,
     jobs: int = 1,
+    models: str | PathLike[str] | None = None,
     watch: Watch = Watch(),  # noqa: B008 - frozen
     **provider: Unpack[ProviderFields],
 ) -> Forecasts:
@@ -110,6 +111,7 @@ def forecast(
 
     - `paths`: recordings of past sessions.
     - `next`: a number of sessions, such as `20`, or of days, such as `7d`.
+    - `models`: a TOML file of your own models and prices.
     - `policies`, `provider`: changes. Each policy adds a forecast; all fields of the provider are changed together and
       add one more.
 
@@ -118,12 +120,12 @@ def forecast(
     parse_next(next)
     asked = paths_of(paths)
     labels: list[AnyPolicy] = [AS_IT_IS, *policies]
-    run = bench(asked, labels, jobs=jobs, watch=watch)
+    run = bench(asked, labels, jobs=jobs, models=models, watch=watch)
     runs = {"as it is": (run, run.labels[0])}
     runs |= {label: (run, label) for label in run.labels[1:]}
     changed = {key: value for key, value in provider.items() if value is not None}
     if changed:
-        other = bench(asked, labels, jobs=jobs, watch=watch, **changed)  # type: ignore[arg-type]
+        other = bench(asked, labels, jobs=jobs, models=models, watch=watch, **changed)  # type: ignore[arg-type]
         said = ", ".join(f"{key}={value}" for key, value in changed.items())
         runs |= {f"{'' if n == 0 else label + ', '}{said}": (other, label) for n, label in enumerate(other.labels)}
     return Forecasts(asked, next, runs)

@@ -41,11 +41,13 @@ BESIDE = ("keep-all", "token-budget", "head-tail")
 """The policies that stand beside an agent unless others are named."""
 
 
-def _played(what: What, number: int, fields: ProviderFields) -> tuple[Transcript, Provider]:
+def _played(
+    what: What, number: int, models: str | PathLike[str] | None, fields: ProviderFields
+) -> tuple[Transcript, Provider]:
     """The conversation that is to be played, as it was recorded, and the provider whose rules hold."""
     from ctxsim.simulator.provider.resolve import resolve
 
-    inputs = inputs_of(what, **fields)
+    inputs = inputs_of(what, models=models, **fields)
     if inputs.scenario is not None:
         one = the_one(inputs)
         return one.transcript, one.provider
@@ -55,7 +57,7 @@ def _played(what: What, number: int, fields: ProviderFields) -> tuple[Transcript
     chosen = next(islice(every, number - 1, None), None)
     if chosen is None:
         raise CtxsimError(f"{inputs.name} has fewer than {number} transcripts")
-    return chosen, resolve(dict(fields), None, chosen)
+    return chosen, resolve(dict(fields), None, chosen, inputs.models)
 
 
 class Endpoint:
@@ -107,6 +109,7 @@ def serve(
     log: str | PathLike[str] | None = None,
     files: str | PathLike[str] | None = None,
     told: Callable[[Entry], object] = lambda entry: None,
+    models: str | PathLike[str] | None = None,
     **provider: Unpack[ProviderFields],
 ) -> Endpoint:
     """Start a mock endpoint that answers any client with a conversation's responses, and enforces a real model's
@@ -118,7 +121,7 @@ def serve(
     - `faults`: texts such as `429@3`, `stream-error@5`, `usage=0.5`; `ctxsim serve --help` explains them.
     - `log`: a file that gets a JSON line for each request.
     - `files`: a folder where tool results are written as files. The responses then ask the agent to read these files.
-    - `told`: a function that is called with each request.
+    - `told`: a function that is called with each request. `models`: a TOML file of your own models and prices.
 
     Raises CtxsimError if the conversation can't be played or the port can't be used.
     """
@@ -130,7 +133,7 @@ def serve(
     from ctxsim.live.log import Log
     from ctxsim.live.session import Session
 
-    conversation, rules = _played(what, number, provider)
+    conversation, rules = _played(what, number, models, provider)
     broken, script = parse_faults(tuple(faults)), script_of(conversation)
     folder = None
     if files is not None:
@@ -181,6 +184,7 @@ def drive(
     limit_s: float = 300.0,
     out: str | PathLike[str] | None = None,
     told: Callable[[AgentRun], object] = lambda run: None,
+    models: str | PathLike[str] | None = None,
     **provider: Unpack[ProviderFields],
 ) -> DrivenRun:
     """Run real agents through a conversation, offline; return what they sent, beside what policies would have sent.
@@ -188,7 +192,7 @@ def drive(
     - `agents`: names from `ctxsim list agents`. `command` starts your own agent instead; its endpoint is in
       $CTXSIM_URL.
     - `install`: install the pinned version, or `version`.
-    - `told`: a function that is called with each agent's run when it is over.
+    - `told`: a function that is called with each agent's run when it is over. `models`: as for `serve`.
 
     Each agent works in a folder and a home of its own, with dummy keys. Where the system allows, it reaches no network
     but loopback, and reads only programs and its own folders. Raises CtxsimError.
@@ -205,7 +209,7 @@ def drive(
     from ctxsim.policies import open_policies
     from ctxsim.runs.observed import write_observed
 
-    conversation, rules = _played(what, number, provider)
+    conversation, rules = _played(what, number, models, provider)
     open_policies(tuple(policies))
     broken = parse_faults(tuple(faults))
     chosen = [_own(command)] if command else [located(load_agent(name, version), install) for name in names]

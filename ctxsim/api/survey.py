@@ -13,17 +13,12 @@ from ctxsim.transcript import Transcript
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """One transcript in numbers. `tokens` are counted: head and all items once."""
+    """What a transcript holds. `tokens` are counted: head and all items once."""
 
-    name: str
-    format: str
-    model: str
-    calls: int
+    calls_with_usage: int
     messages: int
     results: int
     tokens: int
-    calls_with_usage: int
-    notes: tuple[str, ...]
 
 
 def check(transcript: Transcript, tokenizer: Tokenizer) -> Checked:
@@ -31,15 +26,10 @@ def check(transcript: Transcript, tokenizer: Tokenizer) -> Checked:
     counter = Counter(tokenizer)
     counter.learn_transcript(transcript)
     return Checked(
-        name=transcript.name,
-        format=transcript.format,
-        model=transcript.model,
-        calls=len(transcript.calls),
+        calls_with_usage=sum(call.usage is not None for call in transcript.calls),
         messages=len({item.message for item in transcript.items}),
         results=sum(item.kind == "tool_result" for item in transcript.items),
         tokens=counter.head(transcript.head) + sum(map(counter.item, transcript.items)),
-        calls_with_usage=sum(call.usage is not None for call in transcript.calls),
-        notes=transcript.notes,
     )
 
 

@@ -246,10 +246,10 @@ def check(
     """
     if kind not in KINDS:
         raise unknown("kind", kind, KINDS)
-    if again:
-        return _check_run_again(str(target), *map(str, on))
     if kind == "agent":
         return _check_agent(str(target), learn)
+    if kind == "run":
+        return _check_run(str(target), *map(str, on), again=again)
     made: Callable[..., Checked] = globals()[f"_check_{kind}"]
     return made(str(target), *map(str, on))
 
@@ -300,16 +300,10 @@ def _check_vendor(name: str) -> Checked:
     return Checked(name, (), tuple(vendor_gaps(name)))
 
 
-def _check_run(folder: str) -> Checked:
-    from ctxsim.results import read_run
-
-    found = read_run(folder)
-    return Checked(folder, tuple(found.problems()), found.caveats)
-
-
-def _check_run_again(folder: str, *paths: str) -> Checked:
+def _check_run(folder: str, *paths: str, again: bool) -> Checked:
     from ctxsim.results import read_run
     from ctxsim.runs.again import made_again
 
     found = read_run(folder)
-    return Checked(folder, (*found.problems(), *made_again(found, paths)), found.caveats)
+    differences = made_again(found, paths) if again else ()
+    return Checked(folder, (*found.problems(), *differences), found.caveats)

@@ -32,6 +32,9 @@ HIDDEN = ("statusline",)
 
 BEFORE: dict[str, str] = _TABLES["before"]
 
+GONE: dict[str, str] = _TABLES["gone"]
+"""Options of the version before, for any command or for one, and what to type instead."""
+
 GRACE_S = 1.7
 """After SIGTERM or Ctrl-C a command has so long to put away what it has; then its process ends."""
 
@@ -138,7 +141,6 @@ def _run(arguments: Sequence[str] | None) -> int:
         to_do = _TO_DO.get(error.errno or 0, "")
         click.echo(safe(one_line(f"ctxsim: {where}{error.strerror or error}{to_do}")), err=True)
         return 1
-    return 0
 
 
 _TO_DO = {
@@ -153,6 +155,10 @@ def _of_usage(error: click.ClickException) -> str:
     """What click says of a command line in one line: what, the nearest values, and where the help is."""
     said = error.format_message().rstrip(".").replace("a valid integer range", "a whole number")
     said = said.replace("a valid float range", "a number")
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        now = GONE.get(f"{error.ctx.info_name} {error.option_name}", GONE.get(error.option_name, ""))
+        if now:
+            return f"'{error.option_name}' is now: {now}"
     context, kind = getattr(error, "ctx", None), getattr(getattr(error, "param", None), "type", None)
     known = list(kind.choices) if isinstance(kind, click.Choice) else []
     quoted = re.findall(r"'([^']*)'", said.partition(": ")[2] or said)

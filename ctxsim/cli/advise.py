@@ -29,13 +29,9 @@ from ctxsim.runs.conduct import Watch
 @click.option("--for", "framework", metavar="NAME", help="Search the arguments of this framework instead of an agent's "
               "settings, and print its constructor. `policies` stands for ctxsim's own general policies.")  # fmt: skip
 @options.goal
-@options.given(*options.as_set, *options.RULES, options.head)
-@click.option(
-    "--sample", type=click.IntRange(min=1), metavar="N", help="Search on only N transcripts of a large folder."
-)
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Use N processes. The answer stays the same."
-)
+@options.given(options.as_set, *options.RULES, options.head)
+@options.sample("Search on only N transcripts of a large folder, drawn with this seed. Default: 0.")
+@options.jobs("The answer stays")
 @click.option(
     "--verify", is_flag=True, help="Run the installed agent with the advised settings, and say whether it honours them."
 )

@@ -1,36 +1,30 @@
 """`ctxsim bench`: the main job."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from ctxsim.api.runs import Run, bench
-from ctxsim.cli import completion, options
-from ctxsim.cli.loudness import stage
+from ctxsim.api.runs import bench
+from ctxsim.cli import options
 from ctxsim.cli.output import tell_of_labels
 from ctxsim.cli.running import DEFAULT_SCENARIOS, Runs, split
 from ctxsim.cli.settings import usual_paths
-from ctxsim.cli.show import show_run
 from ctxsim.policies import open_policy
-from ctxsim.report.charts import BENCH, plot
-from ctxsim.report.picture import picture
+from ctxsim.report.charts import BENCH
 from ctxsim.report.tables import bench_sheet
 from ctxsim.runs.presets import PRESETS, expanded, is_preset
 
 
 @click.command("bench")
 @options.paths
-@click.option(
-    "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
-    help=f"Run this policy instead of the default ones, or a whole family: {', '.join(PRESETS)} (seeds: policies of "
-    "the five documents that ctxsim began with). May be repeated.",
-)  # fmt: skip
+@options.policies(
+    f"Run this policy instead of the default ones, or a whole family: {', '.join(PRESETS)} (seeds: policies of the "
+    "five documents that ctxsim began with)."
+)
 @options.goal
 @options.form
 @options.columns
-@options.given(*options.RUN_OPTIONS, *options.as_set)
+@options.given(*options.RUN_OPTIONS, options.as_set)
 def command(
     paths: tuple[str, ...], policies: tuple[str, ...], goal: str, form: str, columns: tuple[str, ...] | None,
     scenarios: tuple[str, ...], **said: Any,
@@ -44,11 +38,4 @@ def command(
     words = [label if is_preset(label) else open_policy(label).short for label in policies]
     tell_of_labels(expanded(policies))
     runs = Runs(bench, recorded, made or (() if recorded else DEFAULT_SCENARIOS), words, said | {"policies": policies})
-
-    def show(run: Run) -> Sequence[Path]:
-        with stage("answer and table"):
-            show_run("bench", run, bench_sheet, goal, form, columns)
-        with stage("pictures"):
-            return plot(picture(run, goal), BENCH)
-
-    runs.run(show, told=form == "table")
+    runs.run("bench", bench_sheet, BENCH, goal, form, columns)

@@ -27,29 +27,22 @@ from ctxsim.results import InputInfo
 )
 @click.option("--days", type=click.IntRange(min=0), default=DAYS, metavar="N", help="Count only the last N days of the "
               f"recordings. 0 counts all days. Default: {DAYS}.")  # fmt: skip
-@click.option(
-    "--smaller/--no-smaller",
-    "asked",
-    default=True,
-    help="Print what would have saved money (default), or leave it out.",
-)
+@click.option("--no-smaller", "alone", is_flag=True, help="Leave out what would have saved money.")
 @click.option(
     "--project", type=options.PATH, metavar="DIR", help="Count the tokens of the memory files in this project's folder."
 )
 @click.option(
-    "--index/--no-index",
-    default=True,
+    "--index",
+    type=click.Choice(("kept", "none", "forget")),
+    default="kept",
     help="Keep dates, tokens and costs of the session files in your cache folder, so that the next bill is faster "
-    "(default), or keep nothing. Texts are never kept.",
-)
-@click.option(
-    "--forget", "forgetting", is_flag=True, help="Remove what --index has kept in your cache folder, and exit."
+    "(kept, the default), or keep nothing (none). Texts are never kept. With `forget`, remove what is kept and exit.",
 )
 @options.out("Draw the bill into this file.")
 @options.form
 def command(
-    paths: tuple[str, ...], by: str, days: int, asked: bool, project: Path | None, index: bool, forgetting: bool,
-    out: Path | None, form: str,
+    paths: tuple[str, ...], by: str, days: int, alone: bool, project: Path | None, index: str, out: Path | None,
+    form: str,
 ) -> None:  # fmt: skip
     """Add up what recorded sessions cost, and say what would have made the bill smaller.
 
@@ -57,13 +50,13 @@ def command(
     or else by the list prices on the day of the call. Changes that would have made the bill smaller are listed, each
     with what these sessions would have cost.
     """
-    if forgetting:
+    if index == "forget":
         removed = forget()
         say(f"removed: {removed}" if removed else "nothing is remembered")
         return
     with progress("bill") as course:
         found = bill(
-            paths or (FOUND,), days=days or None, project=project, index=index,
+            paths or (FOUND,), days=days or None, project=project, index=index == "kept",
             tell=lambda name, found, calls, total: course.finished(InputInfo(name, "", found, calls), total),
         )  # fmt: skip
     whole = form != "table"
@@ -72,7 +65,7 @@ def command(
         _finish(found, "no response with recorded usage in it")
     rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]
     if whole:
-        sheets = [rows, *([told.smaller_sheet(found.smaller(), True)] if asked else [])]
+        sheets = [rows, *([told.smaller_sheet(found.smaller(), True)] * (not alone))]
         show("bill", [one for one in sheets if one.rows], form)
     else:
         _say(found, total)
@@ -81,7 +74,7 @@ def command(
             note(told.SHARES)
         for line in told.pauses(misses(found.lines), total):
             note(line)
-        if asked:
+        if not alone:
             _say_smaller(found)
     if out:
         from ctxsim.report.bill_plots import plot_bill

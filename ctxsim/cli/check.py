@@ -13,7 +13,7 @@ import click
 from ctxsim.api.trust import KINDS as CONTRACTS
 from ctxsim.api.trust import Kind, check
 from ctxsim.cli import completion, options
-from ctxsim.cli.diagnoses import show_diagnoses
+from ctxsim.cli.diagnoses import defects_of, show_diagnoses
 from ctxsim.cli.output import tell, tell_of_labels
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
@@ -37,16 +37,13 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...", shell_complete=_targets)
 @click.option("--doctor", is_flag=True, help="When checking a policy, list which known defects of compaction it has.")
 @click.option(
-    "--defect", "defects", multiple=True, metavar="NAME",
-    help="With --doctor, check only this defect. May be repeated.",
-)  # fmt: skip
-@click.option(
     "--case", type=options.PATH, metavar="FILE",
-    help="With --doctor and one --defect, write the shortest transcript that shows this defect to FILE.",
+    help="With --doctor and one --scenario, write the shortest transcript that shows this defect to FILE.",
 )  # fmt: skip
 @click.option(
     "--scenario", "scenarios", multiple=True, metavar="NAME", shell_complete=completion.scenarios,
-    help="When checking a policy, run only this scenario. May be repeated.",
+    help="When checking a policy, run only this scenario; with --doctor, check only this defect: defects/NAME. May be "
+    "repeated.",
 )  # fmt: skip
 @click.option(
     "--learn", is_flag=True,
@@ -62,8 +59,9 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
     help="With --again, read the run's recordings from this path if they have moved. May be repeated.",
 )  # fmt: skip
 @click.option(
-    "--version", "version", default="", metavar="V",
-    help="When checking a setting, run this version of the agent.",
+    "--version", "version", default="", metavar="V|V..V",
+    help="When checking a setting, run this version of the agent. With V..V, find between these two versions the one "
+    "that changed its behaviour.",
 )  # fmt: skip
 @click.option(
     "--model", default="", metavar="ID", shell_complete=completion.models,
@@ -77,18 +75,10 @@ def _targets(context: click.Context, parameter: click.Parameter, typed: str) -> 
     "--install", is_flag=True,
     help="When checking a setting, first install the agent's version under test into a cache folder.",
 )  # fmt: skip
-@click.option(
-    "--bisect",
-    "between",
-    default="",
-    metavar="V..V",
-    help="When checking a setting, find between these two versions the one in which the agent's behaviour changed.",
-)
 @options.form
 def command(
-    kind: str, targets: tuple[str, ...], doctor: bool, defects: tuple[str, ...], case: Path | None,
-    scenarios: tuple[str, ...], learn: bool, again: bool, inputs: tuple[str, ...], version: str, model: str,
-    window: int | None, install: bool, between: str, form: str,
+    kind: str, targets: tuple[str, ...], doctor: bool, case: Path | None, scenarios: tuple[str, ...], learn: bool,
+    again: bool, inputs: tuple[str, ...], version: str, model: str, window: int | None, install: bool, form: str,
 ) -> None:  # fmt: skip
     """Check that your policy, estimator, reader or other file does what ctxsim expects of it.
 
@@ -114,14 +104,10 @@ def command(
 
     As LABEL, a family of policies stands for all its policies: agents, frameworks, seeds, papers.
     """
-    if kind != "setting" and (version or model or window or install or between):
-        raise click.UsageError("--version, --model, --window, --install and --bisect are for settings")
-    if between and (version or install):
-        raise click.UsageError("--bisect chooses and installs versions itself: leave --version and --install out")
-    if kind != "policy" and (doctor or defects or scenarios or case):
-        raise click.UsageError("--doctor, --defect and --scenario are for policies: ctxsim check policy LABEL --doctor")
-    if defects and not doctor:
-        raise click.UsageError("--defect goes with --doctor: ctxsim check policy LABEL --doctor --defect NAME")
+    if kind != "setting" and (version or model or window or install):
+        raise click.UsageError("--version, --model, --window and --install are for settings")
+    if kind != "policy" and (doctor or scenarios or case):
+        raise click.UsageError("--doctor and --scenario are for policies: ctxsim check policy LABEL --doctor")
     if (again or inputs) and (kind != "run" or not again):
         raise click.UsageError("--again is for runs, and --inputs goes with it: ctxsim check run DIR --again")
     if learn and (kind != "agent" or not all(map(is_file, targets))):
@@ -129,18 +115,18 @@ def command(
     if kind == "setting":
         from ctxsim.cli.check_setting import run
 
-        run(targets, version, model, window, install, between, form)
+        run(targets, version, model, window, install, form)
         return
     if kind == "policy":
         targets = expanded(targets)
         tell_of_labels(targets)
     if case:
-        if (len(targets), len(defects)) != (1, 1):
-            raise click.UsageError("--case is of one policy and one --defect")
-        _case(targets[0], defects[0], case)
+        if (len(targets), len(scenarios), doctor) != (1, 1, True):
+            raise click.UsageError("--case is of one policy and one defect: --doctor --scenario defects/NAME")
+        _case(targets[0], defects_of(scenarios)[0], case)
         return
     if doctor:
-        _doctor(targets, defects, form)
+        _doctor(targets, defects_of(scenarios), form)
         return
     each = [targets] if kind == "reader" else [(target, *scenarios, *inputs) for target in targets]
     found = [check(cast(Kind, kind), *asked, again=again, learn=learn) for asked in each]

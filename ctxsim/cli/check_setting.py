@@ -22,17 +22,15 @@ COLUMNS = ("agent", "version", "model", "key", "value", "verdict", "firing", "lo
            "inside", "calls", "seconds", "offline")  # fmt: skip
 
 
-def run(
-    targets: Sequence[str], version: str, model: str, window: int | None, install: bool, between: str, form: str
-) -> None:
+def run(targets: Sequence[str], version: str, model: str, window: int | None, install: bool, form: str) -> None:
     """Check a setting and print what was seen. Exit status 1 where it isn't what the formula expects."""
     agent, given = targets[0], dict(map(_pair, targets[1:]))
     if not given:
         raise click.UsageError("name a setting too: ctxsim check setting AGENT KEY=VALUE")
+    first, between, last = version.partition("..")
     if between:
-        first, dots, last = between.partition("..")
-        if not (first and dots and last):
-            raise click.UsageError("--bisect wants two versions: --bisect 2.1.118..2.1.330")
+        if not (first and last):
+            raise click.UsageError("between which two versions? As in --version 2.1.118..2.1.330")
         done = bisect_setting(
             agent, given, first, last, model=model, window=window or 0, told=lambda one: tell(_short(one))
         )

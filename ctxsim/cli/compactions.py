@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from ctxsim.answers.compactions import Compactions, SummaryScore, score, score_summary
 from ctxsim.cli import options
@@ -17,6 +18,9 @@ from ctxsim.report.compactions import again_lines, agent_lines, beside_sheet, co
 from ctxsim.results.compactions import COMPACTION_TABLES
 from ctxsim.results.csv_text import write_table
 from ctxsim.transcript import NO_HISTORY
+
+LOST_SHOWN = 20
+"""Things that a summary lost: so many are printed."""
 
 
 class _PathsOrScore(click.Group):
@@ -66,54 +70,35 @@ def of_command(paths: tuple[str, ...], alone: bool, out: Path | None) -> None:
             say(line)
         if scored.beside:
             show("compactions", [beside_sheet(scored.beside)], "table")
-        tell_written(_write(scored, out or Path("results/compactions")))
+        folder, tables = out or Path("results/compactions"), msgspec.structs.astuple(scored)
+        named = zip(COMPACTION_TABLES.items(), tables, strict=True)
+        tell_written([path for (name, row), its in named for path in write_table(folder, name, row, its)])
     reading.finish()
-
-
-def _write(scored: Compactions, out: Path) -> list[Path]:
-    tables: dict[str, list[Any]] = {
-        "compactions": scored.compactions, "compactions-beside": scored.beside, "compactions-needs": scored.needs,
-        "compactions-kinds": scored.kinds,
-    }  # fmt: skip
-    return [path for name, rows in tables.items() for path in write_table(out, name, COMPACTION_TABLES[name], rows)]
 
 
 @command.command("score")
 @click.argument("summary", type=click.File("r", encoding="utf-8", errors="replace", lazy=True))
-@click.option(
-    "--against",
-    type=click.Path(),
-    required=True,
-    metavar="TRANSCRIPT",
-    help="Score against this recording, whose history the summary replaces.",
-)
+@click.argument("transcript", type=click.Path())
 @click.option("--call", type=click.IntRange(min=2), metavar="N", help="Let the summary replace the history before "
               "call N. Default: the call of the last recorded compaction, or else the whole recording.")  # fmt: skip
-@click.option(
-    "--lost",
-    type=click.IntRange(min=0),
-    default=20,
-    metavar="N",
-    help="Print at most N of the things that the summary lost. Default: 20.",
-)
-def score_command(summary: Any, against: str, call: int | None, lost: int) -> None:
+def score_command(summary: Any, transcript: str, call: int | None) -> None:
     """Score a saved summary against its recording.
 
-    Says how much the file SUMMARY holds of the history that it replaces, and of what later calls used.
+    Says how much the file SUMMARY holds of the history of TRANSCRIPT that it replaces, and of what later calls used.
     """
     # A session's sub-agents have histories of their own.
-    sessions = [transcript for transcript in read(against) if transcript.parent is None]
+    sessions = [one for one in read(transcript) if one.parent is None]
     if len(sessions) != 1:
-        raise CtxsimError(f"{against}: holds {len(sessions)} sessions; name a file with the one that was summarised")
+        raise CtxsimError(f"{transcript}: holds {len(sessions)} sessions; name a file with the one that was summarised")
     try:
         found = score_summary(summary.read(), sessions[0], call)
     except ValueError as error:
-        raise CtxsimError(f"{against}: {error}") from None
-    for line in _lines(found, lost):
+        raise CtxsimError(f"{transcript}: {error}") from None
+    for line in _lines(found):
         say(line)
 
 
-def _lines(found: SummaryScore, lost: int) -> list[str]:
+def _lines(found: SummaryScore) -> list[str]:
     share = f" ({found.identifiers_kept / found.identifiers:.1%})" if found.identifiers else ""
     lines = [
         f"{found.transcript}: in place of what came before call {found.call}",
@@ -123,9 +108,9 @@ def _lines(found: SummaryScore, lost: int) -> list[str]:
     if not any(found.needed.values()):
         return [*lines, "  no later call used anything that only this history had"]
     lines += [f"  {name}: {found.kept[name]} of {n} that later calls used are kept" for name, n in found.needed.items()]
-    if found.lost[:lost]:
+    if found.lost:
         lines.append("  lost:")
-        lines += [f"    {kind}: {atom}" for kind, atom in found.lost[:lost]]
-        if len(found.lost) > lost:
-            lines.append(f"    ... and {len(found.lost) - lost} more")
+        lines += [f"    {kind}: {atom}" for kind, atom in found.lost[:LOST_SHOWN]]
+        if len(found.lost) > LOST_SHOWN:
+            lines.append(f"    ... and {len(found.lost) - LOST_SHOWN} more")
     return lines

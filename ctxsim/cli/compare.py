@@ -15,8 +15,7 @@ from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell
 from ctxsim.cli.show import escaped, show, tell_answer
 from ctxsim.cli.terminal import safe
-from ctxsim.report.latex import as_latex
-from ctxsim.report.sheet import FORMS, Sheet
+from ctxsim.report.sheet import FORMS, Sheet, as_latex
 from ctxsim.results import Run
 from ctxsim.results.run import UNCHECKED
 from ctxsim.results.run_info import __version__
@@ -33,17 +32,12 @@ from ctxsim.results.run_info import __version__
     "--fail-if", "rules", multiple=True, metavar="RULE",
     help="Exit with status 1 if this condition holds, for example 'cost_usd > +2%'. May be repeated.",
 )  # fmt: skip
-@click.option(
-    "--unpaired", is_flag=True,
-    help="Compare two folders of recordings instead of two runs: sessions of an agent before and after a change.",
-)  # fmt: skip
 @options.goal
 @click.option(
     "--format", "form", type=click.Choice((*FORMS, "latex")), default="table", help="Print the result in this form."
 )
 def command(
-    before: Path, after: Path | None, two: tuple[str, str] | None, rules: tuple[str, ...], unpaired: bool, goal: str,
-    form: str,
+    before: Path, after: Path | None, two: tuple[str, str] | None, rules: tuple[str, ...], goal: str, form: str,
 ) -> None:  # fmt: skip
     """Compare two runs policy by policy, and say which differences are noise.
 
@@ -53,13 +47,13 @@ def command(
     fails --fail-if. Columns of the table and of --fail-if: tokens_sum, tokens_peak, cost_usd, cost_refetch_usd,
     survival, survival_loose, cache_hit_ratio, compactions, refused.
 
-    With --unpaired, RUN_A and RUN_B are folders of recordings. --fail-if then takes one of these columns, as in
-    'cost > 10%': cost, cost_per_call, tokens, tokens_per_call, head (tokens of system prompt and tools), calls,
-    compactions.
+    Instead of runs, RUN_A and RUN_B can be two folders of recordings: sessions of an agent before and after a change.
+    --fail-if then takes one of these columns, as in 'cost > 10%': cost, cost_per_call, tokens, tokens_per_call, head
+    (tokens of system prompt and tools), calls, compactions.
     """
-    if unpaired and form == "latex":
-        raise click.UsageError("--format latex is of runs; with --unpaired take --format md")
-    if unpaired:
+    if after is not None and not any((one / "run.json").exists() or not one.exists() for one in (before, after)):
+        if form == "latex":
+            raise click.UsageError("--format latex is of runs; for recordings take --format md")
         _unpaired(before, after, rules, form)
         return
     from ctxsim.report.changes import change_sheet
@@ -106,12 +100,10 @@ def _made_by(asked: list[str], form: str, table: Sheet, first: Run, second: Run)
     return msgspec.structs.replace(table, notes=(*table.notes, *notes))
 
 
-def _unpaired(before: Path, after: Path | None, rules: tuple[str, ...], form: str) -> None:
+def _unpaired(before: Path, after: Path, rules: tuple[str, ...], form: str) -> None:
     from ctxsim.api.bill import compare_unpaired
     from ctxsim.report.changes import unpaired_sheet
 
-    if after is None:
-        raise click.UsageError("--unpaired needs two folders of recordings: before and after")
     found = compare_unpaired(before, after, rules)
     show("compare", [unpaired_sheet(found.differences, found.broken)], form)
     for line in found.errors:

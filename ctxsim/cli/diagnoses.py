@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from ctxsim.runs.doctor import Diagnosis
 
 
+def defects_of(scenarios: Sequence[str]) -> list[str]:
+    """Return the defects of these scenarios: `defects/NAME` is that of NAME."""
+    return [name.removeprefix("defects/") for name in scenarios]
+
+
 def show_diagnoses(command: str, done: Diagnoses, form: str, short: Mapping[str, str]) -> None:
     """Show which defects policies or driven agents have; exit with status 1 if there are any. `short` are labels."""
     found = {short.get(label, label): several for label, several in done.by_policy().items()}

@@ -11,10 +11,9 @@ import click
 from ctxsim.api.defects import diagnose_driven
 from ctxsim.api.live import BESIDE, AgentRun, drive
 from ctxsim.cli import completion, options
-from ctxsim.cli.diagnoses import show_diagnoses
+from ctxsim.cli.diagnoses import defects_of, show_diagnoses
 from ctxsim.cli.loudness import detail
 from ctxsim.cli.output import tell, tell_providers, tell_results
-from ctxsim.cli.serve import what_is_played
 from ctxsim.cli.show import show_run
 from ctxsim.cli.terminal import say
 from ctxsim.live.enclosure import FILES, NETWORK, SOCKETS
@@ -31,20 +30,15 @@ MOST_LINES = 12
 
 @click.command("drive")
 @click.argument("agents", nargs=-1, metavar="AGENT...")
+@click.option(
+    "--play", "played", multiple=True, metavar="PATH|SCENARIO", shell_complete=completion.scenarios,
+    help="Play the conversation of this recording or scenario. With --doctor, check only this defect, as defects/NAME; "
+    "may then be repeated.",
+)  # fmt: skip
 @options.given(*options.PLAYED)
 @options.faults
-@click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    metavar="LABEL",
-    shell_complete=completion.policies,
-    help="Compare the agents with this policy instead of the usual policies. May be repeated.",
-)
-@click.option(
-    "--compare", metavar="LABEL", shell_complete=completion.policies,
-    help="Say at which call this policy and the agent first send different requests.",
-)  # fmt: skip
+@options.policies("Compare the agents with this policy instead of the usual policies, and say at which call they first "
+                  "send different requests.")  # fmt: skip
 @click.option(
     "--install", is_flag=True,
     help="Install each agent's pinned version into a cache folder if it isn't there.",
@@ -55,18 +49,14 @@ MOST_LINES = 12
 )  # fmt: skip
 @click.option("--doctor", is_flag=True, help="List which known defects the agents have, with one run for each defect.")
 @click.option(
-    "--defect", "defects", multiple=True, metavar="NAME",
-    help="With --doctor, check only this defect. May be repeated.",
-)  # fmt: skip
-@click.option(
     "--limit", type=click.FloatRange(min=1), default=300, show_default=True,
     help="Stop an agent that runs longer than this number of seconds.",
 )  # fmt: skip
 @options.out("Write the results to this folder instead of results/<name>-driven.")
 def command(
-    agents: tuple[str, ...], scenario: str | None, transcript: str | None, number: int | None, faults: tuple[str, ...],
-    policies: tuple[str, ...], compare: str | None, install: bool, own: str | None, doctor: bool,
-    defects: tuple[str, ...], limit: float, out: Path | None, **said: Any,
+    agents: tuple[str, ...], played: tuple[str, ...], number: int | None, faults: tuple[str, ...],
+    policies: tuple[str, ...], install: bool, own: str | None, doctor: bool, limit: float, out: Path | None,
+    models: Path | None, **said: Any,
 ) -> None:  # fmt: skip
     """Run real agents through a conversation, offline, and record what they send. See: ctxsim list agents.
 
@@ -81,24 +71,28 @@ def command(
     from ctxsim.report.picture import picture
     from ctxsim.report.tables import bench_sheet
 
-    if doctor or defects:
-        if not doctor or not agents or scenario or transcript or compare or own:
-            raise click.UsageError("--doctor names its own scenarios: ctxsim drive AGENT... --doctor [--defect NAME]")
-        done = diagnose_driven(agents, defects, install=install, faults=faults, limit_s=limit, told=_tell_diagnosis,
-                               window=options.fields(said).get("window"))  # fmt: skip
+    if doctor:
+        if not agents or policies or own:
+            raise click.UsageError("--doctor is of agents alone: ctxsim drive AGENT... --doctor [--play defects/NAME]")
+        done = diagnose_driven(
+            agents, defects_of(played), install=install, faults=faults, limit_s=limit, told=_tell_diagnosis,
+            window=options.fields(said).get("window"),
+        )  # fmt: skip
         show_diagnoses("drive", done, "table", {})
         return
-    if compare:
-        open_policies((compare,))
+    if len(played) != 1:
+        raise click.UsageError("say which conversation to play: --play PATH or --play SCENARIO")
+    open_policies(policies)
 
     def told(run: AgentRun) -> None:
         _tell(run.driven, run.observation.notes)
-        if compare:
-            _compare(run, compare)
+        for policy in policies:
+            _compare(run, policy)
 
     made = drive(
-        agents, what_is_played(scenario, transcript), number=number or 1, faults=faults, install=install, command=own,
-        limit_s=limit, out=out, told=told, policies=policies or BESIDE, **options.fields(said),
+        agents, played[0], number=number or 1, faults=faults, install=install, command=own,
+        limit_s=limit, out=out, told=told, policies=policies or BESIDE, models=models,
+        **options.fields(said),
     )  # fmt: skip
     tell_providers(made.info)
     show_run("drive", made, bench_sheet, "dollars")

@@ -1,5 +1,6 @@
 """`ctxsim forecast`: what the next sessions will come to."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import LEVELS, Amount, Forecast
 from ctxsim.answers.forecast.horizon import parse_next
 from ctxsim.api.forecasts import Forecasts, forecast
-from ctxsim.cli import completion, options
+from ctxsim.cli import options
 from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import console, tell_what_was_left_out, tell_written
 from ctxsim.cli.progress import progress
@@ -19,10 +20,8 @@ from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show
 from ctxsim.cli.terminal import say
 from ctxsim.errors import CtxsimError
-from ctxsim.report.sheet import Cell, Column, Sheet, sheet
+from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.runs.conduct import Watch
-
-RANGE = "range with this probability, as under the other per cents"
 
 UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "compactions", "refused": "refused calls"}
 
@@ -36,13 +35,9 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "com
     metavar="N|Nd",
     help="Forecast the next N sessions, or with Nd the sessions of the next N days. Default: 20.",
 )
-@click.option(
-    "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies,
-    help="Also forecast under this policy. May be repeated.",
-)  # fmt: skip
+@options.policies("Also forecast under this policy.")
 @options.model
-@options.window
-@options.cache_ttl
+@options.provider
 @click.option(
     "--backtest",
     "tried",
@@ -54,23 +49,21 @@ UNITS = {"usd": "USD", "tokens": "tokens", "calls": "calls", "compactions": "com
     "Write a picture to this file: dollars of each day so far, and the forecast range of the coming days. With "
     "--backtest, the picture shows how often the ranges held."
 )
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Use N processes. The results stay the same."
-)
+@options.jobs("The results stay")
 def command(
     paths: tuple[str, ...], next_: str, policies: tuple[str, ...], tried: bool, form: str, out: Path | None, jobs: int,
-    **changed: Any,
+    models: Path | None, **changed: Any,
 ) -> None:  # fmt: skip
     """Forecast the dollars, tokens, calls and compactions of the next sessions from those under PATHS.
 
-    With --policy, --model, --window or --cache-ttl there is also a forecast under that change. docs/forecast.md says
-    how forecasts are made, and how well they hold.
+    With --policy, --model or --provider there is also a forecast under that change. docs/forecast.md says how forecasts
+    are made, and how well they hold.
     """
     parse_next(next_)
     asked = usual_paths(paths, ())
     with stage("replayed"), progress("sessions") as course:
         watch = Watch(course.finished, course.within)
-        found = forecast(asked, next_, policies, jobs=jobs, watch=watch, **options.fields(changed))
+        found = forecast(asked, next_, policies, jobs=jobs, models=models, watch=watch, **options.fields(changed))
     sheets = _backtests(found) if tried else [_table(found)]
     if form == "table":
         from rich.text import Text
@@ -190,9 +183,9 @@ def _backtests(found: Forecasts) -> list[Sheet]:
         groups.setdefault((one.ahead, one.level), []).append(one)
     rows = [
         (
-            ahead, Cell(level, f"{level} %"), len(group), _share([one.held for one in group]),
-            Cell(width, f"x {width:.2f}"), _mean([one.score for one in group]),
-            _share([one.plain_held for one in group]), _mean([one.plain for one in group]),
+            ahead, Cell(level, f"{level} %"), len(group), _mean([one.held for one in group], "{:.0%}"),
+            cell(width, "x {:.2f}"), _mean([one.score for one in group]),
+            _mean([one.plain_held for one in group], "{:.0%}"), _mean([one.plain for one in group]),
         )
         for (ahead, level), group in groups.items()
         for width in [sorted(one.high / one.low if one.low else float("inf") for one in group)[len(group) // 2]]
@@ -208,7 +201,7 @@ def _backtests(found: Forecasts) -> list[Sheet]:
             f"{counts.both:,} are in both.",
         ) if counts else ()  # fmt: skip
         told = [
-            (UNITS[one.amount], one.forecasts, Cell(one.held, f"{one.held:.0%}"), Cell(one.width, f"x {one.width:.2f}"))
+            (UNITS[one.amount], one.forecasts, cell(one.held, "{:.0%}"), cell(one.width, "x {:.2f}"))
             for one in known.held(sessions)
         ]
         heads = [Column("amount", "amount", "of one session"), columns[2], columns[3], columns[4]]
@@ -217,11 +210,5 @@ def _backtests(found: Forecasts) -> list[Sheet]:
     return [one for one in sheets if one.rows]
 
 
-def _share(held: list[bool]) -> Cell:
-    value = sum(held) / len(held)
-    return Cell(value, f"{value:.0%}")
-
-
-def _mean(values: list[float]) -> Cell:
-    value = sum(values) / len(values)
-    return Cell(value, f"{value:.2f}")
+def _mean(values: Sequence[float], form: str = "{:.2f}") -> Cell:
+    return cell(sum(values) / len(values), form)

@@ -31,9 +31,8 @@ KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "v
 @click.command("list")
 @click.argument("kind", type=click.Choice(KINDS), metavar="KIND")
 @click.argument("pattern", default="*", metavar="[PATTERN]")
-@options.models_file
 @options.form
-def command(kind: str, pattern: str, models: Path | None, form: str) -> None:
+def command(kind: str, pattern: str, form: str) -> None:
     """List everything of a KIND, or only what matches PATTERN, which may hold the wildcards * and ?.
 
     \b
@@ -45,19 +44,21 @@ def command(kind: str, pattern: str, models: Path | None, form: str) -> None:
     settings     What users of agents can set about context, the parameter of
                  our policy for it, and what the installed agent did with it.
     models       The window, prices in USD per million tokens, cache rules and
-                 tokenizer of each model.
+                 tokenizer of each model. FILE.toml[:PATTERN] lists your own
+                 too.
     vendors      Each rule of each vendor, with its source and date.
     columns      The columns of the printed table (table.*) and of every file
                  of a run.
     config       A project's defaults for bench and sweep, from ctxsim.toml or
                  [tool.ctxsim] in pyproject.toml.
     """
+    file, pattern = options.own_models(pattern) if kind == "models" else ("", pattern)
     wanted = pattern if any(c in pattern for c in "*?[") else f"*{pattern}*"
     if kind in PAGES and wanted == "*" and form == "md":
         page = importlib.import_module(PAGES[kind]).markdown()
         click.echo(page + (_printed() if kind == "columns" else ""), nl=False)
         return
-    found, said = _models(wanted, pattern, models) if kind == "models" else LISTS[kind](wanted)
+    found, said = _models(wanted, pattern, file) if kind == "models" else LISTS[kind](wanted)
     if not found.rows:
         raise CtxsimError(f"none of the {kind} fits '{pattern}'; without a pattern all are listed")
     if form == "table" and said:
@@ -171,12 +172,12 @@ def _vendors(wanted: str) -> tuple[Sheet, Said]:
     return sheet("vendors", "", ("vendor", "rule", "value", "model", "date", "source"), rows), said
 
 
-def _models(wanted: str, pattern: str, file: Path | None) -> tuple[Sheet, Said]:
+def _models(wanted: str, pattern: str, file: str) -> tuple[Sheet, Said]:
     from ctxsim.counting.tokenizers.models import tokenizer_of
     from ctxsim.simulator.provider.models import all_models, read_overrides
 
     rows: list[tuple[Any, ...]] = []
-    for entry in read_overrides(file) if file else ():
+    for entry in read_overrides(Path(file)) if file else ():
         if fnmatchcase(entry.id, wanted):
             rows.append((file, entry.id, entry.vendor or "-", entry.window, entry.prices))
     for provider, model in all_models(None):

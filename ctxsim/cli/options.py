@@ -11,7 +11,6 @@ from ctxsim.answers.advice.advice import GOALS
 from ctxsim.cli import completion
 from ctxsim.report.sheet import FORMS
 from ctxsim.simulator.provider.rules import ProviderFields
-from ctxsim.simulator.provider.vendor import Binding
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -25,12 +24,6 @@ some_paths = click.argument("paths", nargs=-1, required=True)
 run_folder = click.argument("run", type=PATH, metavar="RUN", shell_complete=completion.runs)
 """A folder that bench wrote."""
 
-scenario = click.option(
-    "--scenario",
-    metavar="NAME",
-    shell_complete=completion.scenarios,
-    help="Play the conversation of this scenario. See: ctxsim list scenarios",
-)
 number = click.option(
     "--number",
     type=click.IntRange(min=1),
@@ -45,9 +38,30 @@ estimator = click.option(
 tokenizer = click.option(
     "--tokenizer", metavar="NAME", help="Count tokens with this tokenizer. See: ctxsim list tokenizers"
 )
+
+MODELS = ".toml"
+"""How a file of models ends."""
+
+
+def own_models(said: str) -> tuple[str, str]:
+    """Return the file of `FILE.toml:NAME`, `FILE.toml` or `NAME`, and the name; '' for what isn't there."""
+    if said.endswith(MODELS):
+        return said, ""
+    file, own, name = said.rpartition(f"{MODELS}:")
+    return f"{file}{MODELS}" if own else "", name
+
+
+def _model(context: click.Context, option: click.Parameter, said: str | None) -> str | None:
+    """The model's id. The file of models beside it, or else the project's, is the parameter `models`."""
+    file, name = own_models(said or "")
+    chosen = file or context.lookup_default("models")
+    context.params["models"] = Path(chosen) if chosen else None
+    return name or None
+
+
 model = click.option(
-    "--model", metavar="ID", shell_complete=completion.models,
-    help="Use the window, prices, cache rules and tokenizer of this model.",
+    "--model", metavar="ID|FILE[:ID]", shell_complete=completion.models, callback=_model,
+    help="Use the window, prices, cache rules and tokenizer of this model. FILE.toml holds your own models and prices.",
 )  # fmt: skip
 MOST_TOKENS = 10**12
 """Of any number of tokens that is typed."""
@@ -55,25 +69,13 @@ MOST_TOKENS = 10**12
 window = click.option(
     "--window", type=click.IntRange(1, MOST_TOKENS), metavar="N", help="Set the provider's context window to N tokens."
 )
-cache = click.option(
-    "--cache",
-    metavar="VENDOR",
-    help="Apply the cache rules of this vendor, or of this file. `none` bills without a cache.",
-)
-thinking = click.option(
-    "--thinking", type=click.Choice(get_args(Binding)),
-    help="Set what the provider does if a policy changed messages before a thinking block: accept the request (none), "
-    "leave out the thinking (drop), or refuse the request (refuse). Default: the model's rule.",
-)  # fmt: skip
-TTL = {"5m": False, "1h": True, "recorded": None}
-cache_ttl = click.option(
-    "--cache-ttl", "long_cache", type=click.Choice(tuple(TTL)), default="recorded",
-    callback=lambda context, option, said: TTL[said],
-    help="Set how long the cache keeps what was written to it. Default: as the log states.",
-)  # fmt: skip
-models_file = click.option(
-    "--models", "models", type=PATH, metavar="FILE", help="Read your own models and their prices from this file."
-)
+
+
+def policies(what: str, complete: completion.Complete = completion.policies) -> Callable[[Command], Command]:
+    """Give a command `--policy`, several of which can be given; `what` says what is done under each."""
+    return click.option(
+        "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=complete, help=f"{what} May be repeated."
+    )
 
 
 def out(what: str) -> Callable[[Command], Command]:
@@ -132,10 +134,17 @@ def _words(kind: Any) -> list[str]:
     return [word for one in get_args(kind) for word in ([one] if isinstance(one, str) else _words(one))]
 
 
+def _rules(context: click.Context, option: click.Parameter, said: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The rules that are given, after those of the project's file."""
+    usual = option.type_cast_value(context, context.lookup_default("rules") or ())
+    return tuple((dict(usual) | dict(said)).items())
+
+
 provider = click.option(
-    "--provider", "rules", type=_Rule(), multiple=True, metavar="FIELD=VALUE",
-    help="Set one field of the mock provider, for example reserved_output=8192 or misses=expected. May be repeated. "
-    "A wrong FIELD lists all fields.",
+    "--provider", "rules", type=_Rule(), multiple=True, metavar="FIELD=VALUE", callback=_rules,
+    help="Set one field of the mock provider: cache=VENDOR|FILE|none, long_cache=true (cached for an hour), "
+    "thinking=none|drop|refuse (what becomes of thinking behind edited messages), reserved_output=TOKENS and others. "
+    "May be repeated. A wrong FIELD lists all fields.",
 )  # fmt: skip
 
 
@@ -145,7 +154,7 @@ class _HeadSize(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "head"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
-        if value in ("fitted", "none") or isinstance(value, int):
+        if value in ("fitted", "none"):
             return value
         if str(value).isdecimal() and int(value) <= MOST_TOKENS:
             return int(value)
@@ -161,11 +170,63 @@ across = click.option("--across-compactions", "across", is_flag=True, help="Undo
                       "compactions, so that each policy replays the whole conversation. The policy `recorded` makes "
                       "them again.")  # fmt: skip
 
-RULES = (model, models_file, window, cache, cache_ttl, thinking, provider)
+
+class _Keyed(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A number, and after a colon another one with its name, as in labels: `60:seed=1`. A pair."""
+
+    def __init__(self, number: click.IntRange | click.FloatRange, key: str, least: int) -> None:
+        self.name, self._number, self._key, self._least = "number", number, key, least
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        text, colon, rest = str(value).partition(":")
+        key, _, other = rest.partition("=")
+        if colon and key != self._key:
+            self.fail(f"'{value}' may end in :{self._key}=N, and in nothing else", param, context)
+        first = self._number(text, param, context)
+        return first, click.IntRange(min=self._least)(other, param, context) if colon else None
+
+
+def _keyed(key: str, usual: int | None) -> Callable[..., Any]:
+    def split(context: click.Context, option: click.Parameter, said: tuple[Any, int | None] | None) -> Any:
+        number, other = said or (None, None)
+        context.params[key] = usual if other is None else other
+        return number
+
+    return split
+
+
+def sample(what: str) -> Callable[[Command], Command]:
+    """Give a command `--sample`; `what` says what is done with it."""
+    kind = _Keyed(click.IntRange(min=1), "seed", 0)
+    return click.option("--sample", type=kind, callback=_keyed("seed", 0), metavar="N[:seed=S]", help=what)
+
+
+def jobs(what: str) -> Callable[[Command], Command]:
+    """Give a command `--jobs`; `what` stays the same for any number."""
+    return click.option(
+        "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help=f"Use N processes. {what} the same."
+    )
+
+
+class _Workers(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A number of processes, or the address of a scheduler."""
+
+    name = "workers"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        return value if ":" in str(value) else click.IntRange(min=1).convert(value, param, context)
+
+
+def _workers(context: click.Context, option: click.Parameter, said: int | str) -> int:
+    context.params["cluster"] = said if isinstance(said, str) else None
+    return 1 if isinstance(said, str) else said
+
+
+RULES = (model, window, provider)
 """Which provider's rules hold."""
 
-PROVIDER = ("model", "window", "cache", "long_cache", "thinking", "rules")
-"""Their names, but for that of the file of models."""
+PROVIDER = ("model", "window", "rules")
+"""Their names."""
 
 RUN_OPTIONS = (
     click.option(
@@ -180,50 +241,39 @@ RUN_OPTIONS = (
         help="Choose how much of the transcripts' text the result files hold: all, with likely API keys and passwords "
         "replaced (redacted, the default), all as it is (kept), or none.",
     ),
-    click.option(
-        "--sample", type=click.IntRange(min=1), metavar="N",
-        help="Replay a random sample of N transcripts; expensive ones are drawn more often. Figures are then estimates "
-        "for the whole folder.",
+    sample(
+        "Replay a random sample of N transcripts, drawn with this seed (default: 0); expensive ones are drawn more "
+        "often. Figures are then estimates for the whole folder."
     ),
     click.option(
-        "--refetch", type=click.FloatRange(0, 1), metavar="RATE",
+        "--refetch", type=_Keyed(click.FloatRange(0, 1), "draws", 1), callback=_keyed("draws", None),
+        metavar="RATE[:draws=N]",
         help="Assume that the agent fetches this share of lost results again, from 0 to 1. Without --refetch, answers "
-        "give the costs of both ends: nothing is fetched again, or everything.",
+        "give the costs of both ends: nothing is fetched again, or everything. With draws=N, replay N more times, "
+        "drawing at random which lost results are fetched again, and write the table `draws`.",
     ),
     click.option(
-        "--draws", type=click.IntRange(min=1), metavar="N",
-        help="With --refetch, replay N more times, drawing at random which lost results are fetched again. Write "
-        "the draws to the table `draws`.",
+        "--jobs", type=_Workers(), callback=_workers, default=1, metavar="N|ADDRESS",
+        help="Use N processes, or the dask.distributed scheduler at this address. The results stay the same.",
     ),
-    click.option(
-        "--seed", type=click.IntRange(min=0), default=0, metavar="N",
-        help="Draw the transcripts of --sample with this seed.",
-    ),
-    click.option(
-        "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Use N processes. The results stay the same."
-    ),
-    click.option("--cluster", metavar="ADDRESS", help="Run on the dask.distributed scheduler at this address."),
 )  # fmt: skip
 
-PLAYED = (
-    scenario, click.option("--transcript", metavar="PATH", help="Play the conversation of this recording."), number,
-    model, window, cache, provider,
-)  # fmt: skip
+PLAYED = (number, *RULES)
+"""Which conversation of an input an endpoint plays, and by which rules."""
 
-as_set = (
-    click.option(
-        "--settings",
-        type=PATH,
-        metavar="FILE",
-        help="Read an agent's settings from this file. The row `as-set` uses them.",
-    ),
-    click.option(
-        "--project",
-        type=PATH,
-        metavar="DIR",
-        help="Read the settings files of this project's folder, and your own. The row `as-set` uses them.",
-    ),
-)
+
+def _settings(context: click.Context, option: click.Parameter, said: Path | None) -> Path | None:
+    """The file that is given. A folder is the parameter `project`."""
+    folder = said is not None and said.is_dir()
+    context.params["project"] = said if folder else None
+    return None if folder else said
+
+
+as_set = click.option(
+    "--settings", type=PATH, metavar="FILE|DIR", callback=_settings,
+    help="Read an agent's settings from this file; or from the files of the project in this folder, and your own. The "
+    "row `as-set` uses them.",
+)  # fmt: skip
 """What the recorded agent's user has set."""
 
 faults = click.option(

@@ -46,7 +46,6 @@ OTHERS_SHOWN = 3
     "--policy", "label", required=True, metavar="LABEL", shell_complete=completion.policies,
     help="Replay under this policy, for example token-budget:budget=30000.",
 )  # fmt: skip
-@options.estimator
 @options.given(*options.RULES)
 @options.head
 @options.across
@@ -56,7 +55,6 @@ OTHERS_SHOWN = 3
     is_flag=True,
     help="Under each call, list what it used of earlier results but its request no longer contained.",
 )
-@click.option("--step", is_flag=True, help="Wait for a key after each call, if the output goes to a terminal.")
 @click.option(
     "--request", "request_call", type=click.IntRange(min=1), metavar="K", help="Print only the request of call K."
 )
@@ -67,9 +65,8 @@ OTHERS_SHOWN = 3
     help="With --request, print the request in this form. Default: anthropic.",
 )
 def command(
-    what: str, label: str, estimator: str | None, models: Path | None, head: HeadMode, across: bool,
-    number: int | None, losses: bool, step: bool, request_call: int | None,
-    wire: Format | None, **said: Any,
+    what: str, label: str, models: Path | None, head: HeadMode, across: bool, number: int | None, losses: bool,
+    request_call: int | None, wire: Format | None, **said: Any,
 ) -> None:  # fmt: skip
     """Watch one conversation, call by call, under one policy.
 
@@ -84,7 +81,7 @@ def command(
             _tell_more(what, inputs)
     transcript, provider = one.transcript, one.provider
     tell_fit(transcript.name, provider.size, transcript.head.hidden, provider.tokens_factor)
-    spec = opened(label, estimator)
+    spec = opened(label)
     tell_of_labels([label])
     tell_newer([(transcript.format, transcript.version)])
     counter = provider.counter()
@@ -104,7 +101,7 @@ def command(
     note(LEGEND)
     say(f"{' ' * (CELLS + 1) if live else ''}call    {HEADINGS}")
     if live:
-        _show_live(sent, provider, counter, watch, step)
+        _show_live(sent, provider, counter, watch)
         return
     for line, to_stderr in lines(sent, provider, counter, watch):
         say(line, err=to_stderr)
@@ -120,10 +117,8 @@ def _tell_more(what: str, inputs: Inputs) -> None:
     note(f"Note: {what} has more transcripts; this is the first. Choose another by --number N{name}", err=True)
 
 
-def _show_live(
-    sent: Iterable[Sent], provider: Provider, counter: Counter, watch: LostReferences | None, step: bool
-) -> None:
-    """Call by call in colour, each with a bar of the window; with `step` the next one waits for Enter."""
+def _show_live(sent: Iterable[Sent], provider: Provider, counter: Counter, watch: LostReferences | None) -> None:
+    """Call by call in colour, each with a bar of the window."""
     from rich.text import Text
 
     console = terminal.console(highlight=False)
@@ -135,8 +130,6 @@ def _show_live(
         for number, (line, _) in enumerate(lines_of(one, tracker, counter, watch)):
             style = "red" if bad and number == 0 else "yellow" if "lost:" in line else "cyan" if number else ""
             console.print(Text.assemble(*(() if number else (bar, " ")), (line, style)))
-        if step:
-            click.pause(info="")
 
 
 def context_bar(share: float, bad: bool = False) -> Text:

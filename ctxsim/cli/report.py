@@ -1,6 +1,5 @@
 """`ctxsim report`: a finished run as a page, as pictures, or as tables of what was lost."""
 
-import os
 from pathlib import Path
 
 import click
@@ -25,7 +24,6 @@ BY = ("age", "depth", "kind", "tool", "form")
     help="Make only this: the HTML page, pictures, pictures for a paper, or the lists of losses. Default: page.",
 )
 @options.out("Write the page to this file, or the pictures to this folder, instead of into RUN.")
-@click.option("--open", "opened", is_flag=True, help="Open the HTML page in the browser.")
 @click.option(
     "--transcript",
     "word",
@@ -33,17 +31,16 @@ BY = ("age", "depth", "kind", "tool", "form")
     metavar="WORD",
     help="Put only transcripts whose name contains WORD on the page.",
 )
-@click.option(
-    "--policy", "policies", multiple=True, metavar="LABEL", shell_complete=completion.policies_of_run,
-    help="In pictures, draw only this policy beside the best and worst possible ones. May be repeated.",
-)  # fmt: skip
+@options.policies(
+    "In pictures, draw only this policy beside the best and worst possible ones.", completion.policies_of_run
+)
 @click.option(
     "--by", type=click.Choice(BY), multiple=True, help="List the losses only by this breakdown. May be repeated."
 )
 @options.goal
 @options.form
 def command(
-    run: Path, only: str, out: Path | None, opened: bool, word: str, policies: tuple[str, ...], by: tuple[str, ...],
+    run: Path, only: str, out: Path | None, word: str, policies: tuple[str, ...], by: tuple[str, ...],
     goal: str, form: str,
 ) -> None:  # fmt: skip
     """Show RUN, a folder that bench wrote, as an HTML page, as pictures, or as lists of what was lost.
@@ -56,7 +53,7 @@ def command(
     """
     for option, given, fitting in (
         ("--by", by, ("losses",)), ("--policy", policies, ("pictures", "paper")), ("--transcript", word, ("page",)),
-        ("--open", opened, ("page",)), ("--format", form != "table", ("losses",)),
+        ("--format", form != "table", ("losses",)),
     ):  # fmt: skip
         if given and only not in fitting:
             raise click.UsageError(f"{option} goes with --only {' or '.join(fitting)}")
@@ -80,8 +77,6 @@ def command(
 
     path = write_page(found, out or run / "report.html", goal, word)
     say(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
-    if opened:
-        click.launch(os.fspath(path.resolve()))
 
 
 def _losses(found: Run, by: tuple[str, ...], chosen: bool, form: str) -> None:

@@ -26,7 +26,11 @@ from ctxsim.cli.output import (
     tell_what_was_left_out,
 )
 from ctxsim.cli.progress import progress
+from ctxsim.cli.show import show_run
 from ctxsim.errors import Stopped
+from ctxsim.report.charts import plot
+from ctxsim.report.picture import picture
+from ctxsim.report.sheet import Sheet
 from ctxsim.runs.conduct import Watch
 from ctxsim.runs.identity import is_reference
 
@@ -48,12 +52,18 @@ class Runs:
         self.asked: list[str | tuple[str, ...]] = [*scenarios] + [tuple(paths)] * bool(paths)
         self._names = [_short(scenario) for scenario in scenarios]
 
-    def run(self, show: Callable[[Run], Sequence[Path]], told: bool) -> None:
-        """Make each run and `show` it, which returns the pictures that it drew; then exit with the command's status."""
-        bad = 0
+    def run(
+        self, command: str, table: Callable[..., Sheet], charts: Sequence[str], goal: str, form: str,
+        columns: tuple[str, ...] | None,
+    ) -> None:  # fmt: skip
+        """Make each run, print its answer and its table, and draw its charts; then exit with the command's status."""
+        bad, told = 0, form == "table"
         for what in self.asked:
             made = self._made(what, told)
-            pictures = show(made)
+            with stage("answer and table"):
+                show_run(command, made, table, goal, form, columns)
+            with stage("pictures"):
+                pictures = plot(picture(made, goal), charts)
             if told:
                 tell_results(made, pictures)
             bad += tell_what_was_left_out(made.info)

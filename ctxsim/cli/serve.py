@@ -11,13 +11,13 @@ from ctxsim.api.live import serve
 from ctxsim.cli import options
 from ctxsim.cli.loudness import loudness, note
 from ctxsim.cli.terminal import say
-from ctxsim.errors import CtxsimError
 
 if TYPE_CHECKING:
     from ctxsim.live.log import Entry
 
 
 @click.command("serve")
+@click.argument("what", metavar="PATH|SCENARIO")
 @options.given(*options.PLAYED)
 @options.faults
 @click.option("--port", type=click.IntRange(0, 65_535), default=8484, show_default=True,
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     help="Write tool results as files into this folder. Responses then ask the agent to read these files.",
 )
 def command(
-    scenario: str | None, transcript: str | None, number: int | None, faults: tuple[str, ...], port: int, host: str,
-    log: Path | None, files: Path | None, **said: Any,
+    what: str, number: int | None, faults: tuple[str, ...], port: int, host: str, log: Path | None, files: Path | None,
+    models: Path | None, **said: Any,
 ) -> None:  # fmt: skip
     """Play the responses of a conversation to any client, as a mock model.
 
@@ -52,16 +52,8 @@ def command(
             say(f"{entry.session} {entry.number}: {about}, {entry.tokens:,} tokens{lost}{again}, "
                             f"{entry.status}{unused}")  # fmt: skip
 
-    what = what_is_played(scenario, transcript)
     with serve(what, number=number or 1, port=port, host=host, faults=faults, log=log, files=files, told=told,
-               **options.fields(said)) as endpoint:  # fmt: skip
+               models=models, **options.fields(said)) as endpoint:  # fmt: skip
         note(f"Provider: {endpoint.provider.describe()}")
         say(f"{endpoint.conversation.name}: {endpoint.steps} steps at {endpoint.url}/v1")
         endpoint.wait()
-
-
-def what_is_played(scenario: str | None, transcript: str | None) -> str | Path:
-    """Return which conversation is played. Raises CtxsimError if it isn't exactly one."""
-    if (scenario is None) == (transcript is None):
-        raise CtxsimError("say what to play: --scenario NAME or --transcript FILE")
-    return scenario if scenario is not None else Path(str(transcript))

@@ -25,16 +25,18 @@ def _refuse_name(name: str) -> None:
             raise CtxsimError(f"{name}: no file or folder; it is named by {option} {name}")
 
 
-OPTIONS = ("goal", "estimator", "model", "models", "cache", "window", "head", "jobs")
+OPTIONS = ("goal", "estimator", "model", "models", "window", "head", "jobs")
 """Settings that options of the same name stand for."""
+
+RULES = ("tokenizer", "cache")
+"""Settings that `--provider` stands for."""
 
 
 def defaults() -> dict[str, dict[str, Any]]:
     """Return the project's defaults of options, by command."""
     said = found()
     shared: dict[str, Any] = {name: value for name in OPTIONS if (value := getattr(said, name)) is not None}
-    if said.tokenizer is not None:
-        shared["rules"] = (f"tokenizer={said.tokenizer}",)
+    shared["rules"] = tuple(f"{name}={value}" for name in RULES if (value := getattr(said, name)) is not None)
     return {
         "bench": shared | ({"policies": said.policies} if said.policies else {}),
         "sweep": shared | ({"grids": said.grids} if said.grids else {}),

@@ -2,21 +2,17 @@
 
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from ctxsim.api.runs import Run, settings_of, sweep
+from ctxsim.api.runs import settings_of, sweep
 from ctxsim.cli import completion, options
-from ctxsim.cli.loudness import stage
 from ctxsim.cli.output import tell_of_labels
 from ctxsim.cli.running import Runs, split
 from ctxsim.cli.settings import usual_paths
-from ctxsim.cli.show import show_run
 from ctxsim.errors import CtxsimError
-from ctxsim.report.charts import SWEEP, plot
-from ctxsim.report.picture import picture
+from ctxsim.report.charts import SWEEP
 from ctxsim.report.tables import sweep_sheet
 
 
@@ -45,14 +41,7 @@ def command(
         raise CtxsimError("sweep needs transcripts or --scenario NAME, as in: ctxsim sweep logs --policy GRID")
     tell_of_labels(grids)
     runs = Runs(sweep, recorded, made, [_name(grids)], said | {"grids": grids}, "-sweep")
-
-    def show(run: Run) -> Sequence[Path]:
-        with stage("answer and table"):
-            show_run("sweep", run, sweep_sheet, goal, form, columns)
-        with stage("pictures"):
-            return plot(picture(run, goal), SWEEP)
-
-    runs.run(show, told=form == "table")
+    runs.run("sweep", sweep_sheet, SWEEP, goal, form, columns)
 
 
 def _name(grids: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+import msgspec
 
 from ctxsim.api.survey import check, sizes
 from ctxsim.cli import options
@@ -60,21 +61,21 @@ def check_command(paths: tuple[str, ...], tokenizer: str | None, form: str) -> N
     reading = Reading(paths)
     formats: Frequencies[str] = Frequencies()
     rows = []
-    for transcript in reading:
-        found = check(transcript, engine)
-        formats[found.format] += 1
+    for one in reading:
+        found, calls = check(one, engine), len(one.calls)
+        formats[one.format] += 1
         if form != "table":
-            notes = Cell("; ".join(found.notes), f"{len(found.notes)}")
-            counts = (found.calls, found.calls_with_usage, found.messages, found.results, found.tokens)
-            rows.append((found.name, found.format, found.model or None, *counts, transcript.parent, notes))
+            notes = Cell("; ".join(one.notes), f"{len(one.notes)}")
+            counts = (calls, *msgspec.structs.astuple(found))
+            rows.append((one.name, one.format, one.model or None, *counts, one.parent, notes))
             continue
         usage = f"usage in {found.calls_with_usage}" if found.calls_with_usage else "no usage"
-        parent = f", sub-agent of {transcript.parent}" if transcript.parent else ""
+        parent = f", sub-agent of {one.parent}" if one.parent else ""
         say(
-            f"{found.name}: {found.format}{f' ({found.model})' if found.model else ''}, {found.calls} calls "
+            f"{one.name}: {one.format}{f' ({one.model})' if one.model else ''}, {calls} calls "
             f"({usage}), {found.messages} messages, {found.results} tool results, {found.tokens:,} tokens{parent}"
         )
-        for note in found.notes:
+        for note in one.notes:
             say(f"    {note}")
     if form != "table":
         show("transcripts check", [sheet("transcripts", "", CHECKED, rows)], form)

@@ -34,25 +34,24 @@ WORST = 5
 )
 @click.option("--threshold", type=click.IntRange(min=1), metavar="N", help="With --estimates, judge a policy "
               "that acts above N tokens. Default: 70 % of each segment's largest request.")  # fmt: skip
-@click.option("--by-kind", is_flag=True, help="With --estimates, also show the errors on texts by kind of content.")
 @options.tokenizer
 @options.out("With --estimates, write the tables and pictures to this folder. Default: results/accuracy.")
 @options.form
 def command(
-    paths: tuple[str, ...], judged: bool, labels: tuple[str, ...], threshold: int | None, by_kind: bool,
-    tokenizer: str | None, out: Path | None, form: str,
+    paths: tuple[str, ...], judged: bool, labels: tuple[str, ...], threshold: int | None, tokenizer: str | None,
+    out: Path | None, form: str,
 ) -> None:  # fmt: skip
     """Compare modelled input tokens, cache reads and dollars with what was recorded, per format and model.
 
     With --estimates, compare each estimator with real counts and recorded usage, per text and per whole request. For a
     policy that acts above a threshold, also report how late or early it would act by each estimator, which calls over
-    the threshold it would miss, and which calls under it would make it act. Write accuracy.csv, consequences.csv and
-    pictures.
+    the threshold it would miss, and which calls under it would make it act. Write accuracy.csv (by kind of content
+    too), consequences.csv and pictures.
     """
     reading = Reading(paths)
     if judged:
         found = estimates(reading, labels or None, tokenizers=(tokenizer or DEFAULT,), threshold=threshold)
-        show("validate", [error_sheet(found.errors, by_kind), consequence_sheet(found.consequences, threshold)], form)
+        show("validate", [error_sheet(found.errors), consequence_sheet(found.consequences, threshold)], form)
         written = _write(found, tokenizer or DEFAULT, out or Path("results/accuracy"))
         if form == "table":
             tell_written(written)

@@ -98,17 +98,25 @@ def slope(found: Sequence[Series], measure: Measure = characters) -> float:
 
 def slope_interval(found: Sequence[Series], seed: int = 0) -> tuple[float, float] | None:
     """Return the 95 % bootstrap interval of the slope by characters, over transcripts; None with fewer than two."""
-    numbers = sorted({series.transcript for series in found})
+    spreads = [_spread(series, characters) for series in found]
+    return ratio_interval([one.transcript for one in found], [(above, below) for below, above in spreads], seed)
+
+
+def ratio_interval(
+    transcripts: Sequence[int], parts: Sequence[tuple[float, float]], seed: int = 0
+) -> tuple[float, float] | None:
+    """Return the 95 % bootstrap interval, over transcripts, of a ratio of sums, given each part's numerator and
+    denominator; None with fewer than two transcripts.
+    """
+    numbers, position = np.unique(np.asarray(transcripts), return_inverse=True)
     if len(numbers) < 2:
         return None
-    position = {number: place for place, number in enumerate(numbers)}
     sums = np.zeros((len(numbers), 2))
-    for series in found:
-        sums[position[series.transcript]] += _spread(series, characters)
+    np.add.at(sums, position, np.asarray(parts, dtype=float))
     rng = np.random.default_rng(seed)
     drawn = sums[rng.integers(0, len(numbers), (RESAMPLES, len(numbers)))].sum(axis=1)
-    usable = drawn[drawn[:, 0] > 0]
-    low, high = np.percentile(usable[:, 1] / usable[:, 0], [2.5, 97.5])
+    usable = drawn[drawn[:, 1] > 0]
+    low, high = np.percentile(usable[:, 0] / usable[:, 1], [2.5, 97.5])
     return float(low), float(high)
 
 

@@ -52,13 +52,13 @@ def score_sheet(scores: Sequence[Score]) -> Sheet:
     return sheet("scores", "", SCORES, rows, notes=(OF_SCORES,))
 
 
-def error_sheet(rows: Sequence[Accuracy], by_kind: bool) -> Sheet:
-    """Return the errors of estimates; of texts all together, unless by kind."""
+def error_sheet(rows: Sequence[Accuracy]) -> Sheet:
+    """Return the errors of estimates; of texts all together."""
     found = []
     for row in rows:
-        if row.scope == "text" and row.kind != "all" and not by_kind:
+        if row.scope == "text" and row.kind != "all":
             continue
-        what = {"text": f"texts: {row.kind}", "request": "requests", "usage": "recorded usage"}[row.scope]
+        what = {"text": "texts: all", "request": "requests", "usage": "recorded usage"}[row.scope]
         errors = [cell(value, "{:.1%}") for value in (row.mape, row.p50, row.p95, row.p99)]
         bias, worst = cell(row.bias, "{:+.1%}"), cell(row.worst_under, "{:+.0%}")
         found.append((row.estimator, row.tokenizer, what, row.n, bias, *errors, worst))

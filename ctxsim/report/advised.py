@@ -6,14 +6,13 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from ctxsim.answers.advice.advice import FAR, MAY_LOSE, SETTLED
+from ctxsim.answers.advice.advice import MAY_LOSE, SETTLED
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.found import AgentAdvice, Framed, Seen, Tried
 from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import title_of, told
-from ctxsim.answers.advice.verdict import usd
-from ctxsim.answers.forecast.draws import LEAST
+from ctxsim.answers.advice.verdict import percent, ranges_of, size, usd, weak
 from ctxsim.report.sheet import Column, Sheet, cell, sheet
 
 WIDTH = 80
@@ -49,11 +48,11 @@ def _figures(one: AgentAdvice) -> list[str]:
 def constructor_screen(one: Framed) -> list[str]:
     """Return the lines of advice for those who build with a framework."""
     take = one.take
-    head = f"{one.framework}: {take.transcripts:,} transcripts, {_size(one.now, one.amount)} without compaction."
+    head = f"{one.framework}: {take.transcripts:,} transcripts, {size(one.now, one.amount)} without compaction."
     if not one.code:
         no = f"Change nothing: none of {_settings(one.tried)} tried saves more than {HARDLY:.0%} without losing more."
         return _spaced([_wrapped(head), _wrapped(no.replace("%", " %"))])
-    figures = f"{_size(take, one.amount)} instead of {_size(one.now, one.amount)}{_change(one.share)}."
+    figures = f"{size(take, one.amount)} instead of {size(one.now, one.amount)}{_change(one.share)}."
     return _spaced([
         _wrapped(head), ["Construct:", "", *(f"    {line}" for line in one.code)],
         [*_wrapped(figures), *_wrapped(_keeps(take) + f" {one.tried} settings tried.")],
@@ -92,7 +91,7 @@ def _head(one: AgentAdvice) -> str:
     more = f" and {len(one.models) - 1} more" if len(one.models) > 1 else ""
     models = f", {one.models[0]}{more}" if one.models else ""
     many = f"{one.sessions:,} session{'s' if one.sessions > 1 else ''}"
-    return f"{one.title}{models}: {many}, {_size(one.now, one.amount)} as you are set now."
+    return f"{one.title}{models}: {many}, {size(one.now, one.amount)} as you are set now."
 
 
 def answer(agents: Iterable[AgentAdvice]) -> Iterator[str]:
@@ -128,7 +127,7 @@ def _dedented(lines: Sequence[str]) -> list[str]:
 
 def _saves(one: AgentAdvice) -> str:
     return (
-        f"These sessions: {_size(one.take, one.amount)} instead of {_size(one.now, one.amount)}, as you are set now"
+        f"These sessions: {size(one.take, one.amount)} instead of {size(one.now, one.amount)}, as you are set now"
         f"{_change(one.share)}.{_again(one)}"
     )
 
@@ -181,7 +180,7 @@ def _held(span: tuple[float, float], held: bool) -> str:
 
 
 def _loses(one: AgentAdvice) -> str:
-    now = f" As set now: {_percent(one.now.kept.value)} %." if one.now.kept else ""
+    now = f" As set now: {percent(one.now.kept.value)} %." if one.now.kept else ""
     return _keeps(one.take) + now
 
 
@@ -190,8 +189,8 @@ def _keeps(figures: Figures) -> str:
     if figures.kept is None:
         return f"No later call used an old result, so what it loses is unknown.{refused}"
     low, high = figures.kept.low, figures.kept.high
-    span = f" ({_percent(low)} to {_percent(high)})" if low is not None and high is not None else ""
-    return f"This keeps {_percent(figures.kept.value)} %{span} of what later calls used.{refused}"
+    span = f" ({percent(low)} to {percent(high)})" if low is not None and high is not None else ""
+    return f"This keeps {percent(figures.kept.value)} %{span} of what later calls used.{refused}"
 
 
 def _honoured(seen: Seen) -> str:
@@ -204,7 +203,7 @@ def _honoured(seen: Seen) -> str:
 def _nothing(one: AgentAdvice) -> str:
     if not one.tried:
         return f"Change nothing: we know no setting of {one.title} that acts on what is sent."
-    least = f"{_percent(HARDLY)} % without losing more than {_percent(MAY_LOSE[one.goal])} % of what later calls used."
+    least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[one.goal])} % of what later calls used."
     surely = "surely " if one.ahead else ""
     return (
         f"Change nothing. None of {_settings(len(one.tried))} tried over {one.sessions:,} "
@@ -224,13 +223,9 @@ def _doubts(one: AgentAdvice) -> list[str]:
     elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):
         rivals = "; or ".join(told(each.settings, False) or "changing nothing" for each in one.open) or "others"
         still = f"Not settled: {rivals} may be as good. This is" if one.wins < SETTLED else "This stays"
-        often = f"the answer in {_percent(one.wins)} % of resamples of these sessions."
-        ranges = f"Ranges hold the next {one.ahead:,} sessions with 90 % probability."
-        few = f"{one.ahead} sessions are too few for intervals: ranges come from how sessions of other projects differ."
-        found.append(f"{still} {often} {few if one.ahead < LEAST else ranges}")
-    if one.off_recorded is not None and abs(one.off_recorded) > FAR:
-        found.append(f"Weak: keep-all is {100 * one.off_recorded:+.0f} % off what was recorded, as are all figures.")
-    return [*found, *one.caveats]
+        often = f"the answer in {percent(one.wins)} % of resamples of these sessions."
+        found.append(f"{still} {often} {ranges_of(one.ahead)}")
+    return [line for line in (*found, weak(one.off_recorded), *one.caveats) if line]
 
 
 def _also(one: AgentAdvice) -> str:
@@ -261,7 +256,7 @@ def _spread(tried: Sequence[Tried]) -> list[Tried]:
 
 def _effect(one: Tried) -> str:
     amount = "?" if one.amount is None else f"{100 * (one.amount - 1):+.0f} %".replace("-0 %", "+0 %")
-    return amount if one.kept is None else f"{amount}, keeps {_percent(one.kept)} %"
+    return amount if one.kept is None else f"{amount}, keeps {percent(one.kept)} %"
 
 
 def _change(share: Share | None) -> str:
@@ -269,19 +264,9 @@ def _change(share: Share | None) -> str:
         return ""
     span = ""
     if share.low is not None and share.high is not None:
-        span = f", {_percent(share.low - 1)} to {_percent(share.high - 1)}"
-    return f" ({_percent(share.value - 1)} %{span})"
-
-
-def _size(figures: Figures, amount: str) -> str:
-    if amount == "usd" and figures.usd is not None:
-        return f"{usd(figures.usd)} USD"
-    return f"{figures.peak_mean if amount == 'peak' else figures.tokens:,} tokens"
+        span = f", {percent(share.low - 1)} to {percent(share.high - 1)}"
+    return f" ({percent(share.value - 1)} %{span})"
 
 
 def _settings(count: int) -> str:
     return f"{count} setting{'s' if count != 1 else ''}"
-
-
-def _percent(value: float) -> str:
-    return f"{round(100 * value) + 0}"

@@ -160,7 +160,7 @@ def _added(sums: Sequence[Sum]) -> Sum:
     found = Sum()
     for one in sums:
         for name in ("responses", "read", "write", "plain", "output", "usd_recorded", "usd_listed", "usd_read",
-                     "usd_new", "usd_output", "unpriced"):  # fmt: skip
+                     "usd_new", "unpriced"):  # fmt: skip
             setattr(found, name, getattr(found, name) + getattr(one, name))
         for part, held in one.parts.items():
             known = found.parts.setdefault(part, [0, 0, 0, 0.0])

@@ -17,12 +17,12 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.errors import CtxsimError, InputError, NotATranscript
+from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers import SUFFIXES
 from ctxsim.readers.source import Placed, Source, written_beside
 from ctxsim.readers.source.placed import Copies
 from ctxsim.runs.apart import end_apart
-from ctxsim.runs.identity import own_code
+from ctxsim.runs.identity import own_code, refuse_other_code
 from ctxsim.runs.parts import part_pieces
 from ctxsim.runs.rows import Done, Rows, Sizes
 from ctxsim.runs.sizes import source_sizes
@@ -205,11 +205,7 @@ def _place(common: bytes) -> _Place:
     with _LOCK:
         if _last is None or _last[0] != common:
             told = msgspec.msgpack.decode(common, type=_Code)
-            if told.code != own_code():
-                raise CtxsimError(
-                    f"a worker has {own_code()}, this process {told.code}: numbers of two versions would mix; install "
-                    "the same"
-                )
+            refuse_other_code(told.code)
             _last = common, _Place(msgspec.msgpack.decode(common, type=Shared))
         return _last[1]
 

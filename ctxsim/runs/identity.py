@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from ctxsim.errors import InputError
+from ctxsim.errors import CtxsimError, InputError
 from ctxsim.policies import Spec
 from ctxsim.results.run_info import __version__
 from ctxsim.runs.task import Setting, specs_of
@@ -25,6 +25,14 @@ def own_code() -> str:
     for file in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".toml", ".json", ".csv")):
         digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return f"ctxsim {__version__} ({digest.hexdigest()[:16]})"
+
+
+def refuse_other_code(code: str) -> None:
+    """Raise CtxsimError in a worker whose code isn't that of the process that asks it."""
+    if own_code() != code:
+        raise CtxsimError(
+            f"a worker has {own_code()}, this process {code}: numbers of two versions would mix; install the same"
+        )
 
 
 def others_code(specs: Iterable[Spec]) -> str:

@@ -26,7 +26,7 @@ from ctxsim.errors import CtxsimError, Stopped, how_to_install
 from ctxsim.policies import open_policies
 from ctxsim.runs.apart import end_apart
 from ctxsim.runs.carried import job, part, shared
-from ctxsim.runs.identity import own_code
+from ctxsim.runs.identity import own_code, refuse_other_code
 from ctxsim.runs.parts import Parts, write_part, write_pieces
 from ctxsim.runs.rows import Done, Rows, Sizes
 from ctxsim.runs.task import Tell, lost
@@ -52,10 +52,7 @@ _NAME_CHARS = 200
 
 def do(task: Task, path: Any, code: str, tell: Tell | None = None) -> None:
     """Run one task and write its part, in this process or in another. Raises CtxsimError if the code is another."""
-    if own_code() != code:
-        raise CtxsimError(
-            f"a worker has {own_code()}, this process {code}: numbers of two versions would mix; install the same"
-        )
+    refuse_other_code(code)
     function, arguments = task
     write_part(path, function(*arguments, tell or _tell_parent))
 
@@ -267,7 +264,7 @@ def _cluster(address: str, stack: ExitStack) -> tuple[Any, int]:
     try:
         from distributed import Client
     except ImportError:
-        raise CtxsimError(f"--cluster needs dask: {how_to_install('cluster')}") from None
+        raise CtxsimError(f"--jobs ADDRESS needs dask: {how_to_install('cluster')}") from None
     try:
         client = stack.enter_context(Client(address, timeout=CLUSTER_S))
         client.wait_for_workers(1, timeout=CLUSTER_S)

@@ -1,4 +1,4 @@
-"""`ctxsim bill` and `ctxsim compare --unpaired` as a person and as CI run them."""
+"""`ctxsim bill` and `ctxsim compare`, on recordings, as a person and as CI run them."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def test_memory_files_are_counted_where_a_project_is_named(folder: Path) -> None
 
 
 def test_what_is_remembered_is_removed_by_one_command(folder: Path) -> None:
-    run(folder, "logs", "--no-index")
-    assert run(folder, "--forget").stdout == "nothing is remembered\n"
+    run(folder, "logs", "--index", "none")
+    assert run(folder, "--index", "forget").stdout == "nothing is remembered\n"
     run(folder, "logs")
     # A long path is broken to the width.
-    assert "".join(run(folder, "--forget").stdout.split()).endswith("cache/ctxsim/bill/facts.msgpack")
+    assert "".join(run(folder, "--index", "forget").stdout.split()).endswith("cache/ctxsim/bill/facts.msgpack")
     assert not list((folder / "cache").rglob("*.msgpack"))
 
 
@@ -94,14 +94,14 @@ def sets(folder: Path, more: int) -> None:
 
 def test_changed_agents_are_compared_by_their_sessions(folder: Path) -> None:
     sets(folder, 2_000)
-    done = ctxsim("compare", "--unpaired", "before", "after", "--fail-if", "head > 10%", "--format", "json", cwd=folder)
+    done = ctxsim("compare", "before", "after", "--fail-if", "head > 10%", "--format", "json", cwd=folder)
     assert done.returncode == 1 and done.stderr.startswith("ctxsim: head: +")
     (table,) = json.loads(done.stdout)["tables"]
     rows = {row["figure"]: row for row in table["rows"]}
     assert rows["head"]["verdict"] == "fails" and rows["head"]["chance"] < 0.05
     assert rows["calls"]["effect"] == 0 and rows["calls"]["verdict"] == "noise"
-    same = ctxsim("compare", "--unpaired", "before", "before", "--fail-if", "head > 10%", cwd=folder)
+    same = ctxsim("compare", "before", "before", "--fail-if", "head > 10%", cwd=folder)
     assert same.returncode == 0 and "8 sessions before, 8 after" in same.stdout
-    assert ctxsim("compare", "--unpaired", "before", cwd=folder).returncode == 2
-    few = ctxsim("compare", "--unpaired", "logs", "before", cwd=folder)
+    assert "before: is no finished run" in ctxsim("compare", "before", cwd=folder).stderr
+    few = ctxsim("compare", "logs", "before", cwd=folder)
     assert few.returncode == 1 and few.stderr == "ctxsim: 2 and 8 sessions: each set needs 4 for a comparison\n"

@@ -35,8 +35,8 @@ def test_every_completed_policy_opens() -> None:
 @pytest.mark.parametrize(
     ("line", "value"),
     [
-        ("drive --compare head-t", "head-tail"), ("check policy head-t", "head-tail"),
-        ("bench --scenario one-", "one-prompt"), ("drive --scenario one-", "one-prompt"),
+        ("drive --policy head-t", "head-tail"), ("check policy head-t", "head-tail"),
+        ("bench --scenario one-", "one-prompt"), ("drive --play one-", "one-prompt"),
         ("check policy mask --scenario one-", "one-prompt"), ("bench --columns least_tokens_", "least_tokens_any"),
         ("sweep --columns usd,kept_l", "usd,kept_loose"), ("bench --model gpt-4o-min", "gpt-4o-mini"),
         ("serve --model gpt-4o-min", "gpt-4o-mini"), ("check setting --model gpt-4o-min", "gpt-4o-mini"),

@@ -42,19 +42,21 @@ ANSWERS = {
     "report a --out page.html": r"^page\.html \(\d\.\d MB\)$",
     "report a --only pictures --out charts": r"charts/token-growth\.svg\n[\s\S]*charts/survival-age\.svg",
     "transcripts find": r"claude|no sessions|agent",
-    "bill logs --no-index --by part": r"^Claude Code, Codex: 2 sessions, [\s\S]* results of shell ",
+    "bill logs --index none --by part": r"^Claude Code, Codex: 2 sessions, [\s\S]* results of shell ",
     "compactions logs --out c": r"^0 recorded compactions in 6 transcripts",
-    "compactions score note.md --against logs/chat-1.json": r"^logs/chat-1\.json: [\s\S]*holds 1 of \d+ identifiers",
+    "compactions score note.md logs/chat-1.json": r"^logs/chat-1\.json: [\s\S]*holds 1 of \d+ identifiers",
     "validate logs": r"codex-rollout +gpt-5 +12 [\s\S]*unseen: the median of",
     "validate logs --estimates --estimator chars --estimator words": r"words +requests +36 [\s\S]*"
     r"written: results/acc",
     "calibrate logs --out own.json": r"all +2\.\d\d [\s\S]*formula: .* / 2\.\d\d\)\nvalid for: texts [\s\S]* own\.json",
     "calibrate logs --against usage --out used.json": r"heads: median [\s\S]*= head \+ ceil\([\s\S]*: used\.json",
     "check policy mask:keep=2 --scenario documented-53k": r"^mask:keep=2,batch=1: keeps the contract$",
-    "check policy mask:keep=1 --doctor --defect task-lost": r"task-lost[\s\S]*mask:keep=1: 0 of 1 known defects",
-    "check policy mask:keep=1 --doctor --defect chat-without-tools --case case.jsonl": r"^case\.jsonl: \d+ calls\."
-    r"[\s\S]*: overflow, \d+,\d+ [\s\S]*replay case\.jsonl --policy mask:keep=1 --provider\s+window=100000$",
-    "check policy papers --doctor --defect task-lost --format md": r"^\| policy \| has \| which \|[\s\S]*`mask` \| 0 ",
+    "check policy mask:keep=1 --doctor --scenario defects/task-lost": r"task-lost[\s\S]*mask:keep=1: "
+    r"0 of 1 known defects",
+    "check policy mask:keep=1 --doctor --scenario defects/chat-without-tools --case case.jsonl": r"^case\.jsonl: "
+    r"\d+ calls\.[\s\S]*: overflow, \d+,\d+ [\s\S]*replay case\.jsonl --policy mask:keep=1 --provider\s+window=100000$",
+    "check policy papers --doctor --scenario defects/task-lost --format md": r"^\| policy \| has \| which "
+    r"\|[\s\S]*`mask` \| 0 ",
     "check estimator chars/3 words": r"^chars:ratio=3: keeps the contract\nwords: keeps the contract$",
     "check reader reader.py log.txt": r"^reader\.py: keeps the contract$",
     "check agent codex": r"^codex: keeps the contract$",
@@ -176,8 +178,9 @@ ROWS = (
     "compare a b", "forecast logs --next 2",
     "report a --only losses", "validate logs", "validate logs --estimates --estimator chars",
     "calibrate logs --out own.json", "transcripts check logs", "transcripts stats logs",
-    "check policy mask:keep=1 --doctor --defect task-lost", "check policy split.py:Split --scenario documented-53k",
-    "bill logs --no-index", "list policies", "list estimators", "list agents", "list settings codex",
+    "check policy mask:keep=1 --doctor --scenario defects/task-lost",
+    "check policy split.py:Split --scenario documented-53k",
+    "bill logs --index none", "list policies", "list estimators", "list agents", "list settings codex",
     "list formats codex",
     "list models claude-sonnet-4-5", "list vendors anthropic", "list scenarios", "list columns tokens_*",
     "list tokenizers", "list config",
@@ -238,14 +241,13 @@ def test_no_command_is_left_out() -> None:
 
 
 def test_commands_import_no_other_command() -> None:
-    """But for what `serve` and `drive` both are told: which conversation is played."""
     modules = {"lists" if name == "list" else name for name in COMMANDS}
     for module in modules:
         tree = ast.parse((ROOT / "ctxsim" / "cli" / f"{module}.py").read_text())
         found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         names = {f"{node.module}.{name.name}" for node in found for name in node.names}
         others = {name for name in names if any(name.startswith(f"ctxsim.cli.{other}.") for other in modules)}
-        assert others <= ({"ctxsim.cli.serve.what_is_played"} if module == "drive" else set()), module
+        assert not others, module
 
 
 def test_every_kind_is_in_the_help(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ NOTES = re.compile(r"^(?:Provider|Recorded|Size|Head|Note|Results|written|left o
     [
         BENCH,
         "replay logs/rollout-1.jsonl --policy mask:keep=1",
-        "bill logs --no-index --out b.png",
+        "bill logs --index none --out b.png",
         "transcripts stats logs",
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from command_line import ctxsim
 from invented import write_logs
 
-from ctxsim.cli import BEFORE, COMMANDS
+from ctxsim.cli import BEFORE, COMMANDS, GONE
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,13 @@ from ctxsim.cli import BEFORE, COMMANDS
         (["check", "setting", "codx", "a=1"], "did you mean codex?"),
         (["check", "run", "nothing-here"], "nothing-here: is no finished run: run.json is missing"),
         (["check", "reader", "mine.py", "x"], "no reader file mine.py"),
-        (["check", "policy", "mask", "--doctor", "--defect", "task"], "did you mean task-lost"),
-        (["bench", "--cache", "antropic"], "did you mean anthropic?"),
+        (["check", "policy", "mask", "--doctor", "--scenario", "defects/task"], "did you mean task-lost"),
+        (["bench", "--provider", "cache=antropic"], "did you mean anthropic?"),
         (["list", "policies", "no-such"], "none of the policies fits 'no-such'; without a pattern all are listed"),
         (["list", "models", "no-such-model"], "no model fits 'no-such-model'"),
         (["list", "vendors", "no-such-vendor"], "no vendor fits 'no-such-vendor'"),
-        (["serve"], "say what to play: --scenario NAME or --transcript FILE"),
-        (["drive", "--scenario", "documented-53k"], "name an agent (claude-code, "),
+        (["serve"], "Missing argument 'PATH|SCENARIO'"),
+        (["drive", "--play", "documented-53k"], "name an agent (claude-code, "),
     ],
 )
 def test_mistakes_are_one_line_and_a_non_zero_exit(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -132,9 +132,9 @@ SLIPS = {
     "bench logs --format xml": "'xml' is not one of 'table', 'json', 'csv', 'md'",
     "bench logs --goal dolars": "did you mean dollars?",
     "bench logs --head many": "'many' is none of: fitted, none, a number of tokens",
-    "bench logs --cache nothing.toml": "no vendor file nothing.toml",
-    "bench logs --models nowhere.toml": "nowhere.toml: cannot be read: No such file or directory",
-    "bench logs --models note.md": "note.md: is no TOML: ",
+    "bench logs --provider cache=nothing.toml": "no vendor file nothing.toml",
+    "bench logs --model nowhere.toml": "nowhere.toml: cannot be read: No such file or directory",
+    "bench logs --model broken.toml": "broken.toml: is no TOML: ",
     "bench logs --estimator chars:ratio=0": "chars: ratio must be positive, not 0",
     "bench logs --provider windw=5": "'windw=5' is not FIELD=VALUE; fields: tokenizer, window, ",
     "bench empty.jsonl": "empty.jsonl: is empty",
@@ -168,15 +168,13 @@ SLIPS = {
     "bill logs --by modle": "did you mean model?",
     "advise logs --settings nowhere.json": "nowhere.json: can't be read as jsonc: No such file or directory",
     "advise logs --settings note.md": "sets nothing of an agent that we know; see: ctxsim list settings",
-    "advise logs --project note.md": "note.md: is no folder of a project",
     "replay nowhere --policy keep-all": "no file or folder nowhere, and unknown scenario 'nowhere'; known: ",
     "replay logs --policy keep-all --number 99": "logs has fewer than 99 transcripts; ctxsim transcripts check lists",
     "transcripts chek": "No such command 'chek'. Did you mean 'check'?; see: ctxsim transcripts --help",
     "transcripts check nowhere": "nowhere: does not exist",
     "transcripts convert logs --out logs": "logs: Is a directory; name a file in it",
     "transcripts convert logs --to atof": "did you mean atif?",
-    "compactions score note.md --against logs": "holds 3 sessions; name a file with the one that was summarised",
-    "compactions score note.md --against logs/chat-1.json --lost -1": "-1 is not in the range x>=0",
+    "compactions score note.md logs": "holds 3 sessions; name a file with the one that was summarised",
     "validate note.md": "is no transcript format that ctxsim knows",
     "validate logs --estimates --estimator chrs": "unknown estimator 'chrs'; did you mean chars",
     "calibrate logs --out logs": "logs: Is a directory; name a file in it",
@@ -187,19 +185,19 @@ SLIPS = {
     "check setting codex model_auto_compact_token_limi=6": "did you mean model_auto_compact_token_limit",
     "check reader mine.py nowhere.txt": "mine.py",
     "trust nowhere": "nowhere: can't be read: No such file or directory",
-    "serve --scenario documented-53k --port 99999": "99999 is not in the range 0<=x<=65535",
-    "serve --scenario documented-53k --fault nope": "fault 'nope' is none of: 429@STEP",
-    "drive codex --scenario nope": "unknown scenario 'nope'; known: canaries",
+    "serve documented-53k --port 99999": "99999 is not in the range 0<=x<=65535",
+    "serve documented-53k --fault nope": "fault 'nope' is none of: 429@STEP",
+    "drive codex --play nope": "unknown scenario 'nope'; known: canaries",
     "list model": "did you mean models?",
     "list models gpt4": "no model fits 'gpt4'; did you mean gpt-4 or gpt-4o",
     "list policies mask keep": "Got unexpected extra argument (keep)",
     "compare run run --format xlsx": "'xlsx' is not one of 'table', 'json', 'csv', 'md', 'latex'",
     "compare run note.md": "note.md: is a file; name the folder that bench or sweep wrote",
     "compare run run --policy mask": "Option '--policy' requires 2 arguments",
-    "compare logs logs": "logs: is no finished run: run.json is missing",
+    "compare logs logs": "sessions: each set needs 4 for a comparison",
     "compare run --policy keep-all nope": "run: has no policy 'nope'; it has keep-all (bound), mask:keep=1,batch=1",
-    "compare logs nowhere --unpaired": "nowhere: does not exist",
-    "compare logs logs --unpaired --fail-if cost_usd>2": "unknown figure 'cost_usd'; did you mean cost?",
+    "compare nowhere logs": "nowhere: is no finished run: run.json is missing",
+    "compare logs logs --fail-if cost_usd>2": "unknown figure 'cost_usd'; did you mean cost?",
     "compare run run --fail-if 5%<cost_usd": "is no rule, as in: cost_usd > +2%",
     "advise logs --for langhcain": "did you mean langchain",
     "advise nowhere": "nowhere: does not exist",
@@ -215,14 +213,15 @@ SLIPS = {
     "bench logs --head -5": "'-5' is none of: fitted, none, a number of tokens up to 10^12",
     "bench logs --refetch x": "'x' is not a number",
     "bench logs --refetch 1.5": "1.5 is not in the range 0<=x<=1",
-    "bench logs --draws 3": "3 draws: there must be at least 1, at a --refetch rate above 0 and below 1",
+    "bench logs --refetch 0.5:draw=3": "'0.5:draw=3' may end in :draws=N, and in nothing else",
+    "bench logs --sample 5:seed=-1": "-1 is not in the range x>=0",
+    "bench logs --refetch 1:draws=3": "3 draws: there must be at least 1, at a --refetch rate above 0 and below 1",
     "bench logs --provider reasoning=sometimes": "reasoning=sometimes: expected never, current_turn, all",
     "bench logs --provider vendor=antropic": "did you mean anthropic?",
     "bench logs --policy summary:at=2": "summary: at",
     "bench logs --policy mask+nope": "unknown policy 'nope'",
     "bench logs --policy logs:X": "unknown policy 'logs'",
     "bench logs --settings nowhere.json": "nowhere.json: can't be read as jsonc: No such file or directory",
-    "bench logs --models logs": "logs: cannot be read: Is a directory",
     "bench broken.toml": "broken.toml: is no TOML: ",
     "bench --scenario future.toml": "future.toml",
     "report old": "old/run.json: ",
@@ -239,7 +238,7 @@ SLIPS = {
     "forecast logs --next 7w": "'7w' is no horizon: a number of sessions, as 20, or of days, as 7d",
     "forecast logs --next 99999999999": "horizon",
     "forecast logs --out x.html": "x.html: is no picture that can be written; name a file that ends in ",
-    "bill logs --no-index --out x.docx": "x.docx: is no picture that can be written; name a file that ends in .png",
+    "bill logs --index none --out x.docx": "x.docx: is no picture that can be written; name a file that ends in .png",
     "bill logs --days -3": "-3 is not in the range x>=0",
     "replay logs/chat-1.json --policy mask --request 99": "there is no call 99",
     "replay logs --policy mask --request 0": "0 is not in the range x>=1",
@@ -247,9 +246,9 @@ SLIPS = {
     "transcripts convert logs --to xml": "'xml' is not one of",
     "transcripts convert logs --to atif --out nowhere/y": "nowhere/y: No such file or directory; is the path right?",
     "compactions nowhere": "nowhere: does not exist",
-    "compactions score nowhere.md --against logs/chat-1.json": "nowhere.md",
-    "compactions score note.md": "Missing option '--against'",
-    "compactions score note.md --against logs/chat-1.json --call 9999": "9999",
+    "compactions score nowhere.md logs/chat-1.json": "nowhere.md",
+    "compactions score note.md": "Missing argument 'TRANSCRIPT'",
+    "compactions score note.md logs/chat-1.json --call 9999": "9999",
     "validate logs --estimates --threshold 0": "0 is not in the range",
     "validate logs --estimates --tokenizer o200k": "did you mean o200k_base",
     "validate logs --estimates --out note.md": "note.md",
@@ -260,12 +259,12 @@ SLIPS = {
     "check vendor note.md": "unknown vendor 'note.md'",
     "check agent": "Missing argument 'TARGET...'",
     "trust logs": "logs: can't be read: Is a directory",
-    "serve --transcript nowhere": "nowhere: does not exist",
-    "serve --scenario documented-53k --transcript logs": "--scenario",
-    "serve --scenario documented-53k --fault 429@x": "429@STEP",
-    "drive codx --scenario documented-53k": "unknown agent 'codx'; did you mean codex?",
-    "drive codex --scenario documented-53k --limit 0": "0.0 is not in the range x>=1",
-    "list models --models nowhere.toml": "nowhere.toml: cannot be read: No such file or directory",
+    "serve nowhere": "no file or folder nowhere, and unknown scenario 'nowhere'",
+    "drive codex": "say which conversation to play: --play PATH or --play SCENARIO",
+    "serve documented-53k --fault 429@x": "429@STEP",
+    "drive codx --play documented-53k": "unknown agent 'codx'; did you mean codex?",
+    "drive codex --play documented-53k --limit 0": "0.0 is not in the range x>=1",
+    "list models nowhere.toml": "nowhere.toml: cannot be read: No such file or directory",
     "list columns nope": "nope",
 }
 
@@ -277,6 +276,14 @@ def test_a_slip_is_told_in_one_line(line: str, folder: Path, monkeypatch: pytest
     assert done.returncode in (1, 2), done
     assert SLIPS[line] in done.stderr and done.stderr.count("\n") == 1 and done.stderr.startswith("ctxsim: ")
     assert not list(folder.rglob("*.tmp")), "a failed command left a half file"
+
+
+def test_options_of_before_say_what_to_type_now(tmp_path: Path) -> None:
+    for option, now in GONE.items():
+        words = option.split()
+        command = {"score": ["compactions", "score"]}.get(words[0], words[:1]) if words[1:] else ["trust"]
+        done = ctxsim(*command, words[-1], cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (2, f"ctxsim: '{words[-1]}' is now: {now}\n")
 
 
 def test_the_names_of_before_say_what_to_type_now(tmp_path: Path) -> None:
@@ -292,16 +299,17 @@ def test_the_names_of_before_say_what_to_type_now(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("check agent codex --scenario documented-53k", "--doctor, --defect and --scenario are for policies"),
-        ("check run out --doctor", "--doctor, --defect and --scenario are for policies"),
-        ("check agent codex --install", "--version, --model, --window, --install and --bisect are for settings"),
+        ("check agent codex --scenario documented-53k", "--doctor and --scenario are for policies"),
+        ("check run out --doctor", "--doctor and --scenario are for policies"),
+        ("check agent codex --install", "--version, --model, --window and --install are for settings"),
         ("check setting codex", "name a setting too: ctxsim check setting AGENT KEY=VALUE"),
         ("check setting codex limit", "'limit' is no KEY=VALUE"),
-        ("check setting codex a=1 --bisect 1.0", "--bisect wants two versions"),
-        ("check setting codex a=1 --bisect 1.0..2.0 --install", "--bisect chooses and installs versions itself"),
-        ("check policy mask --defect task-lost", "--defect goes with --doctor"),
-        ("check policy mask --doctor --case case.jsonl", "--case is of one policy and one --defect"),
-        ("check policy papers --doctor --defect images --case case.jsonl", "--case is of one policy and one --defect"),
+        ("check setting codex a=1 --version 1.0..", "between which two versions?"),
+        ("check policy mask --doctor --case case.jsonl", "--case is of one policy and one defect"),
+        (
+            "check policy papers --doctor --scenario defects/images --case case.jsonl",
+            "--case is of one policy and one defect",
+        ),
     ],
 )
 def test_options_that_say_nothing_of_what_is_checked_are_told(line: str, message: str, tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_every_command_takes_what_a_run_prints(folder: Path) -> None:
     for label, text in zip(whole, shown, strict=True):
         for line in (
             ("compare", "run", "--policy", text, label + BOUND), ("replay", "logs", "--policy", text),
-            ("drive", "nobody", "--scenario", "one-prompt", "--compare", text),
+            ("drive", "nobody", "--play", "one-prompt", "--policy", text),
         ):  # fmt: skip
             found = ctxsim(*line, cwd=folder)
             fine = found.returncode == 0 if line[0] != "drive" else "unknown agent 'nobody'" in found.stderr

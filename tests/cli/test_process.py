@@ -52,7 +52,7 @@ def test_what_lies_in_the_current_folder_is_imported_by_no_process(few_logs: Pat
     for words in (
         ("bench", str(few_logs), "--out", "out", "--jobs", "2", "--policy", "mine.py:Mine", "-q"),
         ("check", "policy", "mine.py:Mine", "--scenario", "one-prompt"),
-        ("drive", "--command", "true", "--scenario", "documented-53k", "--out", "driven"),
+        ("drive", "--command", "true", "--play", "documented-53k", "--out", "driven"),
     ):
         done = subprocess.run(
             [sys.executable, "-c", start, *words], cwd=tmp_path, capture_output=True, text=True,

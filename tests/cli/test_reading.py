@@ -23,7 +23,7 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         "transcripts check logs", "transcripts stats logs", "transcripts convert logs --out all.jsonl", "validate logs",
         "validate logs --estimates --estimator chars", "calibrate logs", "calibrate logs --against usage",
-        "bill logs --no-index", "compactions logs",
+        "bill logs --index none", "compactions logs",
     ],
 )  # fmt: skip
 def test_one_unreadable_file_is_told_and_the_others_are_done(line: str, damaged: Path) -> None:

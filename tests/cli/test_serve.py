@@ -19,7 +19,7 @@ SECRET = "tR7kW2" + "pLq9Xz"
 
 
 def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
-    command = [sys.executable, "-u", "-m", "ctxsim", "serve", "--scenario", "documented-53k", "--port", "0",
+    command = [sys.executable, "-u", "-m", "ctxsim", "serve", "documented-53k", "--port", "0",
                "--log", str(tmp_path / "log.jsonl"), "--files", str(tmp_path / "files")]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -51,9 +51,8 @@ def test_a_scenario_is_served_and_recorded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "say what to play"),
-        (["--scenario", "documented-53k", "--fault", "fire"], "is none of"),
-        (["--scenario", "documented-53k", "--host", "192.0.2.1"], "can't listen on 192.0.2.1"),
+        (["documented-53k", "--fault", "fire"], "is none of"),
+        (["documented-53k", "--host", "192.0.2.1"], "can't listen on 192.0.2.1"),
     ],
 )
 def test_mistakes_are_told_in_a_line(arguments: list[str], told: str, tmp_path: Path) -> None:

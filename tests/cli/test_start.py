@@ -66,7 +66,7 @@ def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
         "from ctxsim.cli import run\n"
         "with contextlib.redirect_stdout(io.StringIO()):\n"
         "    lines = ['bench logs --policy head-tail --out run', 'report run', 'validate logs',\n"
-        "             'bill logs --no-index', 'calibrate logs --out own.json',\n"
+        "             'bill logs --index none', 'calibrate logs --out own.json',\n"
         "             'transcripts check logs', 'list policies']\n"
         "    done = [run(line.split()) for line in lines]\n"
         "apart = {'transformers', 'tokenizers', 'tiktoken', 'plotly', 'scipy', 'distributed', 'requests', 'httpx'}\n"

@@ -204,8 +204,8 @@ def test_somebodys_own_agent_is_driven_to_the_end(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("SECRET", "not for agents")
     done = process(
-        "drive", "--command", own_agent(tmp_path), "--transcript", "talk.json",
-        "--policy", "keep-all", "--compare", "keep-all", "--out", "run", "--limit", "30", cwd=tmp_path,
+        "drive", "--command", own_agent(tmp_path), "--play", "talk.json",
+        "--policy", "keep-all", "--out", "run", "--limit", "30", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "keep-all sends what observed:python" in done.stdout
@@ -279,8 +279,8 @@ def test_the_doctor_drives_agents(tmp_path: Path) -> None:
 
     (tmp_path / "my_agent.py").write_text(AGENT)
     (tmp_path / "mine.toml").write_text('command = ["python3", "my_agent.py", "{prompt}"]')
-    asked = ("drive", "mine.toml", "--doctor", "--defect", "one-user-message", "--defect", "images")
+    asked = ("drive", "mine.toml", "--doctor", "--play", "defects/one-user-message", "--play", "defects/images")
     done = process(*asked, cwd=tmp_path)
     assert done.returncode == 1 and "observed:mine: 1 of 1 known defects" in done.stdout
     assert done.stderr == "ctxsim: images: results are files of text\n"
-    assert process("drive", "mine.toml", "--defect", "images", cwd=tmp_path).returncode == 2
+    assert process("drive", "mine.toml", "--doctor", "--policy", "keep-all", cwd=tmp_path).returncode == 2

@@ -92,7 +92,7 @@ def test_their_rows_fail_and_the_others_are_the_same(where: str, own: Path, requ
             env={**os.environ, "PYTHONPATH": str(ROOT), "CTXSIM_POLICY_SECONDS": "1", "CTXSIM_POLICY_MB": "1000"},
         )  # fmt: skip
         try:
-            done = bench(own, kinds, "--cluster", scheduler)
+            done = bench(own, kinds, "--jobs", scheduler)
         finally:
             worker.kill()
             worker.wait()
@@ -132,7 +132,7 @@ def test_a_bench_of_a_policy_that_never_answers_has_no_rows(kind: str, own: Path
 def test_one_conversation_and_the_doctor_outlive_it(kind: str, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(BEGINNING + KINDS[kind][0] + "\n")
     replayed = ("replay", "small-results", "--policy", "bad.py:Bad")
-    examined = ("check", "policy", "bad.py:Bad", "--doctor", "--defect", "task-lost")
+    examined = ("check", "policy", "bad.py:Bad", "--doctor", "--scenario", "defects/task-lost")
     for command in (replayed, examined):
         done = process(*command, cwd=tmp_path, CTXSIM_POLICY_SECONDS="1")
         assert done.returncode == 1 and "Traceback" not in done.stderr

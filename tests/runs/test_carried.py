@@ -200,7 +200,7 @@ def test_installed_plug_ins_are_sent_as_source(folder: Path, logs: Path, tmp_pat
         shutil.copy(logs / f"log{number:02}.jsonl", folder)
     ours = os.pathsep.join([str(ROOT), str(install(tmp_path / "ours", PLUG_IN))])
     labels = ("--policy", "keep-all", "--policy", "plugged", "--policy", "mask:keep=1")
-    for out, more in (("alone", ()), ("jobs", ("--jobs", "2")), ("there", ("--cluster", worker))):
+    for out, more in (("alone", ()), ("jobs", ("--jobs", "2")), ("there", ("--jobs", worker))):
         done = process("bench", "logs", *labels, "--out", out, *more, cwd=folder.parent, PYTHONPATH=ours)
         assert done.returncode == 1, done.stderr
     alone = content(folder.parent / "alone")

@@ -79,7 +79,7 @@ def test_draws_are_refused_without_a_rate_between_the_ends(rate: float | None) -
 
 
 def test_a_rate_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    done = ctxsim("bench", "--scenario", SCENARIO, "--policy", "mask:keep=2", "--refetch", "0.5", "--draws", "1",
+    done = ctxsim("bench", "--scenario", SCENARIO, "--policy", "mask:keep=2", "--refetch", "0.5:draws=1",
                   cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [path.name for path in (tmp_path / "results").iterdir()] == [f"{SCENARIO}.mask-keep=2.refetch=0.5.draws=1"]

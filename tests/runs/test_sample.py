@@ -65,7 +65,7 @@ def test_the_weighted_total_is_unbiased_over_seeds_and_the_largest_are_always_in
 @pytest.fixture(scope="module")
 def sampled(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sampled")
-    done = ctxsim(*arguments(logs, "one", "--sample", "8", "--seed", "3", "--model", "gpt-5"), cwd=folder)
+    done = ctxsim(*arguments(logs, "one", "--sample", "8:seed=3", "--model", "gpt-5"), cwd=folder)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert "8 of 24 transcripts, sampled" in said and "ranges: 95 %, sampling error" in said
@@ -126,7 +126,7 @@ def test_estimates_are_those_of_the_closed_form(sampled: Path) -> None:
 
 @pytest.mark.slow
 def test_the_same_bytes_for_any_number_of_workers_and_after_a_stop(logs: Path, sampled: Path, tmp_path: Path) -> None:
-    more = ("--sample", "8", "--seed", "3", "--model", "gpt-5")
+    more = ("--sample", "8:seed=3", "--model", "gpt-5")
     assert ctxsim(*arguments(logs, "two", *more, "--jobs", "2"), cwd=tmp_path).returncode == 0
     assert content(tmp_path / "two") == content(sampled / "one")
     quiet = ("--sample", "8", "--model", "gpt-5", "--text", "none")

@@ -117,10 +117,10 @@ def advise(run: Run, goal: str = "dollars") -> Advice | None:
 
 
 def _seen(found: Pooled, labels: Sequence[str], amount: str) -> Seen:
-    """What is known of the candidates; what nobody can tell counts as nothing saved and all kept."""
+    """What is known of the candidates."""
 
     def shares(of: str) -> Array:
-        return np.array([1.0 if (value := found.value(label, of)) is None else value for label in labels])
+        return np.array([found.seen(label, of) for label in labels])
 
     def ahead(of: str) -> Array:
         if not found.has_next and found.sample is None:
@@ -174,15 +174,9 @@ def candidates(found: Pooled) -> list[str]:
     return [label for label in found.labels if label == found.nothing or label not in out]
 
 
-def _share(found: Pooled, label: str, of: str) -> float:
-    """What a policy keeps, or its amount beside keep-all's; all, where nothing old was needed or nothing is known."""
-    value = found.value(label, of)
-    return 1.0 if value is None else value
-
-
 def _front(found: Pooled, labels: Sequence[str], amount: str) -> list[str]:
     """Those that no other one beats: no worse in amount and in what is kept, and better in one; of equals the first."""
-    points = {label: (_share(found, label, amount), -_share(found, label, "kept")) for label in labels}
+    points = {label: (found.seen(label, amount), -found.seen(label, "kept")) for label in labels}
     order = sorted(labels, key=lambda label: points[label])
     front: list[str] = []
     for label in order:
@@ -196,16 +190,16 @@ def _losing_less(found: Pooled, front: Sequence[str], amount: str, take: str) ->
     more = [
         label
         for label in front
-        if label != found.nothing and _share(found, label, "kept") >= _share(found, take, "kept") + 0.01
+        if label != found.nothing and found.seen(label, "kept") >= found.seen(take, "kept") + 0.01
     ]
-    return found.all[min(more, key=lambda label: _share(found, label, amount))] if more else None
+    return found.all[min(more, key=lambda label: found.seen(label, amount))] if more else None
 
 
 def _cheaper(found: Pooled, front: Sequence[str], amount: str, take: str) -> Figures | None:
     """The next one on the front that is noticeably cheaper."""
-    limit = _share(found, take, amount) - HARDLY
-    less = [label for label in front if label != found.nothing and _share(found, label, amount) < limit]
-    return found.all[max(less, key=lambda label: _share(found, label, "kept"))] if less else None
+    limit = found.seen(take, amount) - HARDLY
+    less = [label for label in front if label != found.nothing and found.seen(label, amount) < limit]
+    return found.all[max(less, key=lambda label: found.seen(label, "kept"))] if less else None
 
 
 def _alike(found: Pooled, labels: Sequence[str], amount: str, take: str) -> tuple[str, ...]:
@@ -242,10 +236,10 @@ def _of_thinking(run: Run, take: str) -> list[str]:
     if refused.sum():
         return [
             f"Refused for thinking that follows an edit: {int(refused.sum()):,} of {int(rows.calls.sum()):,} calls. "
-            "With --thinking drop they are accepted, and that thinking is lost."
+            "With --provider thinking=drop they are accepted, and that thinking is lost."
         ]
     if dropped.sum():
         return [f"Thinking that follows edits is dropped: {int(dropped.sum()):,} tokens are lost."]
     if rows.compactions.sum() and any(values.get("vendor") == "anthropic" for values in run.info.providers):
-        return [f"It edits history. {BINDING} refuse requests whose thinking follows an edit: see --thinking."]
+        return [f"It edits history. {BINDING} refuse requests whose thinking follows an edit: see --provider thinking."]
     return []

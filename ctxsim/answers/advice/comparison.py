@@ -112,6 +112,6 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
     if not changes:
         raise CtxsimError(
             f"{before.folder} and {after.folder} have no transcript in common; bench the same recordings in "
-            "both, or compare folders of recordings by --unpaired"
+            "both, or compare two folders of recordings"
         )
     return changes

@@ -10,7 +10,7 @@ from ctxsim.answers.advice.advice import AMOUNT, MAY_LOSE
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.honoured import contradictions
-from ctxsim.answers.advice.pooled import NOTHING, Pooled, figures_of
+from ctxsim.answers.advice.pooled import NOTHING, figures_of
 from ctxsim.answers.advice.predicted import Prediction, predict
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import added, title_of, who
@@ -106,16 +106,16 @@ def finalists(run: Run, agent: str, goal: str, alone: Sequence[Given]) -> list[S
     if amount == "usd" and not figures.by_dollars:
         amount = "tokens"
     labels = {own_settings[0]: label for label in own.labels if (own_settings := added(label, own.baseline))}
-    saved = {one: 1 - _value(figures, label, amount) for one, label in labels.items() if one in mine}
+    saved = {one: 1 - figures.seen(label, amount) for one, label in labels.items() if one in mine}
     best = {one.key: one for one in sorted(saved, key=lambda one: saved[one]) if saved[one] > 0}
     if not best:
         return []
-    bearable = max(_kept(figures, label) for label in own.labels) - MAY_LOSE[goal] - DOUBT
+    bearable = max(figures.seen(label, "kept") for label in own.labels) - MAY_LOSE[goal] - DOUBT
     fewest = min(map(figures.refusals, own.labels))
     ranked = [
         one
         for one in sorted(saved, key=lambda one: -saved[one])
-        if saved[one] > 0 and _kept(figures, labels[one]) >= bearable and figures.refusals(labels[one]) <= fewest
+        if saved[one] > 0 and figures.seen(labels[one], "kept") >= bearable and figures.refusals(labels[one]) <= fewest
     ]
     main = max(best.values(), key=lambda one: saved[one]).key
     others = [one for key, one in best.items() if key != main]
@@ -125,15 +125,6 @@ def finalists(run: Run, agent: str, goal: str, alone: Sequence[Given]) -> list[S
 
 def _in(run: Run, agent: str) -> bool:
     return any(one.agent == agent for one in run.info.recorders or ())
-
-
-def _kept(figures: Pooled, label: str) -> float:
-    return _value(figures, label, "kept")
-
-
-def _value(figures: Pooled, label: str, share: str) -> float:
-    found = figures.value(label, share)
-    return 1.0 if found is None else found
 
 
 def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> AgentAdvice:

@@ -164,6 +164,11 @@ class Pooled:
         # Transcripts of no tokens at all save nothing.
         return 1.0 if share in ("tokens", "peak") else None
 
+    def seen(self, label: str, share: str) -> float:
+        """Return one of SHARES; what nobody can tell counts as nothing saved and all kept."""
+        found = self.value(label, share)
+        return 1.0 if found is None else found
+
     def again(self, label: str, amount: str) -> float | None:
         """Return what fetching again all that is lost adds to an amount; None where it isn't known, as of bounds."""
         added = self.total(label, f"{amount}_again") if amount in ("usd", "tokens") else 0.0

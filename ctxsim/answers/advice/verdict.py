@@ -29,9 +29,7 @@ def verdict(advice: Advice | None, shown: Mapping[str, str] | None = None) -> li
     else:
         first, then = _take(advice, names), [_ends(advice), _ground(advice, names)]
     lines = [first, _beside(advice, names), fetched_again(advice, names), *then]
-    if advice.off_recorded is not None and abs(advice.off_recorded) > FAR:
-        lines.append(f"Weak: keep-all is {100 * advice.off_recorded:+.0f} % off what was recorded, as are all figures.")
-    return [line for line in (*lines, *advice.caveats) if line]
+    return [line for line in (*lines, weak(advice.off_recorded), *advice.caveats) if line]
 
 
 def as_values(advice: Advice | None, shown: Mapping[str, str] | None = None) -> dict[str, Any] | None:
@@ -65,7 +63,7 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
     if not given:
         surely = "surely " if advice.ahead else ""
         tried = f"Change nothing: none of the {len(advice.tried)} settings tried {surely}saves"
-        least = f"{_percent(HARDLY)} % without losing more than {_percent(MAY_LOSE[advice.goal])} %."
+        least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[advice.goal])} %."
         none = "Change nothing: no other setting was tried."
         return f"{f'{tried} {least}' if advice.tried else none} {_size(advice, take)} {as_set}, {_kept(take)}."
     instead = f" instead of {_size(advice, advice.nothing)} {as_set}" if advice.nothing else ""
@@ -93,7 +91,7 @@ def _ground_as_set(advice: AsSetAdvice) -> str:
 
 
 def _kept(figures: Figures) -> str:
-    kept = f"keeps {_percent(figures.kept.value)} % of what later calls used" if figures.kept else "nothing was lost"
+    kept = f"keeps {percent(figures.kept.value)} % of what later calls used" if figures.kept else "nothing was lost"
     return f"{kept}, {_refusals(figures)}"
 
 
@@ -109,11 +107,11 @@ def _take(advice: Advice, names: Mapping[str, str]) -> str:
     if advice.open:
         return _open(advice, names)
     if nothing:
-        least = _percent(1 - MAY_LOSE[advice.goal])
+        least = percent(1 - MAY_LOSE[advice.goal])
         kept = "" if take.kept is None else f" that keeps {least} % of what later calls used"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
         surely = "surely " if advice.ahead else ""
-        return f"Change nothing: no policy with as few refusals{kept} {surely}saves {_percent(HARDLY)} % {what}."
+        return f"Change nothing: no policy with as few refusals{kept} {surely}saves {percent(HARDLY)} % {what}."
     return f"Take {figures}"
 
 
@@ -128,7 +126,7 @@ def _brief(advice: Advice, figures: Figures, names: Mapping[str, str]) -> str:
     own = isinstance(advice, AsSetAdvice)
     name = told(changed(advice, figures), False) if own else names.get(figures.policy, figures.policy)
     share = figures.share(advice.amount)
-    kept = f", keeps {_percent(figures.kept.value)} %" if figures.kept else ""
+    kept = f", keeps {percent(figures.kept.value)} %" if figures.kept else ""
     return f"{name} ({_change(share.value if share else 1.0)}{kept})"
 
 
@@ -146,19 +144,19 @@ def fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
     end = (
         f"fetching all lost results again adds {_amount(advice, added)}"
         if not rate
-        else (f"{_percent(rate)} % of lost results are fetched again")
+        else (f"{percent(rate)} % of lost results are fetched again")
     )
     parts = [f"{end[0].upper()}{end[1:]}."]
     if found.turns is not None:
         even = found.even_at
-        less = "even then" if even is None else f"as long as less than {_percent(even)} % is fetched again"
+        less = "even then" if even is None else f"as long as less than {percent(even)} % is fetched again"
         seen = f"published agents: {TURNS_SEEN[0]:.2f} to {TURNS_SEEN[1]:.2f}"
         parts.append(f"The policy saves {less}, unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
     if found.instead is not None and found.instead_at is not None:
         low, high = SEEN
         parts.append(
-            f"From {_percent(found.instead_at)} % on, take {_brief(advice, found.instead, names)}; "
-            f"recorded agents fetched {_percent(low)} to {_percent(high)} % again after compactions."
+            f"From {percent(found.instead_at)} % on, take {_brief(advice, found.instead, names)}; "
+            f"recorded agents fetched {percent(low)} to {percent(high)} % again after compactions."
         )
     return " ".join(parts)
 
@@ -208,16 +206,27 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
 def _how_sure(advice: Advice, ahead: int) -> list[str]:
     """Return how often the answer wins, and what ranges are of, a sentence each."""
     share = advice.wins.get(advice.take.policy, 0.0)
-    often = f"This stays the answer in {_percent(share)} % of resamples of these sessions."
+    often = f"This stays the answer in {percent(share)} % of resamples of these sessions."
     if advice.open and advice.more is not None:
         more = f"about {advice.more:,}" if advice.more <= 10 * ahead else f"more than {10 * ahead:,}"
-        shares = [f"{_percent(advice.wins.get(one.policy, 0.0))} %" for one in (advice.take, *advice.open)]
+        shares = [f"{percent(advice.wins.get(one.policy, 0.0))} %" for one in (advice.take, *advice.open)]
         often = f"They are the answer in {', '.join(shares)} of resamples of these sessions; "
         often += f"{more} more sessions may tell them apart."
-    ranges = f"Ranges hold the next {ahead:,} sessions with 90 % probability."
+    return [often, ranges_of(ahead)]
+
+
+def ranges_of(ahead: int) -> str:
+    """Return what ranges are of, given how many sessions come next."""
     if ahead < LEAST:
-        ranges = f"{ahead} sessions are too few for intervals: ranges come from how sessions of other projects differ."
-    return [often, ranges]
+        return f"{ahead} sessions are too few for intervals: ranges come from how sessions of other projects differ."
+    return f"Ranges hold the next {ahead:,} sessions with 90 % probability."
+
+
+def weak(off_recorded: float | None) -> str:
+    """Return a warning where keep-all is far off what was recorded, else ''."""
+    if off_recorded is None or abs(off_recorded) <= FAR:
+        return ""
+    return f"Weak: keep-all is {100 * off_recorded:+.0f} % off what was recorded, as are all figures."
 
 
 def usd(value: float) -> str:
@@ -227,12 +236,17 @@ def usd(value: float) -> str:
 
 
 def _size(advice: Advice, figures: Figures) -> str:
-    if advice.amount == "usd" and figures.usd is not None:
-        return f"{usd(figures.usd)} USD"
     if advice.amount == "peak" and not isinstance(advice, AsSetAdvice):
         mean = " of a transcript on average" if figures.transcripts > 1 else ""
         return f"{figures.peak_mean:,} tokens in the largest request{mean}"
-    return f"{figures.peak_mean if advice.amount == 'peak' else figures.tokens:,} tokens"
+    return size(figures, advice.amount)
+
+
+def size(figures: Figures, amount: str) -> str:
+    """Return what a policy comes to, in dollars where they are compared and known, else in tokens."""
+    if amount == "usd" and figures.usd is not None:
+        return f"{usd(figures.usd)} USD"
+    return f"{figures.peak_mean if amount == 'peak' else figures.tokens:,} tokens"
 
 
 def _amounts(advice: Advice, take: Figures) -> str:
@@ -247,7 +261,7 @@ def _saves(advice: Advice) -> str:
     if share is None:
         return ""
     known = share.low is not None and share.high is not None
-    ends = f", {_percent(1 - (share.high or 0))}..{_percent(1 - (share.low or 0))}" if known else ""
+    ends = f", {percent(1 - (share.high or 0))}..{percent(1 - (share.low or 0))}" if known else ""
     return f" ({_change(share.value)}{ends})"
 
 
@@ -261,7 +275,8 @@ def ranged(advice: Advice, figures: Figures, size: str) -> str:
     return size if ends[0] == ends[1] else f"{ends[0][0]} to {ends[1][0]} {ends[1][2]}"
 
 
-def _percent(value: float) -> str:
+def percent(value: float) -> str:
+    """Return a share as a whole number of per cent."""
     return f"{round(100 * value) + 0}"
 
 
@@ -274,8 +289,8 @@ def _keeps(figures: Figures) -> str:
         return "no later call used an old result, so what it loses is unknown"
     bracket = ""
     if figures.kept_low is not None and figures.kept_high is not None:
-        bracket = f" ({_percent(figures.kept_low)}..{_percent(figures.kept_high)}, by what summaries keep)"
-    return f"keeps {_percent(figures.kept.value)} %{bracket} of what later calls used"
+        bracket = f" ({percent(figures.kept_low)}..{percent(figures.kept_high)}, by what summaries keep)"
+    return f"keeps {percent(figures.kept.value)} %{bracket} of what later calls used"
 
 
 def _refusals(figures: Figures) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -122,22 +122,20 @@ def listed(one: Response, rates: Rates | None) -> Paid:
     )  # fmt: skip
 
 
-def paid(session: Session, prices: Callable[[str, float | None], Rates | None]) -> tuple[list[Paid], list[Paid]]:
-    """Return what each response of a session cost, and each of those beside it.
+def paid(session: Session, prices: PriceList) -> Iterator[tuple[Response, Paid]]:
+    """Yield what each response of a session cost, and each of those beside it.
 
     What the log states of a response is shared by its classes as their listed prices are, or as their tokens; what it
     states of the session alone, by the responses' tokens.
     """
     tokens = sum(one.input + one.output for one in session.responses)
 
-    def of(one: Response, inside: bool) -> Paid:
-        made = listed(one, prices(one.model, one.time_s))
+    for number, one in enumerate((*session.responses, *session.beside)):
+        made = listed(one, prices.of(one.model, one.time_s))
         stated = one.usd
-        if stated is None and inside and session.usd is not None and tokens:
+        if stated is None and number < len(session.responses) and session.usd is not None and tokens:
             stated = session.usd * (one.input + one.output) / tokens
-        return made if stated is None else _stated(one, stated, made)
-
-    return [of(one, True) for one in session.responses], [of(one, False) for one in session.beside]
+        yield one, made if stated is None else _stated(one, stated, made)
 
 
 def _stated(one: Response, usd: float, made: Paid) -> Paid:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Literal, get_args
@@ -46,7 +46,6 @@ class Sum(msgspec.Struct):
     usd_listed: float = 0.0
     usd_read: float = 0.0
     usd_new: float = 0.0
-    usd_output: float = 0.0
     unpriced: int = 0
     parts: dict[str, list[float]] = msgspec.field(default_factory=dict)
 
@@ -77,7 +76,6 @@ class Sum(msgspec.Struct):
             self.unpriced += 1
         self.usd_read += cost.read
         self.usd_new += cost.write + cost.plain
-        self.usd_output += cost.output
         each = (_unit(cost.read, one.read), _unit(cost.write, one.write), _unit(cost.plain, one.plain))
         names = line.session.parts
         for at in range(0, len(one.parts), 4):
@@ -135,7 +133,7 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     for session in found:
         unrecorded += session.unrecorded
         before = len(lines)
-        for response, cost in _each(session, prices):
+        for response, cost in paid(session, prices):
             if since is not None and response.time_s is not None and response.time_s < since:
                 continue
             if response.time_s is not None:
@@ -148,12 +146,6 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
         if len(lines) > before:
             kept.append(session)
     return Bill(kept, lines, repeated, unrecorded)
-
-
-def _each(session: Session, prices: PriceList) -> Iterator[tuple[Response, Paid]]:
-    inside, outside = paid(session, prices.of)
-    yield from zip(session.responses, inside, strict=True)
-    yield from zip(session.beside, outside, strict=True)
 
 
 def key_of(by: By) -> Callable[[Line], str]:

@@ -20,6 +20,7 @@ from ctxsim.recorded.chars_fit import (
     chars_per_token,
     head,
     holds_its_texts,
+    ratio_interval,
     slope,
     slope_interval,
     unseen_errors,
@@ -201,23 +202,14 @@ def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, again
 def ratio_of(pairs: Sequence[tuple[int, float, float]], seed: int = 0) -> Ratio:
     """Return characters per token of (transcript, chars, tokens), pooled, with an interval over transcripts."""
     chars, tokens = sum(p[1] for p in pairs), sum(p[2] for p in pairs)
-    numbers = sorted({p[0] for p in pairs})
-    position = {n: i for i, n in enumerate(numbers)}
-    sums = np.zeros((len(numbers), 2))
-    for transcript, c, t in pairs:
-        sums[position[transcript]] += (c, t)
-    low = high = None
-    if len(numbers) > 1:
-        rng = np.random.default_rng(seed)
-        drawn = sums[rng.integers(0, len(numbers), (RESAMPLES, len(numbers)))].sum(axis=1)
-        usable = drawn[drawn[:, 1] > 0]
-        low, high = (round(float(v), 4) for v in np.percentile(usable[:, 0] / usable[:, 1], [2.5, 97.5]))
+    interval = ratio_interval([p[0] for p in pairs], [p[1:] for p in pairs], seed)
+    low, high = (round(end, 4) for end in interval) if interval else (None, None)
     return Ratio(
         chars_per_token=round(chars / tokens, 4) if tokens else math.inf,
         low=low,
         high=high,
         texts=len(pairs),
-        transcripts=len(numbers),
+        transcripts=len({p[0] for p in pairs}),
         chars=int(chars),
         tokens=round(tokens),
     )

@@ -1,14 +1,21 @@
-"""What the agent asked again: tool calls that repeat one from before a point, exactly or by reading the same file."""
+"""What the agent asked again: tool calls that repeat one from before a point, exactly or by reading the same file.
+
+And whether what calls used after a compaction came again before: of what it lost, and of what it kept, the control.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from ctxsim.answers.compactions.cuts import Cut
+from ctxsim.answers.compactions.later import identifiers
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.simulator.references import reissues
+from ctxsim.simulator.references import OUTPUT_KINDS, reissues
+from ctxsim.simulator.references.canonical import canonical, content
+from ctxsim.simulator.references.identifiers import atoms
 from ctxsim.transcript import Item, Transcript
 
 
@@ -83,3 +90,47 @@ def looked_at(arguments: str) -> str | None:
 def repeated_after(asked: list[Asked], at: int, first: int, last: int) -> list[Asked]:
     """Return the tool calls of the calls `first` to `last` whose newest earlier like lies before the place `at`."""
     return [one for one in asked if first <= one.call <= last and one.of < at]
+
+
+class CameAgain(msgspec.Struct):
+    """Identifiers that calls used, once each, and of those the ones that had come again before their first use.
+
+    `fetched`: the newest tool call that had brought it was made again, or looked into the same file again. `shown`: any
+    result after the compaction held it.
+    """
+
+    used: int = 0
+    fetched: int = 0
+    shown: int = 0
+
+
+def came_again(cut: Cut, asked: Sequence[Asked]) -> tuple[CameAgain, CameAgain]:
+    """Return both of what the compaction lost and of what it kept, of the identifiers that calls used after it.
+
+    They are those that a tool result of the request before it held, and neither head nor user text. The agent may have
+    repeated them. `asked` are the transcript's repeated tool calls.
+    """
+    transcript = cut.transcript
+    results = [item for item in cut.before if item.kind == "tool_result"]
+    source = {atom: item.answers for item in results for atom in atoms(content(item))}
+    told = identifiers([item for item in cut.before if item.kind == "user"])
+    told = told.union(*(atoms(canonical(text)) for text in transcript.head.texts))
+    left = identifiers(cut.after)
+    answered = {item.answers: item.place for item in transcript.items if item.kind == "tool_result"}
+    repeats = sorted((answered[one.place], one.of) for one in asked if one.place in answered)
+    lost, kept = CameAgain(), CameAgain()
+    seen, shown = set(told), set[str]()
+    joined = cut.compaction.at
+    for call in transcript.calls[cut.first - 1 : cut.last]:
+        shown |= identifiers([item for item in transcript.items[joined : call.start] if item.kind == "tool_result"])
+        joined = max(joined, call.start)
+        outputs = [item for item in transcript.items[call.start : call.end] if item.kind in OUTPUT_KINDS]
+        again = {of for place, of in repeats if cut.compaction.at <= place < call.start and of < cut.compaction.at}
+        used = (identifiers(outputs) & source.keys()) - seen
+        seen |= used
+        for atom in used:
+            one = kept if atom in left else lost
+            one.used += 1
+            one.fetched += source[atom] in again
+            one.shown += atom in shown
+    return lost, kept

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ctxsim.answers.compactions.again import Asked, asked_again, repeated_after
-from ctxsim.answers.compactions.came_again import came_again
+from ctxsim.answers.compactions.again import Asked, asked_again, came_again, repeated_after
 from ctxsim.answers.compactions.cuts import Control, Cut, controls, session_of
 from ctxsim.answers.compactions.dollars import asked_again_usd, paid
 from ctxsim.answers.compactions.later import KINDS, SOON, Later, held_by, held_in, identifiers, kind_of_atom, later

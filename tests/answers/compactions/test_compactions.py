@@ -273,15 +273,15 @@ def test_the_command_writes_tables_and_scores_a_summary(tmp_path: Path) -> None:
     assert len(lines) == 2
     assert (tmp_path / "out" / "compactions-needs.parquet").exists()
     (tmp_path / "mine.txt").write_text("ord-77881")
-    done = ctxsim("compactions", "score", "mine.txt", "--against", "hand.jsonl", cwd=tmp_path)
+    done = ctxsim("compactions", "score", "mine.txt", "hand.jsonl", cwd=tmp_path)
     assert "  identifiers: 1 of 2 that later calls used are kept" in done.stdout
     assert "id: zz99887" in done.stdout
-    done = ctxsim("compactions", "score", "mine.txt", "--against", "hand.jsonl", "--call", "99", cwd=tmp_path)
+    done = ctxsim("compactions", "score", "mine.txt", "hand.jsonl", "--call", "99", cwd=tmp_path)
     assert done.returncode == 1 and "hand.jsonl: there is no history before call 99" in done.stderr
     (tmp_path / "two").mkdir()
     for name in ("a", "b"):
         (tmp_path / "two" / f"{name}.jsonl").write_bytes((tmp_path / "hand.jsonl").read_bytes())
-    done = ctxsim("compactions", "score", "mine.txt", "--against", "two", cwd=tmp_path)
+    done = ctxsim("compactions", "score", "mine.txt", "two", cwd=tmp_path)
     assert done.returncode == 1 and "two: holds 2 sessions" in done.stderr
 
 
