@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from ctxsim.transcript import Item
 
@@ -64,24 +64,23 @@ def _richest_lines(
     items: Sequence[Item], seen: set[str], room: int, count: Callable[[str], int]
 ) -> list[tuple[int, str]]:
     """Greedy choice by new identifiers; a line's worth only falls, so a stale entry is re-queued, not searched for."""
-    queue: list[tuple[int, int, int, str, frozenset[str]]] = []
+    most = _most(count)
+    queue: list[tuple[int, int, int]] = []
     for number, item in enumerate(items):
-        if item.kind == "user":
-            continue
-        for row, line in enumerate(item.text.split("\n")):
-            line = line.strip()[:300]
-            found = frozenset(identifiers(line)) - seen
-            if found:
-                queue.append((-len(found), number, row, line, found))
+        if item.kind != "user":
+            if item.text not in most:
+                most[item.text] = [len(set(identifiers(line))) for line in _lines(item.text)]
+            queue += [(-worth, number, row) for row, worth in enumerate(most[item.text]) if worth]
     heapq.heapify(queue)
     chosen: list[tuple[int, str]] = []
     misses = 0
     while queue and misses < 20:
-        worth, number, row, line, found = heapq.heappop(queue)
-        new = found - seen
+        worth, number, row = heapq.heappop(queue)
+        line = _lines(items[number].text)[row]
+        new = set(identifiers(line)) - seen
         if len(new) < -worth:
             if new:
-                heapq.heappush(queue, (-len(new), number, row, line, new))
+                heapq.heappush(queue, (-len(new), number, row))
             continue
         cost = count(line) + 1
         if cost > room:
@@ -91,6 +90,16 @@ def _richest_lines(
         seen |= new
         chosen.append((number, line))
     return chosen
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip()[:300] for line in text.split("\n")]
+
+
+@lru_cache(maxsize=1)
+def _most(count: object) -> dict[str, list[int]]:
+    """By text, how many identifiers each line holds; of one transcript at a time, whose texts `count` counts."""
+    return {}
 
 
 def clairvoyant(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
