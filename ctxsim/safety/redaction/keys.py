@@ -101,8 +101,8 @@ def _plain(text: str) -> list[Found]:
         for start in islice(_places(text, form.prefixes), MOST_LOOKED):
             if pattern.match(text, start) or not _BROKEN.match(text, start):
                 continue
-            if end := unbroken(text, start, pattern):
-                found.append(Found(form.issuer, start, end))
+            if last := unbroken(text, start, pattern):
+                found.append(Found(form.issuer, start, last))
     if _BEGIN in text:
         found += [Found(PRIVATE_KEY, *match.span()) for match in _PRIVATE_KEY.finditer(text)]
     found += [Found(*one) for one in contextual(text)]
