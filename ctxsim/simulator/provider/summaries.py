@@ -64,20 +64,15 @@ def _richest_lines(
     items: Sequence[Item], seen: set[str], room: int, count: Callable[[str], int]
 ) -> list[tuple[int, str]]:
     """Greedy choice by new identifiers; a line's worth only falls, so a stale entry is re-queued, not searched for."""
-    most = _most(count)
-    queue: list[tuple[int, int, int]] = []
-    for number, item in enumerate(items):
-        if item.kind != "user":
-            if item.text not in most:
-                most[item.text] = [len(set(identifiers(line))) for line in _lines(item.text)]
-            queue += [(-worth, number, row) for row, worth in enumerate(most[item.text]) if worth]
+    lines = [_named_lines(count).of(item.text) if item.kind != "user" else [] for item in items]
+    queue = [(-len(found), number, row) for number, of in enumerate(lines) for row, (_, found) in enumerate(of)]
     heapq.heapify(queue)
     chosen: list[tuple[int, str]] = []
     misses = 0
     while queue and misses < 20:
         worth, number, row = heapq.heappop(queue)
-        line = _lines(items[number].text)[row]
-        new = set(identifiers(line)) - seen
+        line, found = lines[number][row]
+        new = found - seen
         if len(new) < -worth:
             if new:
                 heapq.heappush(queue, (-len(new), number, row))
@@ -92,14 +87,23 @@ def _richest_lines(
     return chosen
 
 
-def _lines(text: str) -> list[str]:
-    return [line.strip()[:300] for line in text.split("\n")]
+class _NamedLines:
+    """The lines of texts that hold an identifier, with those that each holds; a text is looked into once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[tuple[str, frozenset[str]]]] = {}
+
+    def of(self, text: str) -> list[tuple[str, frozenset[str]]]:
+        if text not in self._known:
+            lines = (line.strip()[:300] for line in text.split("\n"))
+            self._known[text] = [(line, frozenset(found)) for line in lines if (found := identifiers(line))]
+        return self._known[text]
 
 
 @lru_cache(maxsize=1)
-def _most(count: object) -> dict[str, list[int]]:
-    """By text, how many identifiers each line holds; of one transcript at a time, whose texts `count` counts."""
-    return {}
+def _named_lines(count: object) -> _NamedLines:
+    """Those of one transcript at a time, whose texts `count` counts."""
+    return _NamedLines()
 
 
 def clairvoyant(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:
