@@ -225,10 +225,14 @@ def test_the_page_of_agents_says_what_was_measured() -> None:
     page = (DOCS / "agents.md").read_text(encoding="utf-8")
     assert f"\n\n{table()}\n\n" in page
     frameworks = [name for name, cls in registered_policies().items() if cls.family == "frameworks"]
-    pairs = [tomllib.loads((DOCS / "equality-frameworks.toml").read_text())[name]["messages"] for name in frameworks]
-    equal, tried = map(sum, zip(*pairs, strict=True))
+    settings = tomllib.loads((DOCS / "equality-frameworks.toml").read_text())
+    equal, tried = (sum(settings[name]["messages"][side] for name in frameworks) for side in (0, 1))
     assert f"\n{len(frameworks)} policies copy compaction in frameworks" in page
     assert f"{equal:,} of {tried:,} requests are equal" in " ".join(page.split())
+    equal, tried = (sum(one["messages"][side] for one in settings.values()) for side in (0, 1))
+    told = " ".join((DOCS / "frameworks.md").read_text(encoding="utf-8").split())
+    assert f"In {sum(len(one['runs']) for one in settings.values())} settings a policy was compared" in told
+    assert f"{equal:,} of {tried:,} requests are equal" in told and f"the other {tried - equal} requests differ" in told
     for name in ("openhands", "swe-agent"):
         assert equality()[name]["messages"] == [268, 268]
 
