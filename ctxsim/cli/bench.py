@@ -14,8 +14,6 @@ from ctxsim.cli.running import DEFAULT_SCENARIOS, Runs, split
 from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show_run
 from ctxsim.policies import open_policy
-from ctxsim.report.charts import BENCH, plot
-from ctxsim.report.picture import picture
 from ctxsim.report.tables import bench_sheet
 from ctxsim.runs.presets import PRESETS, expanded, is_preset
 
@@ -48,6 +46,10 @@ def command(
         with stage("answer and table"):
             show_run("bench", run, bench_sheet, goal, form, columns)
         with stage("pictures"):
+            # What draws is loaded once the answer is on the screen.
+            from ctxsim.report.charts import BENCH, plot
+            from ctxsim.report.picture import picture
+
             return plot(picture(run, goal), BENCH)
 
     runs.run(show, told=form == "table")
