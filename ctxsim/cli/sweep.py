@@ -15,8 +15,6 @@ from ctxsim.cli.running import Runs, split
 from ctxsim.cli.settings import usual_paths
 from ctxsim.cli.show import show_run
 from ctxsim.errors import CtxsimError
-from ctxsim.report.charts import SWEEP, plot
-from ctxsim.report.picture import picture
 from ctxsim.report.tables import sweep_sheet
 
 
@@ -50,6 +48,10 @@ def command(
         with stage("answer and table"):
             show_run("sweep", run, sweep_sheet, goal, form, columns)
         with stage("pictures"):
+            # What draws is loaded once the answer is on the screen.
+            from ctxsim.report.charts import SWEEP, plot
+            from ctxsim.report.picture import picture
+
             return plot(picture(run, goal), SWEEP)
 
     runs.run(show, told=form == "table")

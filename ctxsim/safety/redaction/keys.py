@@ -92,11 +92,11 @@ def _plain(text: str) -> list[Found]:
     possible = [form for form in FORMS if any(prefix in begun for prefix in form.prefixes)] if begun else []
     found = []
     for form in possible:
-        pattern, end = _pattern(form), 0
+        pattern, after = _pattern(form), 0
         for at in starts:
-            if at >= end and (match := pattern.match(text, at)):
-                end = match.end()
-                found.append(Found(form.issuer, at, end))
+            if at >= after and (match := pattern.match(text, at)):
+                after = match.end()
+                found.append(Found(form.issuer, at, after))
     for form in possible:
         pattern = _pattern(form)
         for start in islice(_places(text, form.prefixes), MOST_LOOKED):
