@@ -37,7 +37,7 @@ def _empty(paths: Iterable[Path]) -> list[Path]:
 @contextmanager
 def not_drawn() -> Iterator[None]:
     """Charts are empty files within it."""
-    with patch("ctxsim.cli.running.plot", plot), patch("ctxsim.report.charts.plot_all", plot_all):
+    with patch("ctxsim.report.charts.plot", plot), patch("ctxsim.report.charts.plot_all", plot_all):
         yield
 
 

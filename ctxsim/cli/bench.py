@@ -10,7 +10,6 @@ from ctxsim.cli.output import tell_of_labels
 from ctxsim.cli.running import DEFAULT_SCENARIOS, Runs, split
 from ctxsim.cli.settings import usual_paths
 from ctxsim.policies import open_policy
-from ctxsim.report.charts import BENCH
 from ctxsim.report.tables import bench_sheet
 from ctxsim.runs.presets import PRESETS, expanded, is_preset
 
@@ -38,4 +37,4 @@ def command(
     words = [label if is_preset(label) else open_policy(label).short for label in policies]
     tell_of_labels(expanded(policies))
     runs = Runs(bench, recorded, made or (() if recorded else DEFAULT_SCENARIOS), words, said | {"policies": policies})
-    runs.run("bench", bench_sheet, BENCH, goal, form, columns)
+    runs.run("bench", bench_sheet, goal, form, columns)

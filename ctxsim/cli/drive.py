@@ -67,7 +67,7 @@ def command(
     agent.
     """
     from ctxsim.policies import open_policies
-    from ctxsim.report.charts import BENCH, plot
+    from ctxsim.report.charts import OF_COMMAND, plot
     from ctxsim.report.picture import picture
     from ctxsim.report.tables import bench_sheet
 
@@ -96,7 +96,7 @@ def command(
     )  # fmt: skip
     tell_providers(made.info)
     show_run("drive", made, bench_sheet, "dollars")
-    tell_results(made, plot(picture(made), BENCH))
+    tell_results(made, plot(picture(made), OF_COMMAND["bench"]))
 
 
 def _tell_diagnosis(one: Diagnosis) -> None:

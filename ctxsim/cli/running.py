@@ -28,8 +28,6 @@ from ctxsim.cli.output import (
 from ctxsim.cli.progress import progress
 from ctxsim.cli.show import show_run
 from ctxsim.errors import Stopped
-from ctxsim.report.charts import plot
-from ctxsim.report.picture import picture
 from ctxsim.report.sheet import Sheet
 from ctxsim.runs.conduct import Watch
 from ctxsim.runs.identity import is_reference
@@ -53,9 +51,8 @@ class Runs:
         self._names = [_short(scenario) for scenario in scenarios]
 
     def run(
-        self, command: str, table: Callable[..., Sheet], charts: Sequence[str], goal: str, form: str,
-        columns: tuple[str, ...] | None,
-    ) -> None:  # fmt: skip
+        self, command: str, table: Callable[..., Sheet], goal: str, form: str, columns: tuple[str, ...] | None
+    ) -> None:
         """Make each run, print its answer and its table, and draw its charts; then exit with the command's status."""
         bad, told = 0, form == "table"
         for what in self.asked:
@@ -63,7 +60,11 @@ class Runs:
             with stage("answer and table"):
                 show_run(command, made, table, goal, form, columns)
             with stage("pictures"):
-                pictures = plot(picture(made, goal), charts)
+                # What draws is loaded once the answer is on the screen.
+                from ctxsim.report.charts import OF_COMMAND, plot
+                from ctxsim.report.picture import picture
+
+                pictures = plot(picture(made, goal), OF_COMMAND[command])
             if told:
                 tell_results(made, pictures)
             bad += tell_what_was_left_out(made.info)

@@ -12,7 +12,6 @@ from ctxsim.cli.output import tell_of_labels
 from ctxsim.cli.running import Runs, split
 from ctxsim.cli.settings import usual_paths
 from ctxsim.errors import CtxsimError
-from ctxsim.report.charts import SWEEP
 from ctxsim.report.tables import sweep_sheet
 
 
@@ -41,7 +40,7 @@ def command(
         raise CtxsimError("sweep needs transcripts or --scenario NAME, as in: ctxsim sweep logs --policy GRID")
     tell_of_labels(grids)
     runs = Runs(sweep, recorded, made, [_name(grids)], said | {"grids": grids}, "-sweep")
-    runs.run("sweep", sweep_sheet, SWEEP, goal, form, columns)
+    runs.run("sweep", sweep_sheet, goal, form, columns)
 
 
 def _name(grids: Sequence[str]) -> str:

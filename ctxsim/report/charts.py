@@ -23,8 +23,10 @@ HATCHES = dict(zip(("read", "write", "uncached", "output", "summary"), ("", "", 
 CLASSES = {"read": "#56B4E9", "write": "#0072B2", "uncached": "#E69F00", "output": "#009E73", "summary": "#882255"}
 
 
-BENCH = ("token-growth", "estimates", "survival-tokens", "survival-dollars")
-SWEEP = ("sweep-curves", "sweep-heatmap", "survival-tokens", "survival-dollars")
+OF_COMMAND = {
+    "bench": ("token-growth", "estimates", "survival-tokens", "survival-dollars"),
+    "sweep": ("sweep-curves", "sweep-heatmap", "survival-tokens", "survival-dollars"),
+}
 """What the two commands draw, in this order."""
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pandas
 
 from ctxsim.results import Run
 
@@ -33,6 +32,8 @@ def pooled(run: Run, table: str, *by: str, fresh: bool = False) -> Any:
 
     Aged ones only, unless `fresh`.
     """
+    import pandas
+
     starts, names = [start for start, _ in AGES], np.array(["0", *(name for _, name in AGES)])
     columns = dict.fromkeys(["detector", "age", *(name for name in by if name != "group")])
     found = []

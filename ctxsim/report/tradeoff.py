@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
-import pandas
 
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.pooled import Pooled, is_nothing
@@ -83,6 +82,8 @@ def frontier_line(run: Run, family: str, column: str) -> tuple[list[float], list
 
     `column` is `tokens`, `cost_usd` or `scheduled_usd`; empty where it isn't known or nothing aged is needed.
     """
+    import pandas
+
     rows = run.of(run.labels[0]).set_index("transcript")
     needed = (rows.calls_with_aged_needs > 0).rename(index=str)
     if column != "tokens":

@@ -40,10 +40,10 @@ def test_help_imports_no_command_and_no_room(tmp_path: Path) -> None:
     assert set(done.stdout.split()) <= most, done.stderr
 
 
-def test_bench_loads_matplotlib_only_to_draw(tmp_path: Path) -> None:
-    code = "import sys, ctxsim.cli.bench; print('matplotlib' in sys.modules)"
+def test_bench_and_sweep_load_what_draws_and_reads_tables_only_to_do_so(tmp_path: Path) -> None:
+    code = "import sys, ctxsim.cli.bench, ctxsim.cli.sweep; print({'matplotlib', 'pandas'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.stdout == "False\n", done.stdout + done.stderr
+    assert done.stdout == "set()\n", done.stdout + done.stderr
 
 
 def test_a_command_ends_without_looking_for_circles(tmp_path: Path) -> None:

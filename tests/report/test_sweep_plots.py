@@ -11,7 +11,7 @@ from invented import write_logs
 from matplotlib.text import Text
 
 from ctxsim.answers.advice.settings import family, grids, in_order, parameters
-from ctxsim.report.charts import SWEEP, charts_of, plot_all
+from ctxsim.report.charts import OF_COMMAND, charts_of, plot_all
 from ctxsim.report.picture import Picture, picture
 from ctxsim.report.style import COLORS, LIMIT_COLOR
 from ctxsim.report.sweep_plots import curves_figure, curves_of, heat_map_figure, heat_maps_of
@@ -135,7 +135,7 @@ def test_titles_of_maps_are_whole(one: Picture) -> None:
 
 
 def test_a_sweep_has_them(one: Picture) -> None:
-    assert [name for name in charts_of(one) if name in SWEEP] == [*SWEEP[2:], *SWEEP[:2]]
+    assert [name for name in charts_of(one) if name in OF_COMMAND["sweep"]] == [*OF_COMMAND["sweep"][2:], *OF_COMMAND["sweep"][:2]]
     # Single settings have nothing to draw here.
     assert grids(["keep-all", "fifo:budget=1", "mask:keep=1"]) == []
 

@@ -14,7 +14,7 @@ import pytest
 from mutants import Seed, seeds, write
 from pages import words_of
 
-from ctxsim.report.charts import BENCH, plot
+from ctxsim.report.charts import OF_COMMAND, plot
 from ctxsim.report.page import write_page
 from ctxsim.report.picture import picture
 from ctxsim.results import read_run
@@ -83,7 +83,7 @@ def hunted(found: list[Seed], folder: Path, text: bool) -> tuple[int, str]:
     conduct(setting, out, paths=paths, resume=True)
     run = read_run(out)
     write_page(run, out / "report.html")
-    plot(picture(run), BENCH)
+    plot(picture(run), OF_COMMAND["bench"])
     return run.transcripts, unfinished + everything(out)
 
 

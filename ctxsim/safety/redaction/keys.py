@@ -6,7 +6,7 @@ Also where they are encoded, or broken over lines. `NOT_LOOKED_FOR` says which k
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -43,13 +43,13 @@ _FIRST_TWO[[int.from_bytes(prefix[:2].encode(), "little") for form in FORMS for 
 _START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
 
 
+@cache
 def _pattern(form: Form) -> re.Pattern[str]:
     # At the beginning of a word, or after an escaped line feed: texts hold JSON. Elsewhere time would be quadratic.
     begin = rf"{_START}(?:{'|'.join(map(re.escape, form.prefixes))})"
     return re.compile(rf"{begin}(?:{form.character}{{{form.least},}}|{form.character}*{_CUT})", re.ASCII)
 
 
-_PATTERNS = tuple((form, _pattern(form)) for form in FORMS)
 _BROKEN = re.compile(rf"{_START}" r"[\w.+/=-]{4,200}+(?=[\"']?[ \t]*[+\\]?[ \t]*(?:\r?\n|\\n))", re.ASCII)
 """What stands of a key in a line that isn't its last."""
 
@@ -89,15 +89,16 @@ def _plain(text: str) -> list[Found]:
     """Those that stand in a text as they are."""
     starts = _starts(text)
     begun = "\n".join([text[at : at + _LONGEST] for at in starts])
-    possible = [one for one in _PATTERNS if any(prefix in begun for prefix in one[0].prefixes)] if begun else []
+    possible = [form for form in FORMS if any(prefix in begun for prefix in form.prefixes)] if begun else []
     found = []
-    for form, pattern in possible:
-        end = 0
+    for form in possible:
+        pattern, after = _pattern(form), 0
         for at in starts:
-            if at >= end and (match := pattern.match(text, at)):
-                end = match.end()
-                found.append(Found(form.issuer, at, end))
-    for form, pattern in possible:
+            if at >= after and (match := pattern.match(text, at)):
+                after = match.end()
+                found.append(Found(form.issuer, at, after))
+    for form in possible:
+        pattern = _pattern(form)
         for start in islice(_places(text, form.prefixes), MOST_LOOKED):
             if pattern.match(text, start) or not _BROKEN.match(text, start):
                 continue
