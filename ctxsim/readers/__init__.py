@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ctxsim.errors import CtxsimError, ReaderFailed, told
-from ctxsim.readers.assembly.plausible import plausible
+from ctxsim.readers.assembly.numbers import plausible
 from ctxsim.readers.paths import SUFFIXES, bare, sources
 from ctxsim.readers.reader import ORDER, FolderReader, Reader, detect, registered_formats
 from ctxsim.readers.source import Placed, Sample, Source

@@ -11,7 +11,7 @@ import msgspec
 from ctxsim.readers.assembly import Part
 from ctxsim.readers.assembly.anthropic_content import Lifetimes
 from ctxsim.readers.assembly.chat_messages import Reply
-from ctxsim.readers.assembly.usage import dollars
+from ctxsim.readers.assembly.numbers import dollars
 from ctxsim.readers.source import time_s
 from ctxsim.transcript import Usage
 

@@ -10,7 +10,7 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
-from ctxsim.readers.assembly.usage import with_thoughts
+from ctxsim.readers.assembly.numbers import with_thoughts
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import Media, Transcript, Usage
 

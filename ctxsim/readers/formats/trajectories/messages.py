@@ -10,8 +10,7 @@ from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, has_tool_blocks
 from ctxsim.readers.assembly.anthropic_content import response_parts as block_parts
 from ctxsim.readers.assembly.chat_messages import Reply
-from ctxsim.readers.assembly.swe_runs import Run
-from ctxsim.readers.assembly.text_calls import call_in_text, fenced_command, tagged_call
+from ctxsim.readers.assembly.text_calls import Run, call_in_text, fenced_command, tagged_call
 from ctxsim.readers.source import compact_json, convert, decoded, has
 
 CHAT = ("system", "developer", "user", "assistant", "tool", "function")
