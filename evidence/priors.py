@@ -22,7 +22,7 @@ import numpy as np
 
 import ctxsim.simulator.provider
 from ctxsim.answers.validation.validation import Compared, compare
-from ctxsim.counting.tokenizers.models import bare, tokenizer_of
+from ctxsim.counting.tokenizers import bare, tokenizer_of
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
 from ctxsim.simulator.provider.misses import Loss

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import msgspec
 
+from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.policies import open_policy
 from ctxsim.readers.accepted import Accepted, of_project
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.counting.tokenizers.models import bare
+from ctxsim.counting.tokenizers import bare
 from ctxsim.errors import InputError
 from ctxsim.plugins.files import small_file, toml_values
 from ctxsim.simulator.provider.genai_list import every_price, from_list

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.counting.tokenizers.models import tokenizer_of
+from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.simulator.provider.models import Entry, Model, find_model
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Transcript

@@ -21,7 +21,7 @@ from ctxsim.policies import open_policy
 from ctxsim.policies.oracle_lossless import OracleLossless
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.bounds.lossless import leaving, plan
-from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.bounds.search import Walk
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
