@@ -21,7 +21,7 @@ from ctxsim.answers.advice.setting_names import told
 from ctxsim.answers.advice.verdict import changed
 from ctxsim.api.advising import advise
 from ctxsim.api.runs import bench
-from ctxsim.policies.agents import agent_of
+from ctxsim.policies import agent_of
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import around, begin, label_of
 from ctxsim.readers import sources

@@ -18,8 +18,7 @@ from ctxsim.answers.forecast.sessions import sessions_of
 from ctxsim.api.inputs import given_of, paths_of
 from ctxsim.api.runs import ReplayFields, Run, Text, bench
 from ctxsim.errors import CtxsimError, unknown
-from ctxsim.policies import open_policy
-from ctxsim.policies.agents import agent_of
+from ctxsim.policies import agent_of, open_policy
 from ctxsim.policies.agents.config import of_places
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.lines import constructors

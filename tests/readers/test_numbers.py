@@ -15,7 +15,7 @@ from ctxsim.readers.assembly.numbers import LATEST_S, MOST_TOKENS, dollars, plau
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.readers.source.values import json_document, json_values, time_s
 from ctxsim.results import read_run
-from ctxsim.simulator.provider.rate_limit import smallest_quota
+from ctxsim.simulator.provider.rules import smallest_quota
 from ctxsim.transcript import Compaction, Transcript, Usage
 
 

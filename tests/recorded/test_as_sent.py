@@ -21,7 +21,7 @@ from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.simulator.measure.measured import AsSent
-from ctxsim.simulator.provider.recorded import long_cache, no_cache, recorded_window
+from ctxsim.simulator.provider.resolve import long_cache, no_cache, recorded_window
 from ctxsim.simulator.replay import Sent, replay
 from ctxsim.transcript import UNLOGGED, Call, Compaction, Transcript, Usage, problems
 

@@ -227,7 +227,7 @@ def cost_interval(of: Columns, transcript: Transcript, provider: Provider) -> tu
     paid = sum(usd or 0.0 for usd in of["cost_usd"])
     if any(call.usage and call.usage.cache_read_tokens is not None for call in transcript.calls):
         return round(paid, 10), round(paid, 10)
-    from ctxsim.simulator.provider.misses import expected_loss
+    from ctxsim.simulator.provider.prices import expected_loss
 
     low = high = paid
     measured = False

@@ -20,7 +20,7 @@ from ctxsim.simulator.measure.columns import (
 )
 from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.measure.measured import Basis, Measured, counts_if
-from ctxsim.simulator.provider.rate_limit import smallest_quota
+from ctxsim.simulator.provider.rules import smallest_quota
 from ctxsim.simulator.references import Counts
 
 
