@@ -25,7 +25,7 @@ from ctxsim.policies import agent_of
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import around, begin, label_of
 from ctxsim.readers import sources
-from ctxsim.readers.recorders import formats_of
+from ctxsim.readers.glance import formats_of
 
 
 def grid(agent: str) -> list[list[Given]]:

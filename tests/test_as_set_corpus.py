@@ -16,7 +16,7 @@ from ctxsim.policies import agent_of
 from ctxsim.policies.agents.given import effect, setting_of
 from ctxsim.policies.agents.lines import where
 from ctxsim.readers import read_source, sources
-from ctxsim.readers.recorders import formats_of
+from ctxsim.readers.glance import formats_of
 from ctxsim.runs.presets import of_agents
 
 pytestmark = [corpus.here, pytest.mark.corpus]

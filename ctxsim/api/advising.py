@@ -25,8 +25,8 @@ from ctxsim.policies.agents.lines import constructors
 from ctxsim.policies.agents.search import alone, around, begin, label_of, policy_label
 from ctxsim.policies.agents.settings import settings_names
 from ctxsim.readers import sources
+from ctxsim.readers.glance import formats_of
 from ctxsim.readers.paths import FOUND
-from ctxsim.readers.recorders import formats_of
 from ctxsim.readers.source import Source
 from ctxsim.runs.conduct import Watch
 from ctxsim.runs.presets import DEFAULT_POLICIES

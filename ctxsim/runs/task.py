@@ -12,7 +12,7 @@ import msgspec
 from ctxsim.errors import CtxsimError, NotATranscript
 from ctxsim.policies import Spec, open_policies
 from ctxsim.readers import SUFFIXES, read_source
-from ctxsim.readers.accepted import Accepted
+from ctxsim.readers.glance import Accepted
 from ctxsim.readers.source import Source
 from ctxsim.readers.source.database import written_beside
 from ctxsim.readers.source.placed import Placed

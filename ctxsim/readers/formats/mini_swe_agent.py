@@ -24,8 +24,7 @@ import msgspec
 from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_messages import Reply
-from ctxsim.readers.assembly.chat_response import ChatUsage
+from ctxsim.readers.assembly.chat_messages import ChatUsage, Reply
 from ctxsim.readers.assembly.text_calls import Described, Run, command_parts
 from ctxsim.readers.source import Sample, Source, convert, convert_all, has
 from ctxsim.transcript import Transcript

@@ -13,8 +13,7 @@ import msgspec
 from ctxsim.readers.assembly import Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_messages
 from ctxsim.readers.assembly.anthropic_content import response_parts as anthropic_parts
-from ctxsim.readers.assembly.chat_messages import Message, add_message
-from ctxsim.readers.assembly.chat_response import ChatResponse
+from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
 from ctxsim.readers.assembly.gemini_parts import GeminiUsage, api_parts
 from ctxsim.readers.assembly.gemini_parts import response_parts as gemini_parts
 from ctxsim.readers.assembly.gemini_request import add_contents, add_head
