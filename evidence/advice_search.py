@@ -21,11 +21,11 @@ from ctxsim.answers.advice.setting_names import told
 from ctxsim.answers.advice.verdict import changed
 from ctxsim.api.advising import advise
 from ctxsim.api.runs import bench
-from ctxsim.policies.agents import agent_of
+from ctxsim.policies import agent_of
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import around, begin, label_of
 from ctxsim.readers import sources
-from ctxsim.readers.recorders import formats_of
+from ctxsim.readers.glance import formats_of
 
 
 def grid(agent: str) -> list[list[Given]]:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from ctxsim.counting.tokenizers import open_tokenizer
+from ctxsim.counting.tokenizers import open_tokenizer, tokenizer_of
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.counting.tokenizers.models import tokenizer_of
 from ctxsim.policies import Overflow, Spec, Surroundings
 from ctxsim.policies.recorded import compacted
 from ctxsim.simulator.provider.priors import tokens_per_counted

@@ -22,10 +22,10 @@ import numpy as np
 
 import ctxsim.simulator.provider
 from ctxsim.answers.validation.validation import Compared, compare
-from ctxsim.counting.tokenizers.models import bare, tokenizer_of
+from ctxsim.counting.tokenizers import bare, tokenizer_of
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
-from ctxsim.simulator.provider.misses import Loss
+from ctxsim.simulator.provider.prices import Loss
 from ctxsim.simulator.provider.priors import Factor, HeadPrior
 from ctxsim.simulator.provider.vendor import vendor_of
 

@@ -15,7 +15,7 @@ from plain_provider import Bucket, Cache, Position, contents, item_tokens, pair_
 from ctxsim.counting.estimators import Reported
 from ctxsim.policies import Overflow, Policy, Spec, Stop, Surroundings
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.misses import expected_loss
+from ctxsim.simulator.provider.prices import expected_loss
 from ctxsim.simulator.provider.summaries import MODES, PROMPT
 from ctxsim.simulator.provider.vendor import CacheRule, Framing, load_vendor
 from ctxsim.simulator.references.survival import Counts

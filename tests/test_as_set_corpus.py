@@ -12,11 +12,11 @@ from ctxsim.answers.advice.baseline import AsSetAdvice, advise
 from ctxsim.answers.advice.setting_names import given_in
 from ctxsim.answers.advice.verdict import changed, verdict
 from ctxsim.api.runs import bench
-from ctxsim.policies.agents import agent_of
+from ctxsim.policies import agent_of
 from ctxsim.policies.agents.given import effect, setting_of
 from ctxsim.policies.agents.lines import where
 from ctxsim.readers import read_source, sources
-from ctxsim.readers.recorders import formats_of
+from ctxsim.readers.glance import formats_of
 from ctxsim.runs.presets import of_agents
 
 pytestmark = [corpus.here, pytest.mark.corpus]

@@ -21,7 +21,7 @@ from project import ROOT
 from ctxsim.answers.advice.predicted import kept, place
 from ctxsim.errors import CtxsimError
 from ctxsim.live.configs.edit import Format, edited
-from ctxsim.readers.assembly.plausible import plausible
+from ctxsim.readers.assembly.numbers import plausible
 from ctxsim.safety.trust import store, trusted
 from ctxsim.transcript import Call, Head, Transcript
 from evidence.fuzz import Attack, Tally, plain, tried

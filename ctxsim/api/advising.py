@@ -18,16 +18,15 @@ from ctxsim.answers.forecast.sessions import sessions_of
 from ctxsim.api.inputs import given_of, paths_of
 from ctxsim.api.runs import ReplayFields, Run, Text, bench
 from ctxsim.errors import CtxsimError, unknown
-from ctxsim.policies import open_policy
-from ctxsim.policies.agents import agent_of
+from ctxsim.policies import agent_of, open_policy
 from ctxsim.policies.agents.config import of_places
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.lines import constructors
 from ctxsim.policies.agents.search import alone, around, begin, label_of, policy_label
 from ctxsim.policies.agents.settings import settings_names
 from ctxsim.readers import sources
+from ctxsim.readers.glance import formats_of
 from ctxsim.readers.paths import FOUND
-from ctxsim.readers.recorders import formats_of
 from ctxsim.readers.source import Source
 from ctxsim.runs.conduct import Watch
 from ctxsim.runs.presets import DEFAULT_POLICIES

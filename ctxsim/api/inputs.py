@@ -63,7 +63,7 @@ class Inputs(msgspec.Struct, frozen=True):
             yield AsSent(synthesize(self.scenario), rules)
             return
         from ctxsim import readers
-        from ctxsim.readers.accepted import accepted
+        from ctxsim.readers.glance import accepted
         from ctxsim.recorded.as_sent import as_sent
 
         sources = [] if self.transcript else list(readers.sources(*self.paths))

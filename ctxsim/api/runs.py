@@ -21,7 +21,7 @@ from ctxsim.api.rules import parse_rules
 from ctxsim.counting.estimators import estimator_label
 from ctxsim.errors import CtxsimError
 from ctxsim.readers import SUFFIXES, bare, sources
-from ctxsim.readers.recorders import formats_of
+from ctxsim.readers.glance import formats_of
 from ctxsim.results import InputInfo
 from ctxsim.results.files import replacing
 from ctxsim.runs.conduct import Watch, conduct

@@ -175,7 +175,7 @@ def _vendors(wanted: str) -> tuple[Sheet, Said]:
 
 
 def _models(wanted: str, pattern: str, file: str) -> tuple[Sheet, Said]:
-    from ctxsim.counting.tokenizers.models import tokenizer_of
+    from ctxsim.counting.tokenizers import tokenizer_of
     from ctxsim.simulator.provider.models import all_models, read_overrides
 
     rows: list[tuple[Any, ...]] = []

@@ -11,12 +11,12 @@ import msgspec
 from ctxsim import labels
 from ctxsim.counting.estimators import DEFAULT, Estimator, open_estimator
 from ctxsim.errors import InputError, LabelError
-from ctxsim.plugins import Form, Registry
+from ctxsim.plugins import FOLDERS, Form, Registry, folders
 from ctxsim.policies.policy import Oracle, Overflow, Policy, Stop, Surroundings, with_estimator
 
 __all__ = [
-    "Oracle", "Overflow", "Policy", "Spec", "Stop", "Surroundings", "broken_policies", "old_names", "open_policies",
-    "open_policy", "register", "registered_policies",
+    "Oracle", "Overflow", "Policy", "Spec", "Stop", "Surroundings", "agent_of", "broken_policies", "old_names",
+    "open_policies", "open_policy", "register", "registered_policies",
 ]  # fmt: skip
 
 
@@ -57,7 +57,7 @@ class Spec(msgspec.Struct, frozen=True):
         """Return the same with the policy of the agent that recorded a session in the place of `as-set`, deciding by
         the estimator that this agent decides by; an estimator that somebody named goes before it.
         """
-        from ctxsim.policies.agents import agent_of
+        from ctxsim.policies import agent_of
         from ctxsim.policies.agents.versions import is_version
 
         agent, version = agent_of(format), version if is_version(version) else ""
@@ -225,3 +225,13 @@ def open_policies(policies: tuple[str, ...], by: str | None = None) -> tuple[Spe
     estimator = open_estimator(by) if by else None
     opened = [open_policy(label, estimator) for label in policies]
     return tuple({spec.label: spec for spec in opened}.values())
+
+
+def agent_of(format: str) -> str:
+    """Return the agent that writes logs of a format: one whose policy we have; '' for any other."""
+    for name, (_, place) in folders(FOLDERS[0]).items():
+        if (place / "policy.py").exists() and (
+            format == name or format.startswith(f"{name}-") or (format and name.startswith(f"{format}-"))
+        ):
+            return name
+    return ""

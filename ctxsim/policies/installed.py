@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from ctxsim import labels
-from ctxsim.policies import registered_policies
-from ctxsim.policies.agents import agent_of
+from ctxsim.policies import agent_of, registered_policies
 from ctxsim.policies.agents.versions import dotted, is_version, numbers_of
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from ctxsim.errors import CtxsimError, ReaderFailed, told
-from ctxsim.readers.assembly.plausible import plausible
+from ctxsim.readers.assembly.numbers import plausible
 from ctxsim.readers.paths import SUFFIXES, bare, sources
 from ctxsim.readers.reader import ORDER, FolderReader, Reader, detect, registered_formats
-from ctxsim.readers.source import Placed, Sample, Source
+from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
 __all__ = [
@@ -17,9 +17,10 @@ __all__ = [
 
 def read_source(source: Source) -> Iterator[Transcript]:
     """Return the transcripts of one source, with numbers that can be. Raises InputError if it can't be read."""
-    if isinstance(source, Placed):
-        yield from source.original(read_source(source.here))
-        return
+    yield from source.read_by(_read)
+
+
+def _read(source: Source) -> Iterator[Transcript]:
     try:
         sample = Sample(source)
         for transcript in detect(sample).read(source, sample):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ctxsim.errors import InputError, NotATranscript, nearest
 from ctxsim.readers.reader import load_reader, owner
-from ctxsim.readers.source import Source, archive_members, standard_input
+from ctxsim.readers.source import Source, standard_input
 from ctxsim.readers.source.limits import MOST_FILES, read_all
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".eval", ".traj", ".zip", ".parquet", ".db", ".vscdb")
@@ -173,6 +173,8 @@ def _sources(path: str) -> Iterator[Source]:
         if isinstance(file, Source):
             yield file
         elif file.suffix == ".zip":
+            from ctxsim.readers.source.archive import archive_members
+
             yield from archive_members(file)
         else:
             yield Source(str(file), file, named=file == root)

@@ -16,7 +16,7 @@ from ctxsim.readers import formats
 from ctxsim.readers.source import Sample, Source
 from ctxsim.transcript import Transcript
 
-ORDER = ("trajectories", "anthropic-messages", "openai-chat")
+ORDER = ("trajectories", "openai-chat", "anthropic-messages")
 """General formats are asked last, in this order: their messages stand inside most others."""
 
 

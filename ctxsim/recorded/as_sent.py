@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import msgspec
 
+from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.counting.tokenizers.models import tokenizer_of
-from ctxsim.readers.accepted import Accepted, of_project
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
+from ctxsim.readers.glance import Accepted, of_project
 from ctxsim.recorded.size_fit import Request, fit_size, head_is_whole, later_errors, recorded_calls, requests
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.measure.measured import AsSent, HeadMode, Size
@@ -38,7 +38,7 @@ def as_sent(
 ) -> Iterator[AsSent]:
     """Yield a recorded transcript's segments, or with `whole` its history as if it had never been compacted.
 
-    `accepted`: what all sessions beside it show of windows (`ctxsim.readers.accepted`). `like`: how large other
+    `accepted`: what all sessions beside it show of windows (`ctxsim.readers.glance`). `like`: how large other
     sessions are, for one without usage, instead of the priors. Prices are those that reproduce
     the recorded cost, where calls have one and the list has several. Raises UnknownName and InputError as `resolve`
     does.

@@ -19,8 +19,9 @@ import msgspec
 
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers import SUFFIXES
-from ctxsim.readers.source import Placed, Source, written_beside
-from ctxsim.readers.source.placed import Copies
+from ctxsim.readers.source import Source
+from ctxsim.readers.source.database import written_beside
+from ctxsim.readers.source.placed import Copies, Placed
 from ctxsim.runs.apart import end_apart
 from ctxsim.runs.identity import own_code, refuse_other_code
 from ctxsim.runs.parts import part_pieces

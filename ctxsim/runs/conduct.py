@@ -13,7 +13,7 @@ from ctxsim.counting.tokenizers import open_tokenizer
 from ctxsim.errors import ContractError, CtxsimError, InputError, Stopped
 from ctxsim.policies import Spec
 from ctxsim.readers import sources as sources_of
-from ctxsim.readers.accepted import Accepted, accepted
+from ctxsim.readers.glance import Accepted, accepted
 from ctxsim.readers.source import Source
 from ctxsim.results import InputInfo, RunInfo
 from ctxsim.results.columns import SummaryRow

@@ -6,8 +6,7 @@ from typing import get_args
 
 from ctxsim import labels
 from ctxsim.errors import unknown
-from ctxsim.policies import open_policy, registered_policies
-from ctxsim.policies.agents import agent_of
+from ctxsim.policies import agent_of, open_policy, registered_policies
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import label_of, usual
 from ctxsim.policies.as_set import AsSet

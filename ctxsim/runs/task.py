@@ -12,8 +12,10 @@ import msgspec
 from ctxsim.errors import CtxsimError, NotATranscript
 from ctxsim.policies import Spec, open_policies
 from ctxsim.readers import SUFFIXES, read_source
-from ctxsim.readers.accepted import Accepted
-from ctxsim.readers.source import Placed, Source, written_beside
+from ctxsim.readers.glance import Accepted
+from ctxsim.readers.source import Source
+from ctxsim.readers.source.database import written_beside
+from ctxsim.readers.source.placed import Placed
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.results import InputInfo
 from ctxsim.runs.anonymous import info_without_secrets, info_without_text, without_secrets, without_text

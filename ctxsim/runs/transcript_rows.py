@@ -150,7 +150,7 @@ def _recorder(transcript: Transcript) -> Recorder | None:
     """Who recorded a transcript; None for a scenario, and for an agent that we don't know."""
     if transcript.format in ("", "synthetic"):
         return None
-    from ctxsim.policies.agents import agent_of
+    from ctxsim.policies import agent_of
 
     agent = agent_of(transcript.format)
     if not agent:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.synthesis.session import Session, schema
+from ctxsim.synthesis.scenario import Session, schema
 from ctxsim.synthesis.tool_output import TOOLS, function, output, path
 from ctxsim.synthesis.words import fit, prose, sentence
 from ctxsim.transcript import Head, Transcript

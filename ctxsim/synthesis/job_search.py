@@ -21,7 +21,7 @@ from ctxsim.synthesis.job_pages import (
     make_mails,
     search_hits,
 )  # fmt: skip
-from ctxsim.synthesis.session import Session, schema
+from ctxsim.synthesis.scenario import Session, schema
 from ctxsim.synthesis.words import digits, fit, hexadecimal, prose
 from ctxsim.transcript import Head, Transcript
 

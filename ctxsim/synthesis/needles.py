@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.synthesis.session import Session
+from ctxsim.synthesis.scenario import Session
 from ctxsim.synthesis.words import digits, hexadecimal, prose, sentence
 from ctxsim.transcript import Head, Needle, Transcript
 

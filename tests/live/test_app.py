@@ -106,7 +106,7 @@ def test_the_bucket_of_the_provider_refuses_once_and_lets_the_retry_through() ->
 
 
 def _limit(values: dict[str, int]) -> object:
-    from ctxsim.simulator.provider.rate_limit import RateLimit
+    from ctxsim.simulator.provider.rules import RateLimit
 
     return RateLimit(**values)
 

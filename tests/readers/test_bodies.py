@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from ctxsim.readers.assembly import Part
-from ctxsim.readers.assembly.chat_messages import Reply, ThinkingBlock
-from ctxsim.readers.assembly.chat_response import ChatUsage, Details
+from ctxsim.readers.assembly.chat_messages import ChatUsage, Details, Reply, ThinkingBlock
 from ctxsim.readers.assembly.requests.bodies import Api, answer, api_of, caught, looks_like_request
 from ctxsim.transcript import Usage
 

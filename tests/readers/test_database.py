@@ -17,8 +17,8 @@ import pytest
 
 from ctxsim.errors import InputError
 from ctxsim.readers import read
-from ctxsim.readers.source import Database, Source, database
-from ctxsim.readers.source.database import tables
+from ctxsim.readers.source import Source, database
+from ctxsim.readers.source.database import Database, tables
 
 WRITER = """
 import sqlite3, sys

@@ -16,12 +16,12 @@ from strategies import transcripts
 from ctxsim.errors import InputError
 from ctxsim.policies import open_policy
 from ctxsim.readers import read_source, sources
-from ctxsim.readers.accepted import accepted
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.readers.formats.ctxsim_jsonl import lines
+from ctxsim.readers.glance import accepted
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.simulator.measure.measured import AsSent
-from ctxsim.simulator.provider.recorded import long_cache, no_cache, recorded_window
+from ctxsim.simulator.provider.resolve import long_cache, no_cache, recorded_window
 from ctxsim.simulator.replay import Sent, replay
 from ctxsim.transcript import UNLOGGED, Call, Compaction, Transcript, Usage, problems
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxsim.labels import named, split
-from ctxsim.policies.agents import agent_of
+from ctxsim.policies import agent_of
 from ctxsim.policies.agents.given import Given, parsed
 from ctxsim.policies.agents.lines import where
 from ctxsim.policies.agents.versions import is_version, numbers_of

@@ -21,7 +21,7 @@ def paid(provider: Provider, before: int, after: int, summary: int, rewritten: i
 
     The summary request reads what the cache holds of the history and writes `summary` tokens. The next request writes
     `rewritten` tokens that it would have read. Each later call saves reading what was removed. The same rule as
-    `measure.economics.payback_calls`.
+    `measure.columns.payback_calls`.
     """
     if provider.prices is None:
         return None

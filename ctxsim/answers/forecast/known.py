@@ -16,9 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from ctxsim.answers.forecast.draws import LEAST, LEVEL
-from ctxsim.policies import open_policy
-from ctxsim.policies.agents import agent_of
-from ctxsim.readers.accepted import Accepted, of_project
+from ctxsim.policies import agent_of, open_policy
+from ctxsim.readers.glance import Accepted, of_project
 from ctxsim.recorded.as_sent import as_sent
 from ctxsim.recorded.size_fit import recorded_calls
 from ctxsim.simulator.measure.measured import AsSent, Size

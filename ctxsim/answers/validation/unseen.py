@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from ctxsim.counting.tokenizers.models import tokenizer_of
+from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.readers.assembly.segments import segments
 from ctxsim.recorded.as_sent import with_unlogged_clearings
 from ctxsim.recorded.attached import attached_again

@@ -1,11 +1,14 @@
-"""Real token counts, offline: names, engines, and what is available on this machine.
+"""Real token counts, offline: names, engines, what is available on this machine, and which vocabulary is a model's.
 
 `o200k_base` is the default engine's vocabulary, `tiktoken:o200k_base` the reference engine's, `hf:PATH_OR_ID` any
 tokenizer of the transformers library that is already on this machine.
 """
 
+import tomllib
 from collections.abc import Sequence
-from functools import lru_cache
+from fnmatch import fnmatchcase
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Protocol
 
 from ctxsim.counting.tokenizers.splintr_engine import RANKED, VOCABULARIES, SplintrTokenizer
@@ -56,3 +59,26 @@ def open_tokenizer(name: str = DEFAULT) -> Tokenizer:
     if engine == "hf":
         raise UnknownName("hf: needs a path or a cached model id, as in hf:./tokenizer.json")
     raise unknown("tokenizer", name, available())
+
+
+@cache
+def _vocabularies() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+
+
+def bare(model: str) -> str:
+    """The model's own name, in lower case, without a router's, region's or vendor's prefix."""
+    name = model.lower().rsplit("/", 1)[-1]
+    for prefix in ("us.", "eu.", "apac.", "anthropic.", "openai.", "google."):
+        name = name.removeprefix(prefix)
+    return name.partition("@")[0]
+
+
+def tokenizer_of(model: str) -> tuple[str, bool]:
+    """Return the vocabulary for a model, and True if it is the model's own; an unknown model gets o200k_base."""
+    name = bare(model)
+    for table, vocabularies in _vocabularies().items():
+        for pattern, vocabulary in vocabularies.items():
+            if fnmatchcase(name, pattern):
+                return vocabulary, table == "own"
+    return DEFAULT, False

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
-from ctxsim.readers.assembly.usage import in_parts
+from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import Usage
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly import text_and_media
-from ctxsim.readers.assembly.chat_response import Details
+from ctxsim.readers.assembly.chat_messages import Details
 from ctxsim.readers.assembly.responses_items import Exchanges
 from ctxsim.readers.source import compact_json
 from ctxsim.transcript import Usage

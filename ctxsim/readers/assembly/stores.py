@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from ctxsim.errors import InputError, NotATranscript
-from ctxsim.readers.source import Database, Source, convert
+from ctxsim.readers.source import Source, convert
+from ctxsim.readers.source.database import Database
 from ctxsim.readers.source.values import json_document
 from ctxsim.transcript import Transcript
 

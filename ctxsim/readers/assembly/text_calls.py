@@ -1,8 +1,17 @@
-"""Tool calls that a model wrote into its text, because it was offered no function calling."""
+"""Tool calls that a model wrote into its text, because it was offered no function calling.
+
+In runs of SWE-agent and mini-swe-agent the user message after such a call is its result.
+"""
 
 import re
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from ctxsim.readers.assembly import Part
+import msgspec
+from msgspec import field
+
+from ctxsim.readers.assembly import Assembly, Part
+from ctxsim.transcript import Media, Usage
 
 _TAGGED = re.compile(r"<function=([^>\s]+)|<tool_call>\s*\{\s*\"name\"\s*:\s*\"([^\"]+)\"")
 _FENCED = re.compile(r"^```[\w+-]*[ \t]*\n(?=[ \t]*\S)(?=.*?^```)", re.DOTALL | re.MULTILINE)
@@ -42,3 +51,50 @@ def fenced_command(text: str) -> tuple[int, int] | None:
             opening, closed = end, text.find("\n```", end) + 4
     word = None if opening is None else re.compile(r"\s*(\S+)").match(text, opening)
     return word.span(1) if word else None
+
+
+class Described(msgspec.Struct):
+    """The part of a file that describes its run: totals."""
+
+    api_calls: int | None = field(default=None, name="info.model_stats.api_calls")
+    tokens_sent: int | None = field(default=None, name="info.model_stats.tokens_sent")
+    instance_cost: Any = field(default=None, name="info.model_stats.instance_cost")
+
+
+class Run:
+    """Adds a run's messages to a transcript; knows whether the next user message answers a command."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+        self._awaiting = ""
+
+    def response(
+        self,
+        parts: Sequence[Part],
+        usage: Usage | None = None,
+        time_s: float | None = None,
+        model: str = "",
+        answered_by_user: bool = True,
+    ) -> None:
+        """A response; `answered_by_user` where a user message can be the observation of its call."""
+        called = next((part.tool for part in parts if part.kind == "tool_call"), "")
+        self._awaiting = called if answered_by_user else ""
+        self.assembly.response(parts, usage, time_s, model)
+
+    def result(self, text: str, call_id: str, media: tuple[Media, ...]) -> None:
+        """A message of role `tool`."""
+        self.assembly.result(text, call_id, self._awaiting, media)
+        self._awaiting = ""
+
+    def user(self, text: str, media: tuple[Media, ...]) -> None:
+        """A message of role `user`: the observation of a command, if one waits for it."""
+        if self._awaiting:
+            self.result(text, "", media)
+        else:
+            self.assembly.user(Part("user", text, media=media))
+
+    def finish(self, notes: Iterable[str]) -> None:
+        """End the run with these notes, and one where no response is recorded."""
+        self.assembly.notes += notes
+        if not self.assembly.calls:
+            self.assembly.notes.append("no model response is recorded")

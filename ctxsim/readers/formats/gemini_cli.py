@@ -19,8 +19,8 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import Assembly, Part, kept_and_new, left_out
-from ctxsim.readers.assembly.gemini_parts import api_parts, response_parts, result, user_parts, with_compaction_notes
-from ctxsim.readers.assembly.usage import with_thoughts
+from ctxsim.readers.assembly.gemini import api_parts, response_parts, result, user_parts, with_compaction_notes
+from ctxsim.readers.assembly.numbers import with_thoughts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, has, time_s
 from ctxsim.transcript import Kind, Media, Transcript, Usage
 

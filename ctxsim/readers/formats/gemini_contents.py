@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxsim.readers.assembly.conversations import conversations
-from ctxsim.readers.assembly.gemini_parts import with_compaction_notes
-from ctxsim.readers.assembly.gemini_request import add_contents, add_head
+from ctxsim.readers.assembly.gemini import add_contents, add_head, with_compaction_notes
 from ctxsim.readers.source import Sample, Source, has
 from ctxsim.transcript import Transcript
 

@@ -24,16 +24,14 @@ import msgspec
 from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_messages import Reply
-from ctxsim.readers.assembly.chat_response import ChatUsage
-from ctxsim.readers.assembly.swe_runs import Described, Run
-from ctxsim.readers.assembly.text_calls import command_parts
+from ctxsim.readers.assembly.chat_messages import ChatUsage, Reply
+from ctxsim.readers.assembly.text_calls import Described, Run, command_parts
 from ctxsim.readers.source import Sample, Source, convert, convert_all, has
 from ctxsim.transcript import Transcript
 
 NAME = "mini-swe-agent"
 TITLE = "mini-swe-agent trajectory"
-MARKS = ("trajectory_format", "role")
+MARKS = ("trajectory_format", "<returncode>")
 VERSIONS = "versions 2.2 and 2.3 (`mini-swe-agent-1.1`), and bare lists of 1.x; not tested on real documents of 1.x"
 READS = "Messages, tool calls or fenced commands, reasoning, provider usage and times."
 NOT_READ = "The exit message (never sent), raw outputs, configuration, runs through the Responses API."

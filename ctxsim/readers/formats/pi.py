@@ -22,8 +22,8 @@ from msgspec import UNSET, UnsetType
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import response_parts
+from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.assembly.session_tree import ancestors, compaction_notes, kind_of
-from ctxsim.readers.assembly.usage import in_parts
 from ctxsim.readers.source import Sample, Source, convert, has, time_s
 from ctxsim.transcript import NO_HISTORY, Transcript, Usage
 

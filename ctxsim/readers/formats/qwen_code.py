@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly import Assembly, kept_and_new, session_tree
-from ctxsim.readers.assembly.gemini_parts import (
+from ctxsim.readers.assembly.gemini import (
     ApiPart,
     GeminiUsage,
     add_user_parts,

@@ -22,8 +22,7 @@ import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
 from ctxsim.readers.assembly.chat_messages import Reply
-from ctxsim.readers.assembly.swe_runs import Described, Run
-from ctxsim.readers.assembly.text_calls import command_parts
+from ctxsim.readers.assembly.text_calls import Described, Run, command_parts
 from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has
 from ctxsim.transcript import Transcript
 

@@ -1,12 +1,10 @@
 """Where transcripts come from: files, compressed or not, archives, databases, standard input; read within limits."""
 
-from ctxsim.readers.source.database import Database, written_beside
-from ctxsim.readers.source.placed import Placed
 from ctxsim.readers.source.sample import Sample
-from ctxsim.readers.source.source import Record, Source, archive_members, standard_input
+from ctxsim.readers.source.source import Record, Source, standard_input
 from ctxsim.readers.source.values import compact_json, convert, convert_all, decoded, has, json_file, time_s
 
 __all__ = [
-    "Database", "Placed", "Record", "Sample", "Source", "archive_members", "compact_json", "convert", "convert_all",
-    "decoded", "has", "json_file", "standard_input", "time_s", "written_beside",
+    "Record", "Sample", "Source", "compact_json", "convert", "convert_all", "decoded", "has", "json_file",
+    "standard_input", "time_s",
 ]  # fmt: skip

@@ -1,20 +1,63 @@
-"""Members of zip archives, those included that the standard library can't decompress.
+"""Zip archives: their members as sources, those included that the standard library can't decompress.
 
 Method 93 is Zstandard: APPNOTE.TXT 4.4.5, https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 """
 
 import io
 import struct
+import threading
 import zipfile
 import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
 from typing import BinaryIO, cast
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source.limits import check_expansion, most_bytes, read_all, too_large
+from ctxsim.readers.source.source import Source
 
 ZSTANDARD = 93
 
 _LOCAL_HEADER_BYTES = 30
+
+
+def archive_members(path: Path) -> Iterator[Source]:
+    """Return the members of a zip archive as sources, read one at a time; a damaged archive as one that can't be."""
+    try:
+        archive = _archive(path, _state(path))
+        check_archive(archive, str(path))
+        names = sorted(info.filename for info in archive.infolist() if not info.is_dir())
+    except InputError as refused:
+        yield Source(str(path), path, named=True, refused=refused)
+        return
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
+        yield Source(str(path), path, named=True)
+        return
+    for name in names:
+        yield Source(f"{path}!{name}", path, member=name)
+
+
+def member(path: Path, name: str) -> bytes:
+    """Return a member of the archive at a path, decompressed."""
+    with _ONE_AT_A_TIME:
+        archive = _archive(path, _state(path))
+        return member_bytes(archive, archive.getinfo(name))
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    now = path.stat()
+    return now.st_ino, now.st_size, now.st_mtime_ns
+
+
+_ONE_AT_A_TIME = threading.Lock()
+"""An open archive is one place in a file, whatever threads a cluster's worker has."""
+
+
+@lru_cache(maxsize=1)
+def _archive(path: Path, state: tuple[int, int, int]) -> zipfile.ZipFile:
+    """The archive read last, open: its list of members is read once, not again for each of them."""
+    return zipfile.ZipFile(path)
 
 
 def member_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ctxsim.errors import InputError
 from ctxsim.readers.source.limits import most_bytes, too_large
+from ctxsim.readers.source.sample import SQLITE
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from ctxsim.readers.source.source import Source
 
 T = TypeVar("T")
-
-MAGIC = b"SQLite format 3\0"
-"""How a database begins."""
 
 WRITTEN_BESIDE = ("-wal", "-journal")
 """Endings of files that hold a part of what a database holds."""
@@ -55,7 +53,7 @@ class Database:
     def __init__(self, source: Source) -> None:
         self.name = source.name
         self.path = source.path
-        if self.path is None or source.member is not None or _starts(self.path, len(MAGIC)) != MAGIC:
+        if self.path is None or source.member is not None or _starts(self.path, len(SQLITE)) != SQLITE:
             raise InputError(self.name, "is a database inside an archive or a pipe: unpack it first")
         if find_spec("_sqlite3") is None:
             raise InputError(self.name, "is a database, and this Python was built without sqlite3: take another Python")
@@ -134,7 +132,7 @@ class Database:
 
 def written_beside(path: Path | None) -> list[Path]:
     """Return the files beside a database that hold a part of it; none of what is no database."""
-    if path is None or not path.is_file() or _starts(path, len(MAGIC)) != MAGIC:
+    if path is None or not path.is_file() or _starts(path, len(SQLITE)) != SQLITE:
         return []
     return [file for ending in WRITTEN_BESIDE if (file := _beside(path, ending)).is_file()]
 

@@ -7,7 +7,7 @@ Labels, notes and errors say where the original is.
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -55,10 +55,10 @@ class Placed(Source):
         """Return a text in which the original stands where the copy stood."""
         return text.replace(self.root, self.shown)
 
-    def original(self, found: Iterator[Transcript]) -> Iterator[Transcript]:
-        """Return what a reader found in the copy as found in the original; its errors too."""
+    def read_by(self, read: Callable[[Source], Iterator[Transcript]]) -> Iterator[Transcript]:
+        """Return what a reader finds in the copy as found in the original; its errors too."""
         try:
-            for transcript in found:
+            for transcript in read(self.here):
                 yield msgspec.structs.replace(
                     transcript,
                     name=self.told(transcript.name),

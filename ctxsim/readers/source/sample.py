@@ -1,5 +1,7 @@
 """What a format is recognised by: the beginning of a source, decoded once for all formats that look at it."""
 
+import csv
+import re
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
@@ -7,14 +9,18 @@ from pathlib import Path
 from typing import Any, cast
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source import delimited, parquet
-from ctxsim.readers.source.archive import check_archive
-from ctxsim.readers.source.database import MAGIC, Database, tables
 from ctxsim.readers.source.source import Record, Source
 from ctxsim.readers.source.values import json_document, json_values
 
+PARQUET, SQLITE, ZIP = b"PAR1", b"SQLite format 3\0", b"PK\x03\x04"
+"""How such files begin. What reads them is imported where a file is one."""
+
 SAMPLE_RECORDS = 40
 SAMPLE_BYTES = 1 << 20
+
+LEAST_COLUMNS = 3
+
+_TAG = re.compile(r"<\w+>")
 
 MARKED_DEPTH = 3
 """How deep keys are collected, of the first objects in each list."""
@@ -28,6 +34,19 @@ def _marks(value: Any, depth: int) -> Iterator[str]:
     inside = value.values() if isinstance(value, dict) else value[:3] if isinstance(value, list) else ()
     for one in inside if depth else ():
         yield from _marks(one, depth - isinstance(value, dict))
+
+
+def _header(start: bytes) -> tuple[str, ...]:
+    """Return the names of columns that a file begins with; () if its first line is no header of a table."""
+    line = start.removeprefix(b"\xef\xbb\xbf").splitlines()[:1]
+    if not line or line[0].lstrip()[:1] in (b"{", b"[", b"/"):
+        return ()
+    try:
+        names = next(csv.reader([line[0].decode("utf-8", "replace")]), [])
+    except csv.Error:
+        return ()
+    plain = all(name and name.isprintable() and "\ufffd" not in name for name in names)
+    return tuple(names) if len(names) >= LEAST_COLUMNS and plain else ()
 
 
 class Sample:
@@ -57,35 +76,45 @@ class Sample:
     @property
     def parquet(self) -> bool:
         """Whether it is a Parquet file."""
-        return self.start.startswith(parquet.MAGIC)
+        return self.start.startswith(PARQUET)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns of a table, Parquet or CSV; () for what is none."""
-        return tuple(parquet.parquet_columns(self.source)) if self.parquet else delimited.header(self.start)
+        if not self.parquet:
+            return _header(self.start)
+        from ctxsim.readers.source.tables import parquet_columns
 
-    def rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Return the rows of a table with their numbers, from 1."""
-        return parquet.parquet_rows(self.source, self.columns) if self.parquet else delimited.csv_rows(self.source)
+        return tuple(parquet_columns(self.source))
+
+    def rows(self, columns: Collection[str] = ()) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Return the rows of a table with their numbers, from 1; of a Parquet file all columns, or these."""
+        from ctxsim.readers.source.tables import csv_rows, parquet_rows
+
+        return parquet_rows(self.source, columns or self.columns) if self.parquet else csv_rows(self.source)
 
     @property
     def database(self) -> bool:
         """Whether it is an SQLite database."""
-        return self.start.startswith(MAGIC)
+        return self.start.startswith(SQLITE)
 
     @cached_property
     def tables(self) -> Mapping[str, frozenset[str]]:
         """Names of a database's tables, and of the columns of each; empty for what is none."""
         if not self.database:
             return {}
+        from ctxsim.readers.source.database import Database, tables
+
         with Database(self.source) as database:
             return database.read(tables)
 
     @cached_property
     def members(self) -> tuple[str, ...]:
         """Names in a zip archive, or ()."""
-        if not self.start.startswith(b"PK\x03\x04"):
+        if not self.start.startswith(ZIP):
             return ()
+        from ctxsim.readers.source.archive import check_archive
+
         try:
             with self.source.open() as stream, zipfile.ZipFile(cast(Any, stream)) as archive:
                 check_archive(archive, self.source.name)
@@ -95,10 +124,16 @@ class Sample:
 
     @cached_property
     def marks(self) -> frozenset[str]:
-        """Names that stand near the beginning: keys, and `type=VALUE`; columns, tables, members of an archive."""
+        """Names that stand near the beginning: keys, and `type=VALUE`; columns, tables, members of an archive.
+
+        Of a bare list of messages also the tags, as `<returncode>`, with which their texts begin.
+        """
         found = {*self.columns, *self.tables, *self.members}
         for record in self.records:
             found.update(_marks(record, MARKED_DEPTH))
+        messages = self.document if isinstance(self.document, list) else []
+        texts = (message.get("content") for message in messages if isinstance(message, dict))
+        found.update(tag[0] for text in texts if isinstance(text, str) and (tag := _TAG.match(text)))
         return frozenset(found)
 
     @cached_property

@@ -3,12 +3,10 @@
 import gzip
 import io
 import sys
-import threading
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -16,9 +14,9 @@ from typing import Any, BinaryIO, cast
 import msgspec
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source.archive import check_archive, member_bytes
 from ctxsim.readers.source.limits import Pace, check_expansion, most_bytes, read_all, too_large
 from ctxsim.readers.source.values import json_values
+from ctxsim.transcript import Transcript
 
 DECOMPRESSED_AT_ONCE = 1 << 18
 """Bytes. Lines are then found in memory, and not by a call of Python's gzip for each."""
@@ -68,7 +66,10 @@ class Source:
             return io.BytesIO(self._data)
         assert self.path is not None
         if self.member is not None:
-            return io.BytesIO(_member(self.path, self.member, self.name))
+            from ctxsim.readers.source.archive import member
+
+            with self.readable():
+                return io.BytesIO(member(self.path, self.member))
         suffix = self.path.suffix
         try:
             if suffix == ".gz":
@@ -93,6 +94,10 @@ class Source:
                 expanded += len(piece)
                 check_expansion(expanded, compressed, self.name)
         self._checked = True
+
+    def read_by(self, read: Callable[["Source"], Iterator[Transcript]]) -> Iterator[Transcript]:
+        """Return what a reader finds in it."""
+        return read(self)
 
     def content(self) -> bytes:
         """Return everything. For documents only: JSONL is streamed by `records`."""
@@ -179,40 +184,3 @@ def _readable(name: str) -> Iterator[None]:
 def standard_input() -> Source:
     """Return what is piped in, as one source."""
     return Source("standard input", data=read_all(sys.stdin.buffer, "standard input"))
-
-
-def archive_members(path: Path) -> Iterator[Source]:
-    """Return the members of a zip archive as sources, read one at a time; a damaged archive as one that can't be."""
-    try:
-        archive = _archive(path, _state(path))
-        check_archive(archive, str(path))
-        names = sorted(info.filename for info in archive.infolist() if not info.is_dir())
-    except InputError as refused:
-        yield Source(str(path), path, named=True, refused=refused)
-        return
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
-        yield Source(str(path), path, named=True)
-        return
-    for name in names:
-        yield Source(f"{path}!{name}", path, member=name)
-
-
-def _member(path: Path, name: str, shown: str) -> bytes:
-    with _readable(shown), _ONE_AT_A_TIME:
-        archive = _archive(path, _state(path))
-        return member_bytes(archive, archive.getinfo(name))
-
-
-def _state(path: Path) -> tuple[int, int, int]:
-    now = path.stat()
-    return now.st_ino, now.st_size, now.st_mtime_ns
-
-
-_ONE_AT_A_TIME = threading.Lock()
-"""An open archive is one place in a file, whatever threads a cluster's worker has."""
-
-
-@lru_cache(maxsize=1)
-def _archive(path: Path, state: tuple[int, int, int]) -> zipfile.ZipFile:
-    """The archive read last, open: its list of members is read once, not again for each of them."""
-    return zipfile.ZipFile(path)

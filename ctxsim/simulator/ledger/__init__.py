@@ -1,12 +1,11 @@
 """The ledger: what a transcript's requests hold, and the one place that judges and bills them.
 
-`legs` are its calls, `frames` renders items, `request` is the request under way, `cache` matches it with earlier
-ones, `kernel` answers it, `ledger` is what all policies on a transcript share, `course` goes along with one of them.
+`frames` renders items, `request` is the request under way, `cache` matches it with earlier ones, `kernel` answers it,
+`ledger` has the calls and is what all policies on a transcript share, `course` goes along with one of them.
 """
 
 from ctxsim.simulator.ledger.course import Course
 from ctxsim.simulator.ledger.kernel import Bill, Kernel, SummaryCall, Verdict
-from ctxsim.simulator.ledger.ledger import Ledger
-from ctxsim.simulator.ledger.legs import SPREAD, Leg
+from ctxsim.simulator.ledger.ledger import SPREAD, Ledger, Leg
 
 __all__ = ["SPREAD", "Bill", "Course", "Kernel", "Ledger", "Leg", "SummaryCall", "Verdict"]

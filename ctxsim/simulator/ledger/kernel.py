@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.simulator.ledger.cache import NoCache, open_cache
 from ctxsim.simulator.ledger.frames import Frames
-from ctxsim.simulator.ledger.legs import Leg
 from ctxsim.simulator.ledger.refused import PairCheck, Thinking
 from ctxsim.simulator.ledger.request import HEAD, Request
 from ctxsim.simulator.provider.prices import Cost, Split, Tariff
-from ctxsim.simulator.provider.rate_limit import Bucket
-from ctxsim.simulator.provider.rules import Provider, SummaryMode
+from ctxsim.simulator.provider.rules import Bucket, Provider, SummaryMode
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Head, Item
+
+if TYPE_CHECKING:
+    from ctxsim.simulator.ledger.ledger import Leg
 
 PROMPT_PLACE = -(1 << 40)
 """Place and message of the summary prompt: no item's of any view."""
@@ -185,7 +186,7 @@ class Kernel:
 
     def _expected(self, split: Split) -> tuple[Split, int]:
         """Return a request's tokens by class, and those not read, if the cache misses as often as on recordings."""
-        from ctxsim.simulator.provider.misses import expected_loss
+        from ctxsim.simulator.provider.prices import expected_loss
 
         loss = expected_loss(self.provider.cache, self.now_s - self._billed_s)
         lost = round(split.read * loss.mean) if loss else 0

@@ -31,8 +31,7 @@ from ctxsim.simulator.measure.columns import (
 )
 from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.rate_limit import smallest_quota
-from ctxsim.simulator.provider.rules import SummaryMode
+from ctxsim.simulator.provider.rules import SummaryMode, smallest_quota
 from ctxsim.simulator.references import Counts, References, Survival, all_kept, prepare
 from ctxsim.simulator.replay import Replay
 from ctxsim.transcript import UNLOGGED, Transcript

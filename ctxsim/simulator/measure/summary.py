@@ -9,11 +9,18 @@ from typing import Any, NamedTuple
 
 from ctxsim.results.columns import FrontierRow, SummaryRow
 from ctxsim.simulator.bounds import LEVELS
-from ctxsim.simulator.measure.columns import Columns, displacement, first_over, nearest_rank, total
-from ctxsim.simulator.measure.economics import cost_interval, payback_calls
+from ctxsim.simulator.measure.columns import (
+    Columns,
+    cost_interval,
+    displacement,
+    first_over,
+    nearest_rank,
+    payback_calls,
+    total,
+)
 from ctxsim.simulator.measure.losses import Losses
 from ctxsim.simulator.measure.measured import Basis, Measured, counts_if
-from ctxsim.simulator.provider.rate_limit import smallest_quota
+from ctxsim.simulator.provider.rules import smallest_quota
 from ctxsim.simulator.references import Counts
 
 

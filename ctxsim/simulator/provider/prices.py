@@ -1,8 +1,16 @@
-"""Dollars: what each class of token costs under one model's dated prices."""
+"""Dollars: what each class of token costs under one model's dated prices; and how often caches miss.
+
+The replay stays deterministic: it bills what the vendor's rule lets a cache read. A table gives the share of those
+reads that was not read on recordings, by vendor and pause, and so a bill its 95 % interval. It is measured by
+`python -m evidence.priors FOLDER`.
+"""
 
 from __future__ import annotations
 
+import tomllib
 from datetime import UTC, date, datetime, time
+from functools import cache
+from importlib.resources import files
 
 import msgspec
 
@@ -135,3 +143,39 @@ def _rates(prices: Prices, long_lifetime: bool) -> tuple[Rate, Rate, Rate, Rate]
         listed = prices.cache_write_long
     read, write = (plain if rate is None else rate for rate in (prices.cache_read, listed))
     return read, write, plain, prices.output
+
+
+class Loss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Share of expected reads that is lost: mean and 95 % interval; measured on `calls` calls of `sessions` sessions.
+
+    It holds for pauses since the last call of up to `gap_s` seconds.
+    """
+
+    vendor: str
+    gap_s: float
+    mean: float
+    low: float
+    high: float
+    calls: int
+    sessions: int
+
+
+class _Losses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    source: str
+    date: date
+    loss: tuple[Loss, ...] = ()
+
+
+@cache
+def load_losses() -> tuple[Loss, ...]:
+    """Return the fitted table, ordered by vendor and pause."""
+    text = files("ctxsim.simulator.provider").joinpath("misses.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), _Losses).loss
+
+
+def expected_loss(vendor: str, gap_s: float) -> Loss | None:
+    """Return the share of expected reads that a vendor's cache loses after a pause; None where it wasn't measured.
+
+    Rules of one vendor that are kept apart (`openai-paid-writes`) have no share of their own until they are measured.
+    """
+    return next((loss for loss in load_losses() if loss.vendor == vendor and gap_s <= loss.gap_s), None)

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 import msgspec
 
-from ctxsim.counting.tokenizers.models import bare
+from ctxsim.counting.tokenizers import bare
 from ctxsim.simulator.provider.vendor import fits
 
 

@@ -1,25 +1,37 @@
-"""Where the provider comes from: command line > scenario > what the log tells > the recorded model > defaults."""
+"""Where the provider comes from: command line > scenario > what the log tells > the recorded model > defaults.
+
+A log tells the cache's lifetime and which window held. How one session ended tells nothing of a window: whoever was
+compacted and whoever wasn't has the same.
+"""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.errors import InputError, unknown
 from ctxsim.simulator.provider.rules import Provider
 from ctxsim.simulator.provider.vendor import load_vendor
 from ctxsim.transcript import Transcript
 
 if TYPE_CHECKING:
-    from ctxsim.simulator.provider.models import Entry
+    from ctxsim.simulator.provider.models import Entry, Model
+
+WINDOWS = (200_000, 256_000, 400_000, 1_000_000, 2_000_000)
+"""Windows that models have had: the smallest that holds what was accepted, where the model's own doesn't."""
+
+MARK = "[1m]"
+"""Ends the name of a model that was asked for with a window of a million tokens."""
 
 
 def _of_named(model: str, entries: tuple[Entry, ...]) -> dict[str, Any]:
     """The fields that follow from a model by today's list; none where nobody knows it."""
-    # What knows models, and reads logs, is imported where one is named.
+    # What knows models is imported where one is named.
     from ctxsim.simulator.provider.models import find_model
-    from ctxsim.simulator.provider.recorded import of_model
 
     found = find_model(model, None, entries)
     return of_model(found, model) if found else {}
@@ -37,6 +49,138 @@ def _vendors_limit(values: dict[str, Any]) -> dict[str, Any]:
         "reserves_max_tokens": reserved,
         "failed_requests_count": rule.failed_requests_count,
     }
+
+
+def of_model(model: Model, name: str) -> dict[str, Any]:
+    """Return the provider's fields that follow from a model. Fields of which nothing is known stay out."""
+    values: dict[str, Any] = {
+        "model": model.id,
+        "vendor": model.vendor,
+        "framing": model.vendor,
+        "cache": model.vendor,
+        "reasoning": load_vendor(model.vendor).reasoning.of(model.id),
+        "thinking": load_vendor(model.vendor).thinking.of(model.id),
+        "tokenizer": tokenizer_of(name)[0],
+        "prices": model.prices,
+    }
+    if model.window:
+        values["window"] = model.window
+    return values
+
+
+def _began_s(transcript: Transcript) -> float | None:
+    """When the first call that has a time was made, seconds since 1970: prices are those of that day and its hours."""
+    return next((call.time_s for call in transcript.calls if call.time_s), None)
+
+
+def _of_recorded(transcript: Transcript, entries: tuple[Entry, ...]) -> dict[str, Any] | None:
+    """The fields that follow from a transcript's model, or None where nobody knows it."""
+    began_s = _began_s(transcript)
+    day = datetime.fromtimestamp(began_s, UTC).date() if began_s else None
+    from ctxsim.simulator.provider.models import find_model
+
+    found = find_model(transcript.model, day, entries, recorded=True)
+    if found is None:
+        return None
+    values = of_model(found, transcript.model)
+    if found.prices and found.prices.hours:
+        values["prices"] = msgspec.structs.replace(found.prices, zero_s=began_s)
+    return values
+
+
+def no_cache(transcript: Transcript) -> bool:
+    """Return whether a log that states cache reads has none, nor writes: in three calls, or in one that says both."""
+    usages = [call.usage for call in transcript.calls if call.usage and call.usage.cache_read_tokens is not None]
+    enough = 1 if any(usage.cache_write_tokens is not None for usage in usages) else 3
+    return len(usages) >= enough and not any(usage.cache_read_tokens or usage.cache_write_tokens for usage in usages)
+
+
+def written_long(transcript: Transcript) -> float | None:
+    """Return the share of written tokens that the log says are kept for the longer lifetime; None where it doesn't."""
+    usages = [call.usage for call in transcript.calls if call.usage and call.usage.cache_write_long_tokens is not None]
+    written = sum(usage.cache_write_tokens or 0 for usage in usages)
+    return sum(usage.cache_write_long_tokens or 0 for usage in usages) / written if written else None
+
+
+SLACK_S = 30.0
+"""Logs tell when a response began, not when it was asked for."""
+
+
+def long_cache(transcript: Transcript, vendor: str, model: str) -> bool:
+    """Return whether the longer of a vendor's two cache lifetimes holds: as the log states of most written tokens, else
+    as recorded reads show.
+
+    A read after a pause longer than the short one is only possible under the long one; more such pauses must have been
+    read across than not.
+    """
+    stated = written_long(transcript)
+    if stated is not None:
+        return stated > 0.5
+    rule = load_vendor(vendor).cache
+    short_s, long_s = rule.lifetime(model, False), rule.lifetime(model, True)
+    votes = 0
+    for last, this in pairwise(transcript.calls):
+        usage = this.usage
+        if last.time_s is None or this.time_s is None or usage is None or usage.cache_read_tokens is None:
+            continue
+        if last.usage and last.comparable and short_s + SLACK_S < this.time_s - last.time_s <= long_s:
+            votes += 1 if usage.cache_read_tokens > last.usage.input_tokens / 2 else -1
+    return votes > 0
+
+
+def recorded_window(
+    transcript: Transcript, own: int | None, vendor: str, accepted: tuple[int, int] = (0, 1)
+) -> tuple[int, str] | None:
+    """Return the window that held, and how it is known; None where the model's `own` is all that is known.
+
+    `accepted`: the tokens of the largest request that any session beside it had accepted, and how many had one.
+    Where a vendor offers a model with several windows, it is the smallest that holds that.
+    """
+    stated = [call.window for call in transcript.calls if call.window]
+    if stated:
+        return max(stated), f"window {max(stated):,} stated by the log"
+    if transcript.model.endswith(MARK):
+        return 1_000_000, "window 1,000,000 stated by the model's name"
+    largest = max((call.usage.input_tokens for call in transcript.calls if call.usage), default=0)
+    others, sessions = accepted
+    largest = max(largest, others)
+    among = "this session" if sessions == 1 else f"{sessions} sessions of this project with this model"
+    if own is None or largest > own:
+        window = next((window for window in WINDOWS if window >= largest), None)
+        if not largest or window is None:
+            return None
+        return window, f"window {window:,} inferred: {largest:,} tokens were accepted in {among}"
+    offered = [window for window in load_vendor(vendor).windows if window < own]
+    smaller = next((window for window in offered if largest <= window), None)
+    if smaller is None:
+        return None
+    return smaller, f"window {smaller:,} of {smaller:,} and {own:,}: holds all of {among}, up to {largest:,} tokens"
+
+
+def _of_log(
+    transcript: Transcript, entries: tuple[Entry, ...], accepted: tuple[int, int] = (0, 1)
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the provider's fields that a recording tells, and how each is known.
+
+    `accepted` is as `recorded_window` has it.
+    """
+    values: dict[str, Any] = {}
+    origins: list[str] = []
+    recorded = _of_recorded(transcript, entries)
+    if recorded is not None:
+        values, origins = recorded, [f"recorded model {transcript.model}"]
+    if values.get("cache", "none") != "none" and no_cache(transcript):
+        values["cache"] = "none"
+        origins.append("the log shows no cache")
+    if long_cache(transcript, values.get("cache", "none"), values.get("model", "")):
+        values["long_cache"] = True
+        stated = written_long(transcript) is not None
+        how = "the log states" if stated else "reads after longer pauses show"
+        origins.append(f"{how} the long cache lifetime")
+    if told := recorded_window(transcript, values.get("window"), values.get("vendor", "none"), accepted):
+        values["window"], how = told
+        origins.append(how)
+    return values, origins
 
 
 def resolve(
@@ -61,9 +205,7 @@ def resolve(
         if named and "prices" not in values:
             values = {**_of_named(named, entries), **values}
     elif transcript is not None and "model" not in given:
-        from ctxsim.simulator.provider.recorded import of_log
-
-        values, origins = of_log(transcript, entries, accepted)
+        values, origins = _of_log(transcript, entries, accepted)
     if "model" in given:
         found = _of_named(given["model"], entries)
         if not found:

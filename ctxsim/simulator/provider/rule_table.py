@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ctxsim.counting.tokenizers.models import bare
+from ctxsim.counting.tokenizers import bare
 from ctxsim.simulator.provider.vendor import Framing, Vendor, fits, load_vendor, vendor_names, vendor_of
 
 SECTIONS = ("framing", "cache", "rate", "reasoning", "thinking", "overflow")

@@ -1,11 +1,12 @@
-"""What only a bound may know of a recording: an oracle's plan, what was compacted, what summaries should have kept."""
+"""What is known of a recording to its end: an oracle's plan, and what summaries should have kept."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from ctxsim.policies import Oracle, Policy
+from ctxsim.policies import Oracle
+from ctxsim.simulator.bounds.lossless import plan
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.references import References, prepare
 from ctxsim.simulator.references.needs import Key
@@ -19,14 +20,9 @@ class Foresight:
         self._ledger = ledger
         self._references = references
 
-    def tell(self, link: Policy) -> None:
-        """Tell a bound what it goes by; others are told nothing."""
-        if isinstance(link, Oracle):
-            from ctxsim.simulator.bounds.lossless import plan
-
-            link.foresee(plan(self._ledger, self._known, link.aim, link.stub))
-        if link.bound and (follow := getattr(link, "follow", None)):
-            follow(self._ledger.transcript.compactions, self._ledger.transcript.cleared)
+    def tell(self, oracle: Oracle) -> None:
+        """Tell an oracle its plan."""
+        oracle.foresee(plan(self._ledger, self._known, oracle.aim, oracle.stub))
 
     def wanted(self, number: int, items: Iterable[Item]) -> Sequence[str]:
         """Return what calls from this one on need and these items hold."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ctxsim.counting.tokenizers.counter import Counter
-from ctxsim.policies import Overflow, Spec, Surroundings
+from ctxsim.policies import Oracle, Overflow, Spec, Surroundings
 from ctxsim.simulator.ledger import Course, Ledger, Leg, Verdict
 from ctxsim.simulator.ledger.refused import DROPPED
 from ctxsim.simulator.provider import Provider, SummaryMode
 from ctxsim.simulator.references import References
-from ctxsim.simulator.replay.foresight import Foresight
 from ctxsim.simulator.replay.moments import Asked, Moments
 from ctxsim.simulator.replay.sent import Sent
 from ctxsim.transcript import Item, Transcript, Usage
 from ctxsim.view import View
+
+if TYPE_CHECKING:
+    from ctxsim.simulator.replay.foresight import Foresight
 
 
 class Replay:
@@ -27,8 +31,8 @@ class Replay:
         provider says. Raises ContractError where the policy breaks its contract.
         """
         self._ledger, self._provider, transcript = ledger, ledger.provider, ledger.transcript
+        self._references = references
         spec = spec.as_shipped(transcript.format, transcript.version, transcript.model)
-        self._foresight = Foresight(ledger, references)
         self._summaries = summaries or self._provider.summaries
         sees = Surroundings(self._provider.window, transcript.head, spec.estimator, summarize=self._summarize)
         self._course = Course(ledger, bound=not spec.server_side)
@@ -37,7 +41,17 @@ class Replay:
         )
         self._number = self._thinking_dropped = 0
         for link in self._moments.links:
-            self._foresight.tell(link)
+            if isinstance(link, Oracle):
+                self._foresight.tell(link)
+            if link.bound and (follow := getattr(link, "follow", None)):
+                follow(transcript.compactions, transcript.cleared)
+
+    @cached_property
+    def _foresight(self) -> Foresight:
+        # Bounds need it, and summaries that know the future.
+        from ctxsim.simulator.replay.foresight import Foresight
+
+        return Foresight(self._ledger, self._references)
 
     @property
     def threshold(self) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxsim.counting.tokenizers.models import tokenizer_of
+from ctxsim.counting.tokenizers import tokenizer_of
 
 
 @pytest.mark.parametrize(

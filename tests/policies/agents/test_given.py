@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ctxsim.errors import InputError, LabelError
-from ctxsim.policies.agents import agent_of
+from ctxsim.policies import agent_of
 from ctxsim.policies.agents.config import of_file, of_places
 from ctxsim.policies.agents.given import Given, effect, parameters_of, parsed, setting_of, written
 from ctxsim.policies.agents.lines import ENV, constructors, lines, where

@@ -21,7 +21,7 @@ from ctxsim.policies import open_policy
 from ctxsim.policies.oracle_lossless import OracleLossless
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.bounds.lossless import leaving, plan
-from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.bounds.search import Walk
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Prices
@@ -49,7 +49,7 @@ def billed(transcript: Transcript, label: str, provider: Provider, counter: Coun
 def replayed(transcript: Transcript, provider: Provider, counter: Counter, times: Mapping[int, int]) -> float:
     """What a schedule costs if the oracle is told to follow it."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("ctxsim.simulator.bounds.lossless.plan", lambda *_: times)
+        patched.setattr("ctxsim.simulator.replay.foresight.plan", lambda *_: times)
         return billed(transcript, "oracle-lossless:aim=dollars", provider, counter)
 
 

@@ -12,7 +12,7 @@ import pytest
 from ctxsim.counting.estimators import open_estimator
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.policies import Policy, Spec
-from ctxsim.simulator.bounds.walk import Walk
+from ctxsim.simulator.bounds.search import Walk
 from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices

@@ -16,8 +16,8 @@ from ctxsim.simulator.ledger.kernel import CAUSES
 from ctxsim.simulator.measure import Basis, measure
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.prices import Prices
-from ctxsim.simulator.provider.rate_limit import RateLimit
 from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.simulator.provider.rules import RateLimit
 from ctxsim.simulator.provider.vendor import load_vendor, vendor_names
 from ctxsim.synthesis import load_scenario, scenario_names, synthesize
 from ctxsim.transcript import Call, Head, Item, Media, Transcript, Usage

@@ -19,10 +19,9 @@ from ctxsim.results import read_run
 from ctxsim.runs.conduct import conduct
 from ctxsim.runs.task import Setting
 from ctxsim.simulator.measure import measure, summary_row
-from ctxsim.simulator.measure.economics import cost_interval, payback_calls
+from ctxsim.simulator.measure.columns import cost_interval, payback_calls
 from ctxsim.simulator.provider import Provider
-from ctxsim.simulator.provider.misses import expected_loss
-from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.provider.prices import Prices, expected_loss
 from ctxsim.synthesis import load_scenario
 from ctxsim.transcript import Usage
 

@@ -25,8 +25,7 @@ from ctxsim.simulator.measure import measure, summary_row
 from ctxsim.simulator.measure.measured import Size
 from ctxsim.simulator.measure.summary import frontier_rows
 from ctxsim.simulator.provider import Provider, RateLimit
-from ctxsim.simulator.provider.misses import expected_loss
-from ctxsim.simulator.provider.prices import Prices
+from ctxsim.simulator.provider.prices import Prices, expected_loss
 from ctxsim.simulator.provider.summaries import PROMPT
 from ctxsim.transcript import Transcript, Usage
 from ctxsim.view import View

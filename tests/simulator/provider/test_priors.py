@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxsim.answers.validation.validation import Compared
-from ctxsim.simulator.provider.misses import expected_loss, load_losses
+from ctxsim.simulator.provider.prices import expected_loss, load_losses
 from ctxsim.simulator.provider.priors import head_prior, load_priors, tokens_per_counted
 from evidence.priors import Measured, factors, family, heads, losses, public
 

@@ -13,11 +13,11 @@ from ctxsim.policies import open_policy
 from ctxsim.simulator.measure import measure
 from ctxsim.simulator.provider import Provider, RateLimit
 from ctxsim.simulator.provider.prices import Split
-from ctxsim.simulator.provider.rate_limit import Bucket, smallest_quota
+from ctxsim.simulator.provider.rules import Bucket, smallest_quota
 
 
 def test_a_rate_limit_that_reserves_and_counts_refusals() -> None:
-    from ctxsim.simulator.provider.rate_limit import RateLimit
+    from ctxsim.simulator.provider.rules import RateLimit
 
     transcript = conversation("word " * 300, "x")
     free = RateLimit(tokens_per_minute=600)

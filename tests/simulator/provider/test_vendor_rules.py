@@ -14,8 +14,7 @@ from ctxsim.answers.validation.validation import compare
 from ctxsim.readers import read_source, sources
 from ctxsim.readers.assembly import Assembly, Part
 from ctxsim.simulator.provider.models import find_model
-from ctxsim.simulator.provider.recorded import of_model
-from ctxsim.simulator.provider.resolve import resolve
+from ctxsim.simulator.provider.resolve import of_model, resolve
 from ctxsim.simulator.provider.rule_table import rules_of
 from ctxsim.simulator.provider.vendor import Framing, load_vendor, vendor_names, vendor_of
 

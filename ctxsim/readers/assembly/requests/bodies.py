@@ -13,11 +13,9 @@ import msgspec
 from ctxsim.readers.assembly import Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import BilledUsage, add_messages
 from ctxsim.readers.assembly.anthropic_content import response_parts as anthropic_parts
-from ctxsim.readers.assembly.chat_messages import Message, add_message
-from ctxsim.readers.assembly.chat_response import ChatResponse
-from ctxsim.readers.assembly.gemini_parts import GeminiUsage, api_parts
-from ctxsim.readers.assembly.gemini_parts import response_parts as gemini_parts
-from ctxsim.readers.assembly.gemini_request import add_contents, add_head
+from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
+from ctxsim.readers.assembly.gemini import GeminiUsage, add_contents, add_head, api_parts
+from ctxsim.readers.assembly.gemini import response_parts as gemini_parts
 from ctxsim.readers.assembly.requests.logged import Caught
 from ctxsim.readers.assembly.responses_body import ApiUsage, Document, add_request
 from ctxsim.readers.assembly.responses_items import Exchanges

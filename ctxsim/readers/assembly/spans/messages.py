@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, call_part, dollars, text_and_media
+from ctxsim.readers.assembly.numbers import of_prompt
 from ctxsim.readers.assembly.requests import Caught
 from ctxsim.readers.assembly.requests.bodies import answer, api_of, caught, looks_like_request
 from ctxsim.readers.assembly.spans.span import Attributes, Event, Span, finite, in_order, nested
-from ctxsim.readers.assembly.usage import of_prompt
 from ctxsim.readers.source import compact_json, decoded, has
 from ctxsim.transcript import Kind, Media, Usage
 

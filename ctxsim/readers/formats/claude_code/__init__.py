@@ -19,7 +19,7 @@ from typing import Any
 
 from ctxsim.readers.assembly import Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, response_parts
-from ctxsim.readers.assembly.plausible import MOST_TOKENS
+from ctxsim.readers.assembly.numbers import MOST_TOKENS
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING
 from ctxsim.readers.assembly.session_tree import (
     CHAT,

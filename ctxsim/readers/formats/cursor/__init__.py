@@ -18,7 +18,8 @@ import msgspec
 from ctxsim.readers.assembly import Assembly
 from ctxsim.readers.assembly.anthropic_content import Turn, add_turn
 from ctxsim.readers.formats.cursor.composers import KEYS, conversations
-from ctxsim.readers.source import Database, Sample, Source, convert, has
+from ctxsim.readers.source import Sample, Source, convert, has
+from ctxsim.readers.source.database import Database
 from ctxsim.transcript import Transcript
 
 NAME = "cursor"

@@ -20,7 +20,8 @@ from msgspec import field
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part
 from ctxsim.readers.assembly.stores import cell, each
-from ctxsim.readers.source import Database, Source, compact_json, convert, convert_all, time_s
+from ctxsim.readers.source import Source, compact_json, convert, convert_all, time_s
+from ctxsim.readers.source.database import Database
 from ctxsim.transcript import Media, Transcript, Usage
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from msgspec import field
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import dollars
+from ctxsim.readers.assembly.numbers import of_prompt
 from ctxsim.readers.assembly.stores import cell
-from ctxsim.readers.assembly.usage import of_prompt
 from ctxsim.readers.source import convert, convert_all
 from ctxsim.transcript import Usage
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, text_and_media
-from ctxsim.readers.assembly.usage import in_parts
+from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import compact_json, time_s
 from ctxsim.transcript import Media, Usage
 

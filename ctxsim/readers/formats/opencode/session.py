@@ -10,7 +10,7 @@ from msgspec import field
 
 from ctxsim.readers import assembly
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, started_by
-from ctxsim.readers.assembly.usage import in_parts
+from ctxsim.readers.assembly.numbers import in_parts
 from ctxsim.readers.source import compact_json, time_s
 from ctxsim.transcript import Media, Transcript, Usage
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import field
 
 from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_response import ChatResponse, epoch_s
+from ctxsim.readers.assembly.chat_messages import ChatResponse, epoch_s
 from ctxsim.readers.source import compact_json, convert
 from ctxsim.transcript import Media, Transcript
 

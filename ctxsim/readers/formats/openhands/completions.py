@@ -23,8 +23,7 @@ import msgspec
 
 from ctxsim.errors import InputError
 from ctxsim.readers.assembly import IMAGE_TOKENS, Part, dollars, text_and_media
-from ctxsim.readers.assembly.chat_messages import Message, add_message
-from ctxsim.readers.assembly.chat_response import ChatResponse
+from ctxsim.readers.assembly.chat_messages import ChatResponse, Message, add_message
 from ctxsim.readers.assembly.requests import Caught, Logged, transcripts
 from ctxsim.readers.assembly.text_calls import call_in_text
 from ctxsim.readers.source import Sample, Source, compact_json, convert, convert_all, has

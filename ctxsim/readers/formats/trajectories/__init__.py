@@ -19,16 +19,13 @@ https://huggingface.co/datasets/SWE-Gym/OpenHands-Sampled-Trajectories, https://
       {"from": "observation", "value": "2 messages"}, {"from": "gpt", "value": "Two."}]}
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from ctxsim.errors import InputError, NotATranscript
 from ctxsim.readers.assembly import Assembly
-from ctxsim.readers.formats.trajectories.messages import add_messages, looks_like_messages, plain_chat, without_nulls
-from ctxsim.readers.formats.trajectories.rows import COLUMNS, json_rows, table_rows
 from ctxsim.readers.source import Sample, Source, compact_json, decoded
-from ctxsim.readers.source.parquet import ROWS_AT_ONCE
 from ctxsim.transcript import Transcript
 
 NAME = "trajectories"
@@ -40,7 +37,30 @@ READS = (
 )
 NOT_READ = "All other columns; usage and times are in none of these tables."
 
+COLUMNS = ("messages", "trajectory", "conversations", "conversation", "trajectories", "history", "dialog")
+"""Columns in which data sets keep a conversation, the usual ones first."""
+
+BESIDE = ("tools", "model", "model_name")
+"""Columns that are read beside it where there are any."""
+
+FIRST_ROWS = 16
+"""In so many of a table a conversation is looked for."""
+
 MOST_TOLD = 5
+
+_CHAT = ("system", "developer", "user", "assistant", "tool", "function")
+ROLES = {
+    **{role: role for role in _CHAT},
+    "system_prompt": "system",
+    "human": "user",
+    "ai": "assistant", "gpt": "assistant", "bot": "assistant", "model": "assistant", "agent": "assistant",
+    "function_call": "call", "tool_call": "call",
+    "observation": "tool", "ipython": "tool", "environment": "tool", "tool_response": "tool",
+    "tool_result": "tool", "function_response": "tool",
+}  # fmt: skip
+"""What a role of a data set is. `call`: a message that is a tool call by itself, as ShareGPT has them."""
+
+TEXT_FIELDS = ("content", "text", "value")
 
 
 def matches(sample: Sample) -> bool:
@@ -53,7 +73,7 @@ def matches(sample: Sample) -> bool:
         return False
     value = first[column]
     # Lists of chat messages under `messages` are the chat-completions format, which knows more of them.
-    return isinstance(value, str) or column != "messages" or not plain_chat(value)
+    return isinstance(value, str) or column != "messages" or not _plain_chat(value)
 
 
 def _first(sample: Sample) -> Mapping[str, Any]:
@@ -63,7 +83,7 @@ def _first(sample: Sample) -> Mapping[str, Any]:
 
 def _usual(row: Mapping[str, Any]) -> str | None:
     """The first usual column that holds messages, as a list or as text."""
-    return next((name for name in COLUMNS if looks_like_messages(_messages(row.get(name)))), None)
+    return next((name for name in COLUMNS if _looks_like_messages(_messages(row.get(name)))), None)
 
 
 def _messages(value: Any) -> Any:
@@ -72,14 +92,14 @@ def _messages(value: Any) -> Any:
         value = decoded(value)
     if isinstance(value, dict):
         value = value.get("messages")
-    return without_nulls(value)
+    return _without_nulls(value)
 
 
 def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     """Return one transcript per row. Raises InputError if no column holds messages, or if the one asked for doesn't."""
     notes: list[str] = []
     column = source.column or _column_of(source, sample)
-    rows = table_rows(source, column) if sample.parquet else json_rows(source, sample, notes)
+    rows = sample.rows({column, *BESIDE}) if sample.parquet else _json_rows(source, sample, notes)
     held: Assembly | None = None
     bad: list[str] = []
     number = 0
@@ -89,7 +109,7 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
             names = sample.columns or list(row)
             raise InputError(source.name, f"has no column '{column}', but {_listed(names)}")
         try:
-            if not looks_like_messages(messages):
+            if not _looks_like_messages(messages):
                 raise InputError(f"row {line}", f"column '{column}' holds no messages with roles")
             made = _one(source, line, row, messages)
         except InputError as error:
@@ -107,14 +127,52 @@ def read(source: Source, sample: Sample) -> Iterator[Transcript]:
     yield held.transcript()
 
 
+def role_of(message: Any) -> str | None:
+    """Return what a message is, one of the values of `ROLES`; None if it has no such role."""
+    if not isinstance(message, dict):
+        return None
+    role = next((message[field] for field in ("role", "from") if isinstance(message.get(field), str)), None)
+    return ROLES.get(role.lower()) if role else None
+
+
+def _looks_like_messages(value: Any) -> bool:
+    """Whether a value is a list of messages with roles, and texts, calls or nothing in them."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(role_of(message) for message in value)
+        and any(field in value[0] for field in (*TEXT_FIELDS, "tool_calls", "system_prompt"))
+    )
+
+
+def _plain_chat(value: list[dict[str, Any]]) -> bool:
+    """Whether these are messages of the chat-completions or of Anthropic's API, which other formats read."""
+    return all(message.get("role") in _CHAT and "content" in message for message in value)
+
+
+def _without_nulls(value: Any) -> Any:
+    """Return a value without the fields that are null: a table has each field of any row in every row."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(entry) for key, entry in value.items() if entry is not None}
+    return [_without_nulls(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _json_rows(source: Source, sample: Sample, notes: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Return the rows of JSON lines, or of a list of objects; what is no object is an empty row."""
+    values: Iterable[tuple[int, Any]] = ((record.line, record.value) for record in source.records(notes))
+    if sample.document is not None:
+        values = enumerate(sample.document if isinstance(sample.document, list) else [sample.document], 1)
+    return ((number, value if isinstance(value, dict) else {}) for number, value in values)
+
+
 def _column_of(source: Source, sample: Sample) -> str:
     """The usual column that holds messages in the first rows."""
     if not sample.parquet:
         return _usual(_first(sample)) or ""
     names = sample.columns
     for name in COLUMNS:
-        rows = islice(table_rows(source, name), ROWS_AT_ONCE) if name in names else iter(())
-        if any(looks_like_messages(_messages(row.get(name))) for _, row in rows):
+        rows = islice(sample.rows([name]), FIRST_ROWS) if name in names else iter(())
+        if any(_looks_like_messages(_messages(row.get(name))) for _, row in rows):
             return name
     raise NotATranscript(
         source.name, f"is a table without messages in its first rows: name one of {_listed(names)} with --column"
@@ -126,12 +184,15 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _one(source: Source, number: int, row: Mapping[str, Any], messages: list[Any]) -> Assembly:
+    # It is asked of most recordings, and reads few.
+    from ctxsim.readers.formats.trajectories.messages import add_messages
+
     assembly = Assembly(f"{source.name}#{number}", NAME)
     tools = row.get("tools")
     if isinstance(tools, str) and tools.lstrip()[:1] == "[":
         tools = decoded(tools)
         assembly.notes += ["column 'tools' is no JSON: left out"] if tools is None else []
-    assembly.tools += [compact_json(without_nulls(tool)) for tool in tools] if isinstance(tools, list) else []
+    assembly.tools += [compact_json(_without_nulls(tool)) for tool in tools] if isinstance(tools, list) else []
     model = next((row[name] for name in ("model", "model_name") if isinstance(row.get(name), str)), "")
     add_messages(assembly, messages, f"row {number}", model)
     return assembly

@@ -1,4 +1,4 @@
-"""Messages as data sets name them: whose role is what, where the text stands, and calls that stand in it.
+"""A row's messages as a transcript: where the text stands, which calls stand in it, and what answers them.
 
 Documentation: https://huggingface.co/docs/trl/dataset_formats, and the cards of the data sets that `__init__` names.
 """
@@ -10,56 +10,12 @@ from ctxsim.readers.assembly import IMAGE_TOKENS, Assembly, Part, text_and_media
 from ctxsim.readers.assembly.anthropic_content import add_user_content, has_tool_blocks
 from ctxsim.readers.assembly.anthropic_content import response_parts as block_parts
 from ctxsim.readers.assembly.chat_messages import Reply
-from ctxsim.readers.assembly.swe_runs import Run
-from ctxsim.readers.assembly.text_calls import call_in_text, fenced_command, tagged_call
+from ctxsim.readers.assembly.text_calls import Run, call_in_text, fenced_command, tagged_call
+from ctxsim.readers.formats.trajectories import TEXT_FIELDS, role_of
 from ctxsim.readers.source import compact_json, convert, decoded, has
-
-CHAT = ("system", "developer", "user", "assistant", "tool", "function")
-ROLES = {
-    **{role: role for role in CHAT},
-    "system_prompt": "system",
-    "human": "user",
-    "ai": "assistant", "gpt": "assistant", "bot": "assistant", "model": "assistant", "agent": "assistant",
-    "function_call": "call", "tool_call": "call",
-    "observation": "tool", "ipython": "tool", "environment": "tool", "tool_response": "tool",
-    "tool_result": "tool", "function_response": "tool",
-}  # fmt: skip
-"""What a role of a data set is. `call`: a message that is a tool call by itself, as ShareGPT has them."""
-
-_TEXT_FIELDS = ("content", "text", "value")
 
 MOST_WITHOUT = 0.1
 """Of responses that something follows, this share at most may be without a fenced block where those are commands."""
-
-
-def role_of(message: Any) -> str | None:
-    """Return what a message is, one of the values of `ROLES`; None if it has no such role."""
-    if not isinstance(message, dict):
-        return None
-    role = next((message[field] for field in ("role", "from") if isinstance(message.get(field), str)), None)
-    return ROLES.get(role.lower()) if role else None
-
-
-def looks_like_messages(value: Any) -> bool:
-    """Whether a value is a list of messages with roles, and texts, calls or nothing in them."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(role_of(message) for message in value)
-        and any(field in value[0] for field in (*_TEXT_FIELDS, "tool_calls", "system_prompt"))
-    )
-
-
-def plain_chat(value: list[dict[str, Any]]) -> bool:
-    """Whether these are messages of the chat-completions or of Anthropic's API, which other formats read."""
-    return all(message.get("role") in CHAT and "content" in message for message in value)
-
-
-def without_nulls(value: Any) -> Any:
-    """Return a value without the fields that are null: a table has each field of any row in every row."""
-    if isinstance(value, dict):
-        return {key: without_nulls(entry) for key, entry in value.items() if entry is not None}
-    return [without_nulls(entry) for entry in value] if isinstance(value, list) else value
 
 
 def add_messages(assembly: Assembly, values: list[Any], where: str, model: str) -> None:
@@ -130,7 +86,7 @@ class _Adding:
 
 def _content(value: dict[str, Any]) -> Any:
     """The content under whichever name; a data set may have a system prompt in a field of its own."""
-    found = next((value[field] for field in _TEXT_FIELDS if value.get(field) is not None), None)
+    found = next((value[field] for field in TEXT_FIELDS if value.get(field) is not None), None)
     return value.get("system_prompt") if found is None and role_of(value) == "system" else found
 
 

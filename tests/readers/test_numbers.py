@@ -11,12 +11,11 @@ from command_line import ctxsim
 from samples import conversation
 
 from ctxsim.readers import read
-from ctxsim.readers.assembly.plausible import LATEST_S, MOST_TOKENS, plausible
-from ctxsim.readers.assembly.usage import dollars
+from ctxsim.readers.assembly.numbers import LATEST_S, MOST_TOKENS, dollars, plausible
 from ctxsim.readers.formats.ctxsim_jsonl import lines
 from ctxsim.readers.source.values import json_document, json_values, time_s
 from ctxsim.results import read_run
-from ctxsim.simulator.provider.rate_limit import smallest_quota
+from ctxsim.simulator.provider.rules import smallest_quota
 from ctxsim.transcript import Compaction, Transcript, Usage
 
 

@@ -1,21 +1,20 @@
-"""Rows of Parquet files, a few at a time.
+"""Rows of tables: of Parquet files a few at a time, of comma-separated values one at a time.
 
-Documentation: https://parquet.apache.org/docs/file-format/
+Documentation: https://parquet.apache.org/docs/file-format/, https://www.rfc-editor.org/rfc/rfc4180
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from ctxsim.errors import InputError
-from ctxsim.readers.source.limits import Pace, check_expansion
+from ctxsim.readers.source.limits import Pace, check_expansion, most_bytes
 
 if TYPE_CHECKING:
     from ctxsim.readers.source.source import Source
-
-MAGIC = b"PAR1"
-"""How a Parquet file begins, and ends."""
 
 ROWS_AT_ONCE = 16
 BUFFER_BYTES = 1 << 20
@@ -68,3 +67,16 @@ def _parquet(source: Source) -> Any:
         return file
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(source.name, f"is a damaged Parquet file: {error}") from error
+
+
+def csv_rows(source: Source) -> Iterator[tuple[int, Mapping[str, str | None]]]:
+    """Return the rows with their numbers, from 1; empty cells are None. Raises InputError if one can't be read."""
+    csv.field_size_limit(min(most_bytes(), 2**31 - 1))
+    with source.open() as stream, source.readable():
+        lines = io.TextIOWrapper(cast(io.BufferedReader, stream), encoding="utf-8-sig", errors="replace", newline="")
+        number = 0
+        try:
+            for number, row in enumerate(csv.DictReader(lines), 1):
+                yield number, {name: value or None for name, value in row.items() if name}
+        except csv.Error as error:
+            raise InputError(f"{source.name} row {number + 1}", f"cannot be read: {error}") from error

@@ -1,5 +1,6 @@
-"""Numbers that a recording may state: what no provider can have said is noted, and counts as not recorded."""
+"""Numbers that a recording states: usage and cost in our words. What can't be is noted, and counts as not recorded."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -103,3 +104,46 @@ def _compaction(one: Compaction, found: Counter[str]) -> Compaction:
         tokens_after=_kept(one.tokens_after, _tokens, "tokens after a compaction", found),
         seconds=_kept(one.seconds, _time, "seconds of a compaction", found),
     )
+
+
+def in_parts(
+    fresh: int | None,
+    output: int | None,
+    read: int | None,
+    written: int | None,
+    reasoning: int | None = None,
+    cost: Any = None,
+) -> Usage:
+    """Return usage of a prompt in three parts: neither read from the cache nor written to it, read, written."""
+    return Usage((fresh or 0) + (read or 0) + (written or 0), output, read, written, reasoning, dollars(cost))
+
+
+def of_prompt(
+    prompt: int,
+    output: int | None,
+    read: int | None,
+    written: int | None,
+    reasoning: int | None = None,
+    cost: Any = None,
+) -> Usage:
+    """Return usage of a prompt that is whole, or without the cached tokens: where these are more than it."""
+    cached = (read or 0) + (written or 0)
+    return Usage(prompt if cached <= prompt else prompt + cached, output, read, written, reasoning, dollars(cost))
+
+
+def dollars(value: Any) -> float | None:
+    """Return a recorded cost in dollars; None for what is no number, and for zero: agents write it for unknown prices.
+
+    A cost stands beside the conversation: whatever it is, it must not keep a file from being read.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if value > 0 else None
+    except OverflowError:  # thousands of digits: noted where it is held against what can be
+        return math.inf
+
+
+def with_thoughts(prompt: int, candidates: int | None, cached: int | None, thoughts: int | None) -> Usage:
+    """Return usage as Gemini counts it: its output is without thoughts."""
+    return Usage(prompt, None if candidates is None else candidates + (thoughts or 0), cached, None, thoughts)

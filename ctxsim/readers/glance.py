@@ -1,4 +1,4 @@
-"""How large requests were that models accepted, told from a log without reading its conversation.
+"""What sources show before any is read: which formats they have, and how large requests were that models accepted.
 
 A project's sessions show together which window they had, so all of them are looked at before the first is replayed.
 """
@@ -6,8 +6,9 @@ A project's sessions show together which window they had, so all of them are loo
 import re
 from collections.abc import Iterable
 
-from ctxsim.errors import InputError
-from ctxsim.readers.source import Source
+from ctxsim.errors import CtxsimError, InputError
+from ctxsim.readers.reader import detect
+from ctxsim.readers.source import Sample, Source
 
 _MODEL = re.compile(rb'"model":"([^"]{1,200})"')
 _PROJECT = re.compile(rb'"cwd":"((?:[^"\\\\]|\\\\.){1,4000})"')
@@ -15,6 +16,9 @@ _PARTS = tuple(
     re.compile(rb'"%s":(\d{1,12})' % name)
     for name in (b"input_tokens", b"cache_creation_input_tokens", b"cache_read_input_tokens")
 )
+
+LOOKED_AT = 200
+"""Of more sources than these every n-th is looked at."""
 
 Accepted = dict[str, tuple[int, int]]
 """By project and model, the tokens of the largest request that was accepted, and how many sessions had any."""
@@ -56,3 +60,18 @@ def _of_session(source: Source) -> dict[str, int]:
         largest[model[1]] = max(tokens, largest.get(model[1], 0))
     folder = project.decode("utf-8", "replace").replace("\\\\", "\\")
     return {of_project(folder, model.decode("utf-8", "replace")): tokens for model, tokens in largest.items() if tokens}
+
+
+def formats_of(sources: Iterable[Source]) -> list[str]:
+    """Return the names of the formats of sources, each once, in order of appearance; what is none has none."""
+    all_of_them = list(sources)
+    step = max(1, -(-len(all_of_them) // LOOKED_AT))
+    found: dict[str, None] = {}
+    for source in all_of_them[::step]:
+        if source.path is None:
+            continue
+        try:
+            found[detect(Sample(source)).NAME] = None
+        except (CtxsimError, OSError):
+            continue
+    return list(found)
