@@ -12,7 +12,7 @@ from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import GOALS, Advice
 from ctxsim.answers.advice.baseline import AsSetRun
 from ctxsim.answers.advice.found import AgentAdvice, Framed, finalists, of_agent
-from ctxsim.answers.advice.pooled import NOTHING, is_nothing
+from ctxsim.answers.advice.pooled import NOTHING
 from ctxsim.answers.advice.predicted import Came, kept, scored
 from ctxsim.answers.forecast.sessions import sessions_of
 from ctxsim.api.inputs import given_of, paths_of
@@ -30,7 +30,6 @@ from ctxsim.readers.paths import FOUND
 from ctxsim.readers.recorders import formats_of
 from ctxsim.readers.source import Source
 from ctxsim.runs.conduct import Watch
-from ctxsim.runs.presets import DEFAULT_POLICIES
 
 if TYPE_CHECKING:
     import pandas
@@ -42,9 +41,6 @@ FEW = 6
 
 LOOKED_AT, LEAST_STEP = 16, 3
 """So many sources are about looked at first: every third one by size, or fewer."""
-
-POLICIES = "policies"
-"""Stands for a framework: the general policies."""
 
 
 class Advised(msgspec.Struct, frozen=True):
@@ -159,17 +155,17 @@ def construct(
 ) -> Framed:
     """Return what to construct with a framework for sessions like these.
 
-    - `framework`: a name from `ctxsim list settings`, or `policies` for the general policies.
+    - `framework`: a name from `ctxsim list settings`.
 
     Each argument is first replayed at its usual values, then near the best value. Raises UnknownName for an unknown
     framework or goal, and the errors of `bench`.
     """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
-    if framework not in (*settings_names(), POLICIES):
-        raise unknown("framework", framework, [*settings_names(), POLICIES])
+    if framework not in settings_names():
+        raise unknown("framework", framework, settings_names())
     paths = paths_of(what) or [FOUND]
-    _of_passes(options, (1 if framework == POLICIES else 2) * len(list(sources(*paths))))
+    _of_passes(options, 2 * len(list(sources(*paths))))
 
     def taken(labels: Sequence[str]) -> Advice:
         run = bench(paths, list(dict.fromkeys([KEEP_ALL, *labels])), text="none", brackets=False, **options)
@@ -177,10 +173,6 @@ def construct(
         assert found is not None  # more than bounds ran
         return found
 
-    if framework == POLICIES:
-        general = [label for label in DEFAULT_POLICIES if not open_policy(label).bound]
-        best = taken(general)
-        return _framed(framework, best, (best.take.policy,) if not is_nothing(best.take.policy) else (), len(general))
     first = {policy_label(one): one for one in begin(framework)}
     best = taken(list(first))
     chosen = first.get(best.take.policy) or next(

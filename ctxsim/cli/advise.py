@@ -27,7 +27,7 @@ from ctxsim.runs.conduct import Watch
 @click.command("advise")
 @options.paths
 @click.option("--for", "framework", metavar="NAME", help="Search the arguments of this framework instead of an agent's "
-              "settings, and print its constructor. `policies` searches the general policies.")  # fmt: skip
+              "settings, and print its constructor.")  # fmt: skip
 @options.goal
 @options.given(options.as_set, *options.RULES, options.head)
 @options.sample("Search on only N transcripts of a large folder, drawn with this seed. Default: 0.")
@@ -86,6 +86,8 @@ def command(
 
             _tell(plot_came(came, out), form)
         return
+    if framework == "policies":
+        raise click.UsageError("--for policies is now: ctxsim bench PATHS, which says which policy to take")
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
     rules = options.fields({name: said.pop(name) for name in options.PROVIDER})

@@ -49,7 +49,7 @@ def command(
     """
     reading = Reading(paths)
     if judged:
-        found = estimates(reading, labels or None, tokenizers=(tokenizer or DEFAULT,), threshold=threshold)
+        found = estimates(reading, labels or None, tokenizer=tokenizer or DEFAULT, threshold=threshold)
         show("validate", [error_sheet(found.errors), consequence_sheet(found.consequences, threshold)], form)
         written = _write(found, tokenizer or DEFAULT, out or Path("results/accuracy"))
         if form == "table":
