@@ -12,7 +12,6 @@ from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import GOALS, Advice
 from ctxsim.answers.advice.baseline import AsSetRun
 from ctxsim.answers.advice.found import AgentAdvice, Framed, finalists, of_agent
-from ctxsim.answers.advice.pooled import NOTHING
 from ctxsim.answers.advice.predicted import Came, kept, scored
 from ctxsim.answers.forecast.sessions import sessions_of
 from ctxsim.api.inputs import given_of, paths_of
@@ -143,7 +142,7 @@ def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> lis
     paths = paths_of(what)
     run = bench(paths or [FOUND], [KEEP_ALL], text="none", brackets=False)
     agents = {one.agent for one in run.info.recorders or ()}
-    return scored(predictions, {agent: sessions_of(AsSetRun(run, KEEP_ALL, agent), NOTHING) for agent in agents})
+    return scored(predictions, {agent: sessions_of(AsSetRun(run, KEEP_ALL, agent), KEEP_ALL) for agent in agents})
 
 
 def construct(

@@ -7,9 +7,10 @@ import msgspec
 import pandas
 
 from ctxsim.answers.advice.figures import Share
-from ctxsim.answers.advice.pooled import Pooled, is_nothing
+from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.answers.advice.settings import grids
 from ctxsim.results import Run
+from ctxsim.results.run_info import is_nothing
 
 
 class Point(msgspec.Struct, frozen=True):
