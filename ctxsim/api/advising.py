@@ -28,12 +28,11 @@ from ctxsim.readers import sources
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.recorders import formats_of
 from ctxsim.readers.source import Source
+from ctxsim.results.run_info import NOTHING
 from ctxsim.runs.conduct import Watch
 
 if TYPE_CHECKING:
     import pandas
-
-KEEP_ALL = "keep-all"
 
 FEW = 6
 """Sources that are all replayed for every setting; of more a part is enough to find the few settings worth it."""
@@ -105,7 +104,7 @@ def advise(
     def replayed(
         over: Sequence[str], tried: Sequence[Sequence[Given]], text: Text, refetch: float | None = None
     ) -> Run:
-        labels = dict.fromkeys([KEEP_ALL, label_of(given), *(label_of(given, one) for one in tried)])
+        labels = dict.fromkeys([NOTHING, label_of(given), *(label_of(given, one) for one in tried)])
         return bench(over, list(labels), text=text, brackets=False, refetch=refetch, **options)
 
     singly = [one for agent in agents for one in alone(agent)]
@@ -140,9 +139,9 @@ def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> lis
     if not predictions:
         raise CtxsimError("nothing was predicted on this machine yet: ctxsim advise predicts")
     paths = paths_of(what)
-    run = bench(paths or [FOUND], [KEEP_ALL], text="none", brackets=False)
+    run = bench(paths or [FOUND], [NOTHING], text="none", brackets=False)
     agents = {one.agent for one in run.info.recorders or ()}
-    return scored(predictions, {agent: sessions_of(AsSetRun(run, KEEP_ALL, agent), KEEP_ALL) for agent in agents})
+    return scored(predictions, {agent: sessions_of(AsSetRun(run, NOTHING, agent), NOTHING) for agent in agents})
 
 
 def construct(
@@ -167,7 +166,7 @@ def construct(
     _of_passes(options, 2 * len(list(sources(*paths))))
 
     def taken(labels: Sequence[str]) -> Advice:
-        run = bench(paths, list(dict.fromkeys([KEEP_ALL, *labels])), text="none", brackets=False, **options)
+        run = bench(paths, list(dict.fromkeys([NOTHING, *labels])), text="none", brackets=False, **options)
         found = rule.advise(run, goal)
         assert found is not None  # more than bounds ran
         return found
