@@ -16,8 +16,9 @@ import numpy.typing as npt
 import pandas
 
 from ctxsim.answers.advice.advice import MAY_LOSE, advise
-from ctxsim.answers.advice.pooled import NOTHING, Pooled
+from ctxsim.answers.advice.pooled import Pooled
 from ctxsim.results import Run, read_run
+from ctxsim.results.run_info import NOTHING
 
 SPLITS = 24
 """Of each run: three quarters at random, the rest by date."""

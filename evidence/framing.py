@@ -15,7 +15,7 @@ from itertools import pairwise
 from statistics import median
 
 from ctxsim.answers.validation.validation import compare
-from ctxsim.counting.tokenizers.models import tokenizer_of
+from ctxsim.counting.tokenizers import tokenizer_of
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
 from ctxsim.transcript import Transcript

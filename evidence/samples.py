@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ctxsim.answers.advice.pooled import is_nothing
 from ctxsim.answers.advice.sampled import reach
 from ctxsim.results import read_run
+from ctxsim.results.run_info import is_nothing
 from ctxsim.runs.sizes import draw, inclusion
 from evidence.speed import say
 

@@ -12,7 +12,6 @@ from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import GOALS, Advice
 from ctxsim.answers.advice.baseline import AsSetRun
 from ctxsim.answers.advice.found import AgentAdvice, Framed, finalists, of_agent
-from ctxsim.answers.advice.pooled import NOTHING, is_nothing
 from ctxsim.answers.advice.predicted import Came, kept, scored
 from ctxsim.answers.forecast.sessions import sessions_of
 from ctxsim.api.inputs import given_of, paths_of
@@ -28,22 +27,17 @@ from ctxsim.readers import sources
 from ctxsim.readers.glance import formats_of
 from ctxsim.readers.paths import FOUND
 from ctxsim.readers.source import Source
+from ctxsim.results.run_info import NOTHING
 from ctxsim.runs.conduct import Watch
-from ctxsim.runs.presets import DEFAULT_POLICIES
 
 if TYPE_CHECKING:
     import pandas
-
-KEEP_ALL = "keep-all"
 
 FEW = 6
 """Sources that are all replayed for every setting; of more a part is enough to find the few settings worth it."""
 
 LOOKED_AT, LEAST_STEP = 16, 3
 """So many sources are about looked at first: every third one by size, or fewer."""
-
-POLICIES = "policies"
-"""Stands for a framework: the general policies."""
 
 
 class Advised(msgspec.Struct, frozen=True):
@@ -109,7 +103,7 @@ def advise(
     def replayed(
         over: Sequence[str], tried: Sequence[Sequence[Given]], text: Text, refetch: float | None = None
     ) -> Run:
-        labels = dict.fromkeys([KEEP_ALL, label_of(given), *(label_of(given, one) for one in tried)])
+        labels = dict.fromkeys([NOTHING, label_of(given), *(label_of(given, one) for one in tried)])
         return bench(over, list(labels), text=text, brackets=False, refetch=refetch, **options)
 
     singly = [one for agent in agents for one in alone(agent)]
@@ -144,9 +138,9 @@ def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> lis
     if not predictions:
         raise CtxsimError("nothing was predicted on this machine yet: ctxsim advise predicts")
     paths = paths_of(what)
-    run = bench(paths or [FOUND], [KEEP_ALL], text="none", brackets=False)
+    run = bench(paths or [FOUND], [NOTHING], text="none", brackets=False)
     agents = {one.agent for one in run.info.recorders or ()}
-    return scored(predictions, {agent: sessions_of(AsSetRun(run, KEEP_ALL, agent), NOTHING) for agent in agents})
+    return scored(predictions, {agent: sessions_of(AsSetRun(run, NOTHING, agent), NOTHING) for agent in agents})
 
 
 def construct(
@@ -158,28 +152,24 @@ def construct(
 ) -> Framed:
     """Return which class of a framework to use for sessions like these, and with which arguments.
 
-    - `framework`: a name from `ctxsim list settings`, or `policies` for the general policies.
+    - `framework`: a name from `ctxsim list settings`.
 
     Sessions are first replayed with each argument's usual values, then with values near the best one. Raises
     UnknownName for an unknown framework or goal, and the errors of `bench`.
     """
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
-    if framework not in (*settings_names(), POLICIES):
-        raise unknown("framework", framework, [*settings_names(), POLICIES])
+    if framework not in settings_names():
+        raise unknown("framework", framework, settings_names())
     paths = paths_of(what) or [FOUND]
-    _of_passes(options, (1 if framework == POLICIES else 2) * len(list(sources(*paths))))
+    _of_passes(options, 2 * len(list(sources(*paths))))
 
     def taken(labels: Sequence[str]) -> Advice:
-        run = bench(paths, list(dict.fromkeys([KEEP_ALL, *labels])), text="none", brackets=False, **options)
+        run = bench(paths, list(dict.fromkeys([NOTHING, *labels])), text="none", brackets=False, **options)
         found = rule.advise(run, goal)
         assert found is not None  # more than bounds ran
         return found
 
-    if framework == POLICIES:
-        general = [label for label in DEFAULT_POLICIES if not open_policy(label).bound]
-        best = taken(general)
-        return _framed(framework, best, (best.take.policy,) if not is_nothing(best.take.policy) else (), len(general))
     first = {policy_label(one): one for one in begin(framework)}
     best = taken(list(first))
     chosen = first.get(best.take.policy) or next(

@@ -88,7 +88,7 @@ class Estimates(msgspec.Struct, frozen=True):
     errors: list[Accuracy]
     consequences: list[Consequence]
     observed: Observed
-    """Of the first tokenizer: every text and request with what each estimator says."""
+    """Every text and request with what each estimator says."""
 
     def frame(self) -> pandas.DataFrame:
         """Return the errors, a row for each estimator and kind of text or request."""
@@ -99,10 +99,10 @@ def estimates(
     recordings: Recordings,
     estimators: Sequence[AnyEstimator] | None = None,
     *,
-    tokenizers: Sequence[str] = (DEFAULT,),
+    tokenizer: str = DEFAULT,
     threshold: int | None = None,
 ) -> Estimates:
-    """Compare estimators with real tokenizers and recorded usage, and return how their errors affect a policy.
+    """Compare estimators with a real tokenizer and recorded usage, and return how their errors affect a policy.
 
     - `estimators`: labels, classes or objects. Default: every kind of estimator, with the parameters in `ctxsim list
       estimators`.
@@ -113,19 +113,13 @@ def estimates(
     from ctxsim.answers.validation.accuracy import consequence, observe, table
 
     judged = [made for one in estimators or judged_estimators() if (made := estimator_of(one))]
-    transcripts = list(_transcripts(recordings))
-    every = [(name, observe(transcripts, open_tokenizer(name), judged)) for name in tokenizers]
-    if not every[0][1].requests:
+    found = observe(_transcripts(recordings), open_tokenizer(tokenizer), judged)
+    if not found.requests:
         raise CtxsimError("no call in these transcripts")
-    return Estimates(
-        [row for name, observed in every for row in table(observed, name, judged)],
-        [
-            consequence(observed, number, estimator_label(one), name, threshold)
-            for name, observed in every
-            for number, one in enumerate(judged)
-        ],
-        every[0][1],
-    )
+    consequences = [
+        consequence(found, number, estimator_label(one), tokenizer, threshold) for number, one in enumerate(judged)
+    ]
+    return Estimates(table(found, tokenizer, judged), consequences, found)
 
 
 class Fit(msgspec.Struct, frozen=True):

@@ -17,17 +17,17 @@ from ctxsim.cli.check_setting import lines
 from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell_newer, tell_written
 from ctxsim.cli.progress import progress
+from ctxsim.cli.show import show
 from ctxsim.cli.terminal import safe, say
 from ctxsim.live.configs.apply import Change
 from ctxsim.report.advised import STEPS, answer, came_lines, constructor_screen, screen, tried_sheet
-from ctxsim.report.sheet import as_csv, as_json, as_markdown
 from ctxsim.runs.conduct import Watch
 
 
 @click.command("advise")
 @options.paths
 @click.option("--for", "framework", metavar="NAME", help="Search the arguments of this framework instead of an agent's "
-              "settings, and print its constructor. `policies` stands for ctxsim's own general policies.")  # fmt: skip
+              "settings, and print its constructor.")  # fmt: skip
 @options.goal
 @options.given(options.as_set, *options.RULES, options.head)
 @options.sample("Search on only N transcripts of a large folder, drawn with this seed. Default: 0.")
@@ -77,7 +77,7 @@ def command(
             raise click.UsageError("--score prints lines, or --format json")
         came = score(paths)
         if form == "json":
-            click.echo(as_json("advise", (), came=msgspec.to_builtins(came)), nl=False)
+            show("advise", (), form, came=msgspec.to_builtins(came))
         else:
             few = f"fewer than {HORIZONS[0]} sessions began since the first advice"
             say("\n".join(came_lines(came)) or few)
@@ -86,6 +86,8 @@ def command(
 
             _tell(plot_came(came, out), form)
         return
+    if framework == "policies":
+        raise click.UsageError("--for policies is now: ctxsim bench PATHS, which says which policy to take")
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
     rules = options.fields({name: said.pop(name) for name in options.PROVIDER})
@@ -99,7 +101,7 @@ def command(
             found = advise(paths, watch=watch, text="none" if out is None else "redacted", **said, **rules)
     if framework is not None:
         if form == "json":
-            click.echo(as_json("advise", (), advice=msgspec.to_builtins(framed)), nl=False)
+            show("advise", (), form, advice=msgspec.to_builtins(framed))
         else:
             say("\n".join(constructor_screen(framed)))
         return
@@ -151,15 +153,11 @@ def _apply(one: AgentAdvice, project: Path | None) -> None:
 
 
 def _print(found: Advised, form: str, more: bool) -> None:
-    one = tried_sheet(found)
-    if form == "json":
-        click.echo(as_json("advise", [one], agents=msgspec.to_builtins(found.agents), replays=found.replays), nl=False)
-    elif form == "csv":
-        click.echo(as_csv([one]), nl=False)
-    elif form == "md":
-        said = [f"> {line}" for agent in found for line in screen(agent)]
-        click.echo("\n".join([*said, "", as_markdown(one)]), nl=False)
-    else:
+    if form == "table":
         say("\n\n".join("\n".join(screen(agent)) for agent in found))
         if more and any(agent.settings for agent in found):
             say("\n".join(("", *STEPS)))
+        return
+    if form == "md":
+        click.echo("".join(f"> {line}\n" for agent in found for line in screen(agent)))
+    show("advise", [tried_sheet(found)], form, agents=msgspec.to_builtins(found.agents), replays=found.replays)

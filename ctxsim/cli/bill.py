@@ -65,7 +65,7 @@ def command(
         _finish(found, "no response with recorded usage in it")
     rows = told.part_sheet(total, whole) if by == "part" else told.bill_sheet(by, found.by(by), whole)  # type: ignore[arg-type]
     if whole:
-        sheets = [rows, *([told.smaller_sheet(found.smaller(), True)] * (not alone))]
+        sheets = [rows, *([] if alone else [told.smaller_sheet(found.smaller(), True)])]
         show("bill", [one for one in sheets if one.rows], form)
     else:
         _say(found, total)

@@ -51,7 +51,7 @@ def command(
     --fail-if then takes one of these columns, as in 'cost > 10%': cost, cost_per_call, tokens, tokens_per_call, head
     (tokens of system prompt and tools), calls, compactions.
     """
-    if after is not None and not any((one / "run.json").exists() or not one.exists() for one in (before, after)):
+    if after is not None and not any(map(_names_a_run, (before, after))):
         if form == "latex":
             raise click.UsageError("--format latex is of runs; for recordings take --format md")
         _unpaired(before, after, rules, form)
@@ -85,6 +85,11 @@ def command(
         tell(f"{second.shown(change.policy)}: {change.column} {change.difference:+,.4g}")
     if found.broken:
         sys.exit(1)
+
+
+def _names_a_run(path: Path) -> bool:
+    """Whether this isn't recordings: it holds a run, or nothing is there and no name of sources says otherwise."""
+    return (path / "run.json").exists() or not (path.exists() or set(str(path)) & set(":*?[@"))
 
 
 def _made_by(asked: list[str], form: str, table: Sheet, first: Run, second: Run) -> Sheet:

@@ -8,6 +8,7 @@ import msgspec
 
 from ctxsim.answers.advice.baseline import advise
 from ctxsim.answers.advice.pooled import figures_of
+from ctxsim.answers.advice.verdict import as_values, verdict
 from ctxsim.cli.output import console
 from ctxsim.cli.terminal import safe
 from ctxsim.report.sheet import Cell, Sheet, as_csv, as_json, as_markdown
@@ -49,10 +50,14 @@ def _print(sheets: Sequence[Sheet], wide: bool) -> None:
 
 
 def tell_answer(run: Run, goal: str) -> None:
-    """Print the verdict of a run."""
-    from ctxsim.report.tables import print_verdict
+    """Print the verdict of a run, its first line in bold."""
+    from rich.text import Text
 
-    print_verdict(run, advise(run, goal), console().print)
+    advice, out = advise(run, goal), console()
+    caveats = advice.caveats if advice else ()
+    for n, line in enumerate(verdict(advice, run.info.shown)):
+        weak = line.startswith("Weak") or line in caveats
+        out.print(Text(line, style="bold" if not n else "yellow" if weak else ""))
 
 
 def show_run(
@@ -66,16 +71,21 @@ def show_run(
     """Print the verdict of a run, then what `table` makes of it; as CSV the table alone. Programs get all columns
     unless told.
     """
-    from ctxsim.report.tables import formatted, needle_sheets
+    from ctxsim.report.tables import needle_sheets
 
     advice = advise(run, goal)
     names = columns or (("*",) if form in ("json", "csv") else None)
     sheets = [table(run, figures_of(run), advice, names=names)]
     if form != "csv":
         sheets += needle_sheets(run)
-    if form != "table":
-        click.echo(formatted(command, run, sheets, form, advice, goal), nl=False)
+    if form == "table":
+        click.echo()
+        tell_answer(run, goal)
+        _print(sheets, columns is not None)
         return
-    click.echo()
-    tell_answer(run, goal)
-    _print(sheets, columns is not None)
+    if form == "md":
+        click.echo("".join(f"> {line}  \n" for line in verdict(advice, run.info.shown)))
+    said: dict[str, Any] = {}
+    if form == "json":
+        said = {"run": run.info.name, "goal": goal, "verdict": as_values(advice, run.info.shown)}
+    show(command, sheets, form, **said)

@@ -50,7 +50,7 @@ def command(
     """
     reading = Reading(paths)
     if judged:
-        found = estimates(reading, labels or None, tokenizers=(tokenizer or DEFAULT,), threshold=threshold)
+        found = estimates(reading, labels or None, tokenizer=tokenizer or DEFAULT, threshold=threshold)
         show("validate", [error_sheet(found.errors), consequence_sheet(found.consequences, threshold)], form)
         written = _write(found, tokenizer or DEFAULT, out or Path("results/accuracy"))
         if form == "table":
@@ -77,8 +77,5 @@ def _write(found: Estimates, tokenizer: str, out: Path) -> list[Path]:
 
     out.mkdir(parents=True, exist_ok=True)
     written = [write_csv(out / "accuracy.csv", found.errors), write_csv(out / "consequences.csv", found.consequences)]
-    seen, shown = found.observed, [row.estimator for row in found.consequences]
-    points = [(p.tokens, p.estimates) for p in seen.requests]
-    texts = [(p.kind, p.tokens, p.estimates) for p in seen.texts]
-    longest = max(seen.runs, key=lambda run: run[-1].tokens)
-    return [*written, *plot_accuracy(shown, points, texts, [(p.tokens, p.estimates) for p in longest], tokenizer, out)]
+    shown = [row.estimator for row in found.consequences]
+    return [*written, *plot_accuracy(shown, found.observed, tokenizer, out)]

@@ -96,15 +96,13 @@ def slope(found: Sequence[Series], measure: Measure = characters) -> float:
     return sum(product for _, product in sums) / square if square else 0.0
 
 
-def slope_interval(found: Sequence[Series], seed: int = 0) -> tuple[float, float] | None:
+def slope_interval(found: Sequence[Series]) -> tuple[float, float] | None:
     """Return the 95 % bootstrap interval of the slope by characters, over transcripts; None with fewer than two."""
     spreads = [_spread(series, characters) for series in found]
-    return ratio_interval([one.transcript for one in found], [(above, below) for below, above in spreads], seed)
+    return ratio_interval([one.transcript for one in found], [(above, below) for below, above in spreads])
 
 
-def ratio_interval(
-    transcripts: Sequence[int], parts: Sequence[tuple[float, float]], seed: int = 0
-) -> tuple[float, float] | None:
+def ratio_interval(transcripts: Sequence[int], parts: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
     """Return the 95 % bootstrap interval, over transcripts, of a ratio of sums, given each part's numerator and
     denominator; None with fewer than two transcripts.
     """
@@ -113,7 +111,7 @@ def ratio_interval(
         return None
     sums = np.zeros((len(numbers), 2))
     np.add.at(sums, position, np.asarray(parts, dtype=float))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     drawn = sums[rng.integers(0, len(numbers), (RESAMPLES, len(numbers)))].sum(axis=1)
     usable = drawn[drawn[:, 1] > 0]
     low, high = np.percentile(usable[:, 0] / usable[:, 1], [2.5, 97.5])

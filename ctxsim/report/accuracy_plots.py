@@ -6,43 +6,36 @@ from pathlib import Path
 
 import numpy as np
 
+from ctxsim.answers.validation.accuracy import Observed, Point
 from ctxsim.report.figure import entitle, heat_map, new_figure, save
 from ctxsim.report.style import COLORS, LIMIT_COLOR, OTHER_COLOR, compact, direct_labels, plain_axes
 
 FAR = 0.2
 """Share of the count by which an estimate is far off."""
 
-Request = tuple[int, tuple[int, ...]]
 
-
-def plot_accuracy(
-    labels: Sequence[str],
-    requests: Sequence[Request],
-    texts: Sequence[tuple[str, int, tuple[int, ...]]],
-    longest: Sequence[Request],
-    tokenizer: str,
-    out: Path,
-) -> list[Path]:
-    """Write the pictures and return their paths. Points are (tokens, one estimate per label), texts also a kind."""
+def plot_accuracy(labels: Sequence[str], seen: Observed, tokenizer: str, out: Path) -> list[Path]:
+    """Write the pictures of what was observed, an estimate per label at each point, and return their paths."""
+    longest = max(seen.runs, key=lambda run: run[-1].tokens)
     return [
         _per_call(labels, longest, tokenizer, out / "estimates-per-call.png"),
-        _spread(labels, requests, tokenizer, out / "error-distribution.png"),
-        _heat_map(labels, texts, tokenizer, out / "error-by-kind.png"),
+        _spread(labels, seen.requests, tokenizer, out / "error-distribution.png"),
+        _heat_map(labels, seen.texts, tokenizer, out / "error-by-kind.png"),
     ]
 
 
-def _per_call(labels: Sequence[str], run: Sequence[Request], tokenizer: str, path: Path) -> Path:
+def _per_call(labels: Sequence[str], run: Sequence[Point], tokenizer: str, path: Path) -> Path:
     figure, axes = new_figure(10.5, 6)
-    calls, last = range(1, len(run) + 1), run[-1][0]
+    calls, last = range(1, len(run) + 1), run[-1].tokens
     ends, off = [(f"counted ({tokenizer})", len(run), float(last), "black")], 0
     for number, label in enumerate(labels):
-        values = [estimates[number] for _, estimates in run]
+        values = [point.estimates[number] for point in run]
         ratio = values[-1] / last if last else 1.0
         color = LIMIT_COLOR if ratio < 1 - FAR else COLORS[0] if ratio > 1 + FAR else OTHER_COLOR
         off += color != OTHER_COLOR
         axes.plot(calls, values, color=color, linewidth=1.1)
         ends.append((label, len(run), float(values[-1]), color))
-    axes.plot(calls, [tokens for tokens, _ in run], color="black", linewidth=2.4)
+    axes.plot(calls, [point.tokens for point in run], color="black", linewidth=2.4)
     top = max(end[2] for end in ends) * 1.05 or 1.0
     axes.set_ylim(0, top)
     axes.set_xlim(1, max(2, len(run)))
@@ -58,9 +51,10 @@ def _per_call(labels: Sequence[str], run: Sequence[Request], tokenizer: str, pat
     return save(figure, path)
 
 
-def _spread(labels: Sequence[str], requests: Sequence[Request], tokenizer: str, path: Path) -> Path:
+def _spread(labels: Sequence[str], requests: Sequence[Point], tokenizer: str, path: Path) -> Path:
     figure, (left, right) = new_figure(12.5, 0.34 * len(labels) + 2.4, columns=2)
-    errors = [[100 * (est[number] / tokens - 1) for tokens, est in requests if tokens] for number in range(len(labels))]
+    some = [point for point in requests if point.tokens]
+    errors = [[100 * (one.estimates[n] / one.tokens - 1) for one in some] for n in range(len(labels))]
     left.boxplot(
         errors[::-1], orientation="horizontal", widths=0.6, showfliers=False, whis=(5, 95),
         medianprops={"color": COLORS[1], "linewidth": 1.6}, tick_labels=list(labels)[::-1],
@@ -71,7 +65,7 @@ def _spread(labels: Sequence[str], requests: Sequence[Request], tokenizer: str, 
     right.axhspan(-20, 20, color="#333333", alpha=0.06, linewidth=0)
     right.axhline(0, color="#333333", linewidth=1)
     right.plot(
-        [tokens for tokens, _ in requests if tokens], errors[0], "o", color=COLORS[0], markersize=2.5, alpha=0.3,
+        [point.tokens for point in some], errors[0], "o", color=COLORS[0], markersize=2.5, alpha=0.3,
         markeredgewidth=0,
     )  # fmt: skip
     right.set_xscale("log")
@@ -89,16 +83,14 @@ def _spread(labels: Sequence[str], requests: Sequence[Request], tokenizer: str, 
     return save(figure, path)
 
 
-def _heat_map(
-    labels: Sequence[str], texts: Sequence[tuple[str, int, tuple[int, ...]]], tokenizer: str, path: Path
-) -> Path:
-    kinds = sorted({kind for kind, _, _ in texts})
+def _heat_map(labels: Sequence[str], texts: Sequence[Point], tokenizer: str, path: Path) -> Path:
+    kinds = sorted({text.kind for text in texts})
     table = np.full((len(labels), max(1, len(kinds))), np.nan)
     for column, kind in enumerate(kinds):
-        chosen = [(tokens, estimates) for found, tokens, estimates in texts if found == kind]
-        total = sum(tokens for tokens, _ in chosen)
+        chosen = [text for text in texts if text.kind == kind]
+        total = sum(text.tokens for text in chosen)
         for row in range(len(labels)):
-            table[row, column] = 100 * (sum(estimates[row] for _, estimates in chosen) / total - 1)
+            table[row, column] = 100 * (sum(text.estimates[row] for text in chosen) / total - 1)
     figure, axes = new_figure(1.0 * max(4, len(kinds)) + 3, 0.36 * len(labels) + 2.3)
     heat_map(axes, table.tolist(), "RdBu", (-60, 60), form="+.0f")
     axes.set_xticks(range(len(kinds)), kinds, rotation=30, ha="right")

@@ -5,7 +5,6 @@ from typing import Any
 
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.pooled import Pooled, figures_of
-from ctxsim.answers.advice.verdict import as_values, verdict
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.losses import basis, needle_rows
 from ctxsim.report.rounds import in_rounds, kind_rows, round_rows
@@ -13,9 +12,6 @@ from ctxsim.report.sheet import (
     Cell,
     Column,
     Sheet,
-    as_csv,
-    as_json,
-    as_markdown,
     blocks,
     fitting,
     legend,
@@ -90,28 +86,6 @@ def needle_sheets(run: Run) -> list[Sheet]:
 
 def _of_texts(name: str, title: str, rows: list[dict[str, str]], *notes: str) -> Sheet:
     return sheet(name, title, list(rows[0]), [tuple(row.values()) for row in rows], notes=notes)
-
-
-def formatted(
-    command: str, run: Run, sheets: Sequence[Sheet], form: str, advice: Advice | None, goal: str = "dollars"
-) -> str:
-    """Return a run's answer and tables as `json`, `csv` or `md`; as CSV the tables alone."""
-    if form == "csv":
-        return as_csv(sheets)
-    if form == "json":
-        return as_json(command, sheets, run=run.info.name, goal=goal, verdict=as_values(advice, run.info.shown))
-    said = "\n".join(f"> {line}  " for line in verdict(advice, run.info.shown))
-    return said + "\n\n" + "\n".join(as_markdown(one) for one in sheets)
-
-
-def print_verdict(run: Run, advice: Advice | None, write: Callable[[Any], None]) -> None:
-    """Give `write` the answer, its first line in bold."""
-    from rich.text import Text
-
-    caveats = advice.caveats if advice else ()
-    for n, line in enumerate(verdict(advice, run.info.shown)):
-        weak = line.startswith("Weak") or line in caveats
-        write(Text(line, style="bold" if not n else "yellow" if weak else ""))
 
 
 def print_sheet(one: Sheet, write: Callable[[Any], None], width: int, wide: bool = False, rest: str = "") -> None:

@@ -6,9 +6,10 @@ from typing import Literal
 import msgspec
 
 from ctxsim.answers.advice.figures import Share
-from ctxsim.answers.advice.pooled import Pooled, is_nothing
-from ctxsim.answers.advice.settings import family, parameters
+from ctxsim.answers.advice.pooled import Pooled
+from ctxsim.answers.advice.settings import grids
 from ctxsim.results import Run
+from ctxsim.results.run_info import is_nothing
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -49,31 +50,17 @@ def dominated(found: Sequence[Point]) -> set[str]:
     return {point.policy for point in found if not point.bound and any(beats(other, point) for other in rivals)}
 
 
-def by_family(found: Sequence[Point]) -> dict[str, list[Point]]:
-    """Return the points that are no bounds by the names of their policies."""
-    families: dict[str, list[Point]] = {}
-    for point in found:
-        if not point.bound:
-            families.setdefault(family(point.policy), []).append(point)
-    return families
-
-
 def joined(found: Sequence[Point]) -> list[list[Point]]:
     """Return the lines of a chart: settings of a policy that differ in one parameter only, in its order.
 
     Of several parameters that vary it is the last, which changes fastest in a grid. Two settings are no line.
     """
-    return [line for members in by_family(found).values() if len(members) > 2 for line in _lines(members)]
-
-
-def _lines(members: Sequence[Point]) -> list[list[Point]]:
-    given = [parameters(point.policy) for point in members]
-    names = [name for name in given[0] if len({one.get(name) for one in given}) > 1]
-    moving = names[-1] if names else ""
-    groups: dict[tuple[str, ...], list[Point]] = {}
-    for point, one in zip(members, given, strict=True):
-        groups.setdefault(tuple(one.get(name, "") for name in names if name != moving), []).append(point)
-    return [line for line in groups.values() if len(line) > 1]
+    by_label = {point.policy: point for point in found if not point.bound}
+    lines: dict[tuple[str, ...], list[Point]] = {}
+    for grid in grids(list(by_label)):
+        for values, label in grid.labels.items() if len(grid.labels) > 2 else ():
+            lines.setdefault((grid.name, *values[:-1]), []).append(by_label[label])
+    return [line for line in lines.values() if len(line) > 1]
 
 
 def frontier_line(run: Run, family: str, column: str) -> tuple[list[float], list[float]]:

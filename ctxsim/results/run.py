@@ -16,7 +16,16 @@ from ctxsim.errors import CtxsimError, InputError, UnknownName, nearest
 from ctxsim.labels import BOUND
 from ctxsim.results.checksums import verify
 from ctxsim.results.frames import frame
-from ctxsim.results.run_info import OBSERVED, SCHEMA_VERSION, TABLES, WHERE_ASKED, RunInfo, is_as_set, shown_columns
+from ctxsim.results.run_info import (
+    OBSERVED,
+    SCHEMA_VERSION,
+    TABLES,
+    WHERE_ASKED,
+    RunInfo,
+    is_as_set,
+    is_nothing,
+    shown_columns,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -145,6 +154,11 @@ class Run:
     def labels(self) -> list[str]:
         """The policies that have rows of every transcript: what is pooled over all can be told of these alone."""
         return [label for label, rows in self._summaries.items() if rows == self.transcripts]
+
+    @cached_property
+    def nothing(self) -> str | None:
+        """The label of doing nothing, which other policies are beside; None if it didn't run."""
+        return next(filter(is_nothing, self.labels), None)
 
     @cached_property
     def partial(self) -> dict[str, int]:

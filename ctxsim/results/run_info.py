@@ -43,6 +43,15 @@ def is_as_set(label: str) -> bool:
     return label.partition(":")[0] == AS_SET
 
 
+NOTHING = "keep-all"
+"""The policy that never edits: what others are beside."""
+
+
+def is_nothing(label: str) -> bool:
+    """Return whether a label is that of doing nothing, under whichever estimator."""
+    return label.partition(":")[0] == NOTHING
+
+
 OBSERVED = "observed:"
 """What the label of a real agent begins with."""
 

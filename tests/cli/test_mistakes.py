@@ -199,6 +199,7 @@ SLIPS = {
     "compare nowhere logs": "nowhere: is no finished run: run.json is missing",
     "compare logs logs --fail-if cost_usd>2": "unknown figure 'cost_usd'; did you mean cost?",
     "compare run run --fail-if 5%<cost_usd": "is no rule, as in: cost_usd > +2%",
+    "advise logs --for policies": "--for policies is now: ctxsim bench PATHS",
     "advise logs --for langhcain": "did you mean langchain",
     "advise nowhere": "nowhere: does not exist",
     "advise log": "log: does not exist; did you mean logs?",

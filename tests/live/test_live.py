@@ -23,7 +23,7 @@ DIFFERS = 40
 
 def driven(name: str, out: str, cwd: Path) -> list[Entry]:
     """Every request of one run, in order."""
-    done = process("drive", name, "--install", "--scenario", "sixty-calls", "--policy", "keep-all", "--out", out,
+    done = process("drive", name, "--install", "--play", "sixty-calls", "--policy", "keep-all", "--out", out,
                    cwd=cwd)  # fmt: skip
     assert done.returncode == 0, done.stderr
     lines = (cwd / out / f"requests-{name}.jsonl").read_bytes().splitlines()

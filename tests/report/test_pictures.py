@@ -17,6 +17,7 @@ from project import ROOT
 
 from ctxsim.answers.advice.figures import Share
 from ctxsim.answers.advice.verdict import usd
+from ctxsim.answers.validation.accuracy import Observed, Point
 from ctxsim.errors import InputError
 from ctxsim.report import accuracy_plots, calibration_plots, charts, figure, plots, tradeoff_plots
 from ctxsim.report.page import page_data
@@ -143,9 +144,11 @@ def test_an_axis_has_room_for_two_names() -> None:
 
 def test_pictures_of_accuracy(drawn: dict[str, str], tmp_path: Path) -> None:
     # Two estimators over two requests; texts of two kinds. json: (60 + 60) / (100 + 100) - 1 = -40 %, prose: +10 %.
-    requests = [(100, (80, 110)), (200, (150, 260))]
-    texts = [("json", 100, (60, 90)), ("json", 100, (60, 120)), ("prose", 50, (55, 50))]
-    paths = accuracy_plots.plot_accuracy(["chars", "words"], requests, texts, requests, "o200k_base", tmp_path)
+    requests = [Point("", "request", 100, None, (80, 110)), Point("", "request", 200, None, (150, 260))]
+    sizes = (("json", 100, (60, 90)), ("json", 100, (60, 120)), ("prose", 50, (55, 50)))
+    texts = [Point("", kind, tokens, None, estimates) for kind, tokens, estimates in sizes]
+    seen = Observed(texts, requests, [requests], [])
+    paths = accuracy_plots.plot_accuracy(["chars", "words"], seen, "o200k_base", tmp_path)
     assert [path.name for path in paths] == ["estimates-per-call.png", "error-distribution.png", "error-by-kind.png"]
     cells = drawn["error-by-kind"].splitlines()
     assert [cell for cell in cells if cell[0] in "+-\u2212"] == ["-40", "+10", "+5", "+0"]

@@ -135,7 +135,8 @@ def test_titles_of_maps_are_whole(one: Picture) -> None:
 
 
 def test_a_sweep_has_them(one: Picture) -> None:
-    assert [name for name in charts_of(one) if name in OF_COMMAND["sweep"]] == [*OF_COMMAND["sweep"][2:], *OF_COMMAND["sweep"][:2]]
+    drawn = OF_COMMAND["sweep"]
+    assert [name for name in charts_of(one) if name in drawn] == [*drawn[2:], *drawn[:2]]
     # Single settings have nothing to draw here.
     assert grids(["keep-all", "fifo:budget=1", "mask:keep=1"]) == []
 

@@ -17,20 +17,19 @@ from rich.console import Console
 
 from ctxsim.answers.advice.advice import advise
 from ctxsim.answers.advice.pooled import Pooled, figures_of
+from ctxsim.cli.show import show_run
 from ctxsim.errors import UnknownName
 from ctxsim.report.cells import EVERY, chosen_columns, every_column, glossary, policy_sheet
 from ctxsim.report.sheet import FORMS, Cell, as_csv, as_markdown, blocks, fitting, sheet, text_of, text_rows
-from ctxsim.report.tables import bench_sheet, formatted, print_sheet, sweep_sheet
+from ctxsim.report.tables import bench_sheet, print_sheet, sweep_sheet
 from ctxsim.results import Run, read_run
 
 
-def written(run: Run, form: str) -> str:
-    pooled = Pooled(run)
-    advice = advise(run, "dollars")
-    return formatted("bench", run, [bench_sheet(run, pooled, advice, names=["*"])], form, advice)
+def test_forms_say_the_same(undisturbed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def written(run: Run, form: str) -> str:
+        show_run("bench", run, bench_sheet, "dollars", form, ("*",))
+        return capsys.readouterr().out
 
-
-def test_forms_say_the_same(undisturbed: Path) -> None:
     run = read_run(undisturbed)
     told = json.loads(written(run, "json"))
     assert (told["schema"], told["command"], told["goal"]) == (1, "bench", "dollars")

@@ -13,13 +13,10 @@ import msgspec
 from ctxsim.answers.advice import advice as rule
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.figures import Figures
-from ctxsim.answers.advice.pooled import NOTHING, figures_of
-from ctxsim.answers.advice.refetch import Again
+from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.results import Run
 from ctxsim.results.run_info import Recorder, is_as_set
-
-REPLACED = ("take", "nothing", "caveats", "open", "wins", "again")
 
 
 class AsSetAdvice(Advice, frozen=True):
@@ -42,7 +39,7 @@ class AsSetRun(Run):
 
     def __init__(self, whole: Run, baseline: str, agent: str = "") -> None:
         super().__init__(whole.folder, msgspec.structs.replace(whole.info, bounds=()))
-        self.baseline = baseline
+        self.nothing = self.baseline = baseline
         self._whole = whole
         self.recorders = tuple(one for one in whole.info.recorders or () if agent in ("", one.agent))
         self._names = {one.transcript for one in self.recorders} if agent else None
@@ -50,7 +47,7 @@ class AsSetRun(Run):
     @cached_property
     def labels(self) -> list[str]:
         others = [label for label in self._whole.labels if is_as_set(label) and label != self.baseline]
-        return [NOTHING, *others]
+        return [self.baseline, *others]
 
     @cached_property
     def transcripts(self) -> int:
@@ -67,7 +64,7 @@ class AsSetRun(Run):
 
     def of(self, label: str) -> Any:
         """Return the rows of a policy, beside those as set instead of keep-all's."""
-        rows = self._base if label == NOTHING else self._of(label)
+        rows = self._base if label == self.baseline else self._of(label)
         return rows.assign(
             tokens_full_sum=self._base.tokens_sum, cost_vs_keep_all=rows.cost_usd / self._base.cost_usd.replace(0, None)
         )
@@ -92,29 +89,16 @@ def advise(run: Run, goal: str = "dollars", agent: str = "") -> Advice | None:
         return whole
     own = AsSetRun(run, baseline, agent)
     found = rule.advise(own, goal) or _only(own, goal)
-    take = _named(found.take, baseline)
     better = whole.take if whole else None
+    values = {name: getattr(found, name) for name in Advice.__struct_fields__}
+    # What an agent does with its thinking when it compacts is its own concern; what is refused is told.
+    values["caveats"] = tuple(line for line in found.caveats if not line.startswith("It edits history"))
     return AsSetAdvice(
-        **{name: getattr(found, name) for name in Advice.__struct_fields__ if name not in REPLACED},
-        # What an agent does with its thinking when it compacts is its own concern; what is refused is told.
-        caveats=tuple(line for line in found.caveats if not line.startswith("It edits history")),
-        take=take,
-        nothing=found.nothing and _named(found.nothing, baseline),
-        open=tuple(_named(one, baseline) for one in found.open),
-        wins={baseline if label == NOTHING else label: share for label, share in found.wins.items()},
+        **values,
         recorders=own.recorders,
         tried=tuple(own.labels[1:]),
-        again=found.again and _again_named(found.again, baseline),
-        builders=better if better and not agent and _better(better, take, found.amount) else None,
+        builders=better if better and not agent and _better(better, found.take, found.amount) else None,
     )
-
-
-def _named(figures: Figures, baseline: str) -> Figures:
-    return msgspec.structs.replace(figures, policy=baseline) if figures.policy == NOTHING else figures
-
-
-def _again_named(found: Again, baseline: str) -> Again:
-    return msgspec.structs.replace(found, instead=found.instead and _named(found.instead, baseline))
 
 
 def _better(figures: Figures, take: Figures, amount: str) -> bool:
@@ -128,7 +112,7 @@ def _better(figures: Figures, take: Figures, amount: str) -> bool:
 
 def _only(own: AsSetRun, goal: str) -> Advice:
     """The advice where nothing was tried beside the row as set."""
-    figures = figures_of(own).all[NOTHING]
+    figures = figures_of(own).all[own.baseline]
     amount = rule.AMOUNT[goal] if rule.AMOUNT[goal] != "usd" or figures_of(own).by_dollars else "tokens"
     return Advice(
         goal=goal, amount=amount, take=figures, losing_less=None, cheaper=None, nothing=figures, alike=(), wins={},

@@ -10,7 +10,7 @@ from ctxsim.answers.advice.advice import AMOUNT, MAY_LOSE
 from ctxsim.answers.advice.baseline import AsSetAdvice, AsSetRun, advise, baseline_of
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.honoured import contradictions
-from ctxsim.answers.advice.pooled import NOTHING, figures_of
+from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.predicted import Prediction, predict
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import added, title_of, who
@@ -159,7 +159,9 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
         contradicted=tuple(contradictions(own.recorders)),
         off_recorded=found.off_recorded,
         caveats=found.caveats,
-        prediction=predict(own, take.policy if settings else NOTHING, agent, {one.key: one.value for one in settings}),
+        prediction=predict(
+            own, take.policy if settings else own.baseline, agent, {one.key: one.value for one in settings}
+        ),
     )
 
 
@@ -190,7 +192,7 @@ def _tried(run: Run, agent: str, amount: str) -> list[Tried]:
 
 
 def _as_tried(own: AsSetRun, label: str, amount: str) -> Tried:
-    found, label = figures_of(own), NOTHING if label == own.baseline else label
+    found = figures_of(own)
     return Tried(added(label, own.baseline), found.value(label, amount), found.value(label, "kept"))
 
 

@@ -33,9 +33,6 @@ MEASURES = (
 `having` counts transcripts with aged needs.
 """
 
-NOTHING = "keep-all"
-"""The policy that never edits: what others are beside."""
-
 DRAWN_AT_ONCE, FEWEST_DRAWS = 20_000_000, 200
 """Numbers in memory while drawing sessions, and how many draws are made all the same."""
 
@@ -43,11 +40,6 @@ _AT = {name: number for number, name in enumerate(MEASURES)}
 
 SHARES = {"usd": "usd_all", "tokens": "tokens_all", "peak": "peak_all", "kept": "having"}
 """Each share and what it is a share of."""
-
-
-def is_nothing(label: str) -> bool:
-    """Return whether a label is that of doing nothing, under whichever estimator."""
-    return label.partition(":")[0] == NOTHING
 
 
 class Pooled:
@@ -80,8 +72,7 @@ class Pooled:
         """Of what is lost the share that is fetched again in all amounts."""
         self.sums: dict[str, Array] = {}
         self._tops: dict[str, tuple[int, int]] = {}
-        self.nothing = next(filter(is_nothing, self.labels), None)
-        """keep-all's label, which may name an estimator; None if it didn't run."""
+        self.nothing = run.nothing
         keep_all = run.of(self.nothing) if self.nothing else None
         bill = keep_all.cost_usd.to_numpy() if keep_all is not None else None
         peaks = keep_all.tokens_peak.to_numpy() if keep_all is not None else None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ctxsim.answers.advice.pooled import NOTHING, figures_of
+from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.forecast.forecast import forecast
 from ctxsim.answers.forecast.horizon import Next
 from ctxsim.answers.forecast.sessions import Sessions, sessions_of
@@ -48,7 +48,8 @@ class Came(msgspec.Struct, frozen=True):
 
 def predict(run: Run, take: str, agent: str, settings: dict[str, bool | int | float | str]) -> Prediction | None:
     """Return what the next sessions will cost as set, and under the policy to take; None with too few prices."""
-    now, then = (sessions_of(run, label) for label in (NOTHING, take))
+    assert run.nothing is not None  # the search runs it
+    now, then = (sessions_of(run, label) for label in (run.nothing, take))
     if "usd" not in now.amounts or not figures_of(run).by_dollars:
         return None
     # The same sessions count for both: those since the last change as set.

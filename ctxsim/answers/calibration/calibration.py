@@ -199,10 +199,10 @@ def calibrate(sample: Sample, tokenizer: str, by: str, risk: float | None, again
     )
 
 
-def ratio_of(pairs: Sequence[tuple[int, float, float]], seed: int = 0) -> Ratio:
+def ratio_of(pairs: Sequence[tuple[int, float, float]]) -> Ratio:
     """Return characters per token of (transcript, chars, tokens), pooled, with an interval over transcripts."""
     chars, tokens = sum(p[1] for p in pairs), sum(p[2] for p in pairs)
-    interval = ratio_interval([p[0] for p in pairs], [p[1:] for p in pairs], seed)
+    interval = ratio_interval([p[0] for p in pairs], [p[1:] for p in pairs])
     low, high = (round(end, 4) for end in interval) if interval else (None, None)
     return Ratio(
         chars_per_token=round(chars / tokens, 4) if tokens else math.inf,
