@@ -104,7 +104,7 @@ def advise(
     agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(found)))))
     if not agents:
         raise CtxsimError(f"{', '.join(paths)}: no session of an agent that we know; for others: ctxsim bench")
-    look = some_of(found) or paths
+    look = some_of_each(found) or paths
     _of_passes(options, len(found) + (len(look) if look is not paths else len(found)))
 
     def replayed(
@@ -115,7 +115,7 @@ def advise(
 
     singly = [one for agent in agents for one in alone(agent)]
     looked = replayed(look, [(one,) for one in singly], "none", refetch=0)
-    last = [one for agent in agents for one in finalists(looked, agent, goal, singly)]
+    last = [one for agent in agents for one in finalists(looked, agent, goal)]
     whole = replayed(paths, last, text)
     there = {one.agent for one in whole.info.recorders or ()}
     advised = tuple(of_agent(whole, agent, goal, [looked]) for agent in agents if agent in there)
@@ -132,6 +132,20 @@ def some_of(found: Sequence[Source]) -> list[str]:
         return []
     sizes = sorted(((one.path.stat().st_size, str(one.path)) for one in found if one.path), reverse=True)
     return [path for _, path in sizes[:: max(LEAST_STEP, len(sizes) // LOOKED_AT)]]
+
+
+def some_of_each(found: Sequence[Source]) -> list[str]:
+    """Return the paths of `some_of` each agent's sources, or of all of them where they are few, so that no agent's
+    answer depends on what others recorded; none where that is all, or where a source is not a file of its own.
+    """
+    if not all(one.path and one.path.is_file() and not (one.member or one.column or one.reader) for one in found):
+        return []
+    each: dict[str, list[Source]] = {}
+    for one in found:
+        for agent in filter(None, map(agent_of, formats_of([one]))):
+            each.setdefault(agent, []).append(one)
+    looked = [path for own in each.values() for path in some_of(own) or [str(one.path) for one in own]]
+    return looked if len(looked) < sum(map(len, each.values())) else []
 
 
 def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> list[Came]:

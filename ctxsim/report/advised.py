@@ -22,13 +22,11 @@ TRIED_NAMED = 4
 
 BILL = "ctxsim bill --by part"
 
-IDLE = 0.005
-"""Share of the bill that is no change."""
-
 COLUMNS = (
     Column("agent", "agent", left=True), Column("settings", "settings", left=True),
     Column("amount", "beside as set", "the bill, or what else was compared, beside the agent as it is set"),
     Column("kept", "kept", "of what later calls used of old results, what was still in view"),
+    Column("sessions", "sessions", "that the figures are of"),
 )  # fmt: skip
 
 
@@ -64,11 +62,15 @@ def tried_sheet(agents: Iterable[AgentAdvice]) -> Sheet:
     rows = []
     for one in agents:
         share = one.share.value if one.share else None
-        mine = [Tried(one.settings, share, one.take.kept.value if one.take.kept else None)] if one.settings else []
+        kept = one.take.kept.value if one.take.kept else None
+        mine = [Tried(one.settings, share, kept, one.sessions)] if one.settings else []
         rows += [
-            (one.agent, told(each.settings, False), cell(each.amount, "{:.1%}"), cell(each.kept, "{:.1%}"))
+            (
+                one.agent, told(each.settings, False), cell(each.amount, "{:.1%}"), cell(each.kept, "{:.1%}"),
+                each.sessions,
+            )
             for each in (*mine, *one.tried)
-        ]
+        ]  # fmt: skip
     return sheet("tried", "Settings tried", COLUMNS, rows)
 
 
@@ -205,9 +207,11 @@ def _nothing(one: AgentAdvice) -> str:
         return f"Change nothing: we know no setting of {one.title} that acts on what is sent."
     least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[one.goal])} % of what later calls used."
     surely = "surely " if one.ahead else ""
+    part = [each for each in one.tried if each.sessions < one.sessions]
+    some = f" ({len(part)} on {_some(one, part)})" if part else ""
     return (
         f"Change nothing. None of {_settings(len(one.tried))} tried over {one.sessions:,} "
-        f"session{'s' if one.sessions > 1 else ''} {surely}saves more than {least} "
+        f"session{'s' if one.sessions > 1 else ''}{some} {surely}saves more than {least} "
         f"See what you pay for: {BILL}"
     )
 
@@ -229,28 +233,35 @@ def _doubts(one: AgentAdvice) -> list[str]:
 
 
 def _also(one: AgentAdvice) -> str:
-    if not one.tried:
-        return ""
-    idle = [each for each in one.tried if _idle(each, one.now)]
-    named = [f"{told(each.settings, False)} ({_effect(each)})" for each in _spread(one.tried) if each not in idle]
-    if not named:
+    if one.tried and all(each.idle for each in one.tried):
         return "None of the settings tried changes these sessions."
-    many = len(one.tried) + bool(one.settings)
-    rest = f"{len(idle)} of the {many} settings tried change nothing." if idle else f"{many} settings were tried."
-    return f"Also tried: {', '.join(named)}. {rest}"
+    whole = [each for each in one.tried if each.sessions == one.sessions]
+    part = [each for each in one.tried if each not in whole]
+    found, named = [], False
+    for tried, where in ((whole, ""), (part, f" on {_some(one, part)}")):
+        best = [] if named else [f"{told(each.settings, False)} ({_effect(each)})" for each in _spread(tried)]
+        idle = sum(each.idle for each in tried)
+        rest = len(tried) - len(best) - idle
+        found += [f"Also tried{where}: {', '.join(best)}."] * bool(best)
+        more = " more" * (named or bool(best))
+        found += [f"{_settings(rest, more)} {_were(rest)} tried{where}."] * bool(rest)
+        found += [f"{_settings(idle, more)} tried{where} change{'s' * (idle == 1)} nothing."] * bool(idle)
+        named = named or bool(best)
+    return " ".join(found)
 
 
-def _idle(one: Tried, now: Figures) -> bool:
-    """Whether a setting leaves these sessions as they are."""
-    return one.amount is not None and abs(one.amount - 1) < IDLE and one.kept == (now.kept and now.kept.value)
+def _some(one: AgentAdvice, part: Sequence[Tried]) -> str:
+    """`4 of the 9 sessions`: those that settings were tried on that weren't worth a replay of all."""
+    return f"{max((each.sessions for each in part), default=0):,} of the {one.sessions:,} sessions"
 
 
 def _spread(tried: Sequence[Tried]) -> list[Tried]:
-    """The best of each setting, then the ones that save the most."""
+    """The best of each setting, then the ones that save the most, without those that change nothing."""
+    named = [one for one in tried if not one.idle]
     first: dict[tuple[str, ...], Tried] = {}
-    for one in tried:
+    for one in named:
         first.setdefault(tuple(each.key for each in one.settings), one)
-    order = [*first.values(), *(one for one in tried if one not in first.values())]
+    order = [*first.values(), *(one for one in named if one not in first.values())]
     return order[:TRIED_NAMED]
 
 
@@ -268,5 +279,9 @@ def _change(share: Share | None) -> str:
     return f" ({percent(share.value - 1)} %{span})"
 
 
-def _settings(count: int) -> str:
-    return f"{count} setting{'s' if count != 1 else ''}"
+def _settings(count: int, more: str = "") -> str:
+    return f"{count}{more} setting{'s' if count != 1 else ''}"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"

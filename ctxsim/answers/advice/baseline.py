@@ -16,6 +16,7 @@ from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.pooled import NOTHING, figures_of
 from ctxsim.answers.advice.refetch import Again
 from ctxsim.answers.advice.rule import HARDLY
+from ctxsim.answers.advice.setting_names import added
 from ctxsim.results import Run
 from ctxsim.results.run_info import Recorder, is_as_set
 
@@ -43,6 +44,7 @@ class AsSetRun(Run):
     def __init__(self, whole: Run, baseline: str, agent: str = "") -> None:
         super().__init__(whole.folder, msgspec.structs.replace(whole.info, bounds=()))
         self.baseline = baseline
+        self._agent = agent
         self._whole = whole
         self.recorders = tuple(one for one in whole.info.recorders or () if agent in ("", one.agent))
         self._names = {one.transcript for one in self.recorders} if agent else None
@@ -50,7 +52,9 @@ class AsSetRun(Run):
     @cached_property
     def labels(self) -> list[str]:
         others = [label for label in self._whole.labels if is_as_set(label) and label != self.baseline]
-        return [NOTHING, *others]
+        # What another agent can set changes nothing here.
+        own = [label for label in others if self._agent in ("", *(one.agent for one in added(label, self.baseline)))]
+        return [NOTHING, *own]
 
     @cached_property
     def transcripts(self) -> int:
