@@ -216,7 +216,9 @@ class Pooled:
             return np.random.default_rng(0).normal(middle, deviation, DRAWS)
         found, unseen = self._shares(self._drawn, label, share), self._unseen[share]
         if share != "kept":
-            return 1 - (1 - found) * unseen
+            # A saving grows in logarithms: nothing saves more than all.
+            grows = (found < 1) & (unseen > 1)
+            return np.where(grows, np.where(grows, found, 1.0) ** unseen, 1 - (1 - found) * unseen)
         # By odds: what is lost stays between nothing and all.
         lost = (1 - found) * unseen
         kept: Array = found / (found + lost)
@@ -237,7 +239,11 @@ class Pooled:
         if self.value(label, share) is None:
             return None
         if self._taken is not None:
-            return self._of_this_folder(label, share, other)
+            reach = self._of_this_folder(label, share, other)
+            if reach is None or other is not None:
+                return reach
+            # No share is below 0, and no more is kept than all.
+            return max(0.0, reach[0]), min(1.0 if share == "kept" else np.inf, reach[1])
         if not self.has_next:
             return None
         found = self.draws(label, share)

@@ -183,6 +183,13 @@ def test_of_few_sessions_ranges_are_priors(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("left", [0.0, 0.1, 1.9, 5.0])
+def test_no_range_saves_more_than_all(left: float, tmp_path: Path) -> None:
+    share = Pooled(made_run(tmp_path, {"keep-all": rows(10, 10), "a": rows(left, left)})).all["a"].usd_share
+    assert share is not None and share.low is not None and share.high is not None
+    assert 0 <= share.low <= share.value <= share.high < 1
+
+
 @given(data())
 def test_no_headline_saves_less_than_two_per_cent_or_by_chance(tmp_path_factory: Any, drawn: Any) -> None:
     sessions = drawn.draw(integers(2, 12))
