@@ -16,7 +16,7 @@ from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.pooled import NOTHING, figures_of
 from ctxsim.answers.advice.refetch import Again
 from ctxsim.answers.advice.rule import HARDLY
-from ctxsim.answers.advice.setting_names import added
+from ctxsim.answers.advice.setting_names import added, given_in
 from ctxsim.results import Run
 from ctxsim.results.run_info import Recorder, is_as_set
 
@@ -78,10 +78,12 @@ class AsSetRun(Run):
 
 
 def baseline_of(run: Run) -> str | None:
-    """Return the label of the row as set; None where it didn't run, or where we know none of the agents."""
+    """Return the label of the row as set, of several the one with the fewest settings; None where it didn't run, or
+    where we know none of the agents.
+    """
     if not run.info.recorders:
         return None
-    return next((label for label in run.labels if is_as_set(label)), None)
+    return min(filter(is_as_set, run.labels), key=lambda label: len(given_in(label)), default=None)
 
 
 @lru_cache(maxsize=8)
