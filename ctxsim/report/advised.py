@@ -12,7 +12,7 @@ from ctxsim.answers.advice.found import AgentAdvice, Framed, Seen, Tried
 from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import title_of, told
-from ctxsim.answers.advice.verdict import percent, ranges_of, size, usd, weak
+from ctxsim.answers.advice.verdict import kept_percent, percent, ranges_of, size, usd, weak
 from ctxsim.report.sheet import Column, Sheet, cell, sheet
 
 WIDTH = 80
@@ -182,7 +182,7 @@ def _held(span: tuple[float, float], held: bool) -> str:
 
 
 def _loses(one: AgentAdvice) -> str:
-    now = f" As set now: {percent(one.now.kept.value)} %." if one.now.kept else ""
+    now = f" As set now: {kept_percent(one.now.kept.value)} %." if one.now.kept else ""
     return _keeps(one.take) + now
 
 
@@ -192,7 +192,7 @@ def _keeps(figures: Figures) -> str:
         return f"No later call used an old result, so what it loses is unknown.{refused}"
     low, high = figures.kept.low, figures.kept.high
     span = f" ({percent(low)} to {percent(high)})" if low is not None and high is not None else ""
-    return f"This keeps {percent(figures.kept.value)} %{span} of what later calls used.{refused}"
+    return f"This keeps {kept_percent(figures.kept.value)} %{span} of what later calls used.{refused}"
 
 
 def _honoured(seen: Seen) -> str:
@@ -267,7 +267,7 @@ def _spread(tried: Sequence[Tried]) -> list[Tried]:
 
 def _effect(one: Tried) -> str:
     amount = "?" if one.amount is None else f"{100 * (one.amount - 1):+.0f} %".replace("-0 %", "+0 %")
-    return amount if one.kept is None else f"{amount}, keeps {percent(one.kept)} %"
+    return amount if one.kept is None else f"{amount}, keeps {kept_percent(one.kept)} %"
 
 
 def _change(share: Share | None) -> str:

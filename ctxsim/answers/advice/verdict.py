@@ -1,6 +1,7 @@
 """The answer in lines, as commands print it: what to set in an agent's own file, or which policy to take."""
 
 from collections.abc import Mapping
+from math import floor
 from typing import Any
 
 import msgspec
@@ -91,7 +92,9 @@ def _ground_as_set(advice: AsSetAdvice) -> str:
 
 
 def _kept(figures: Figures) -> str:
-    kept = f"keeps {percent(figures.kept.value)} % of what later calls used" if figures.kept else "nothing was lost"
+    kept = (
+        f"keeps {kept_percent(figures.kept.value)} % of what later calls used" if figures.kept else "nothing was lost"
+    )
     return f"{kept}, {_refusals(figures)}"
 
 
@@ -126,7 +129,7 @@ def _brief(advice: Advice, figures: Figures, names: Mapping[str, str]) -> str:
     own = isinstance(advice, AsSetAdvice)
     name = told(changed(advice, figures), False) if own else names.get(figures.policy, figures.policy)
     share = figures.share(advice.amount)
-    kept = f", keeps {percent(figures.kept.value)} %" if figures.kept else ""
+    kept = f", keeps {kept_percent(figures.kept.value)} %" if figures.kept else ""
     return f"{name} ({_change(share.value if share else 1.0)}{kept})"
 
 
@@ -280,6 +283,18 @@ def percent(value: float) -> str:
     return f"{round(100 * value) + 0}"
 
 
+BARS = tuple(sorted({1 - most for most in MAY_LOSE.values()}))
+"""What may have to be kept, by goal, where everything can be kept."""
+
+
+def kept_percent(value: float) -> str:
+    """Return a share that is kept as a whole number of per cent, with a digit more where that would lift it to a bar
+    that it doesn't reach.
+    """
+    lifted = any(bar - 0.01 < value < bar - 1e-9 and round(100 * value) >= round(100 * bar) for bar in BARS)
+    return f"{floor(1000 * value) / 10:.1f}" if lifted else percent(value)
+
+
 def _change(share: float) -> str:
     return f"{100 * (share - 1):+.0f} %"
 
@@ -289,8 +304,8 @@ def _keeps(figures: Figures) -> str:
         return "no later call used an old result, so what it loses is unknown"
     bracket = ""
     if figures.kept_low is not None and figures.kept_high is not None:
-        bracket = f" ({percent(figures.kept_low)}..{percent(figures.kept_high)}, by what summaries keep)"
-    return f"keeps {percent(figures.kept.value)} %{bracket} of what later calls used"
+        bracket = f" ({kept_percent(figures.kept_low)}..{kept_percent(figures.kept_high)}, by what summaries keep)"
+    return f"keeps {kept_percent(figures.kept.value)} %{bracket} of what later calls used"
 
 
 def _refusals(figures: Figures) -> str:

@@ -17,7 +17,7 @@ from ctxsim.answers.advice import advice as rules
 from ctxsim.answers.advice import rule
 from ctxsim.answers.advice.advice import GOALS, Advice, advise
 from ctxsim.answers.advice.pooled import Pooled
-from ctxsim.answers.advice.verdict import verdict
+from ctxsim.answers.advice.verdict import kept_percent, verdict
 from ctxsim.errors import UnknownName
 
 
@@ -188,6 +188,16 @@ def test_no_range_saves_more_than_all(left: float, tmp_path: Path) -> None:
     share = Pooled(made_run(tmp_path, {"keep-all": rows(10, 10), "a": rows(left, left)})).all["a"].usd_share
     assert share is not None and share.low is not None and share.high is not None
     assert 0 <= share.low <= share.value <= share.high < 1
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.8955, "89.5"), (0.89999, "89.9"), (0.9, "90"), (0.8949, "89"), (0.9851, "98.5"), (0.99, "99"), (1.0, "100")],
+)
+def test_what_keeps_less_than_a_bar_is_not_rounded_up_to_it(value: float, said: str, tmp_path: Path) -> None:
+    assert kept_percent(value) == said
+    found = advised(tmp_path, {"keep-all": rows(10, 10, 10), "a": rows(5, 5, 5, kept=value)})
+    assert f"keeps {said} %" in " ".join(verdict(found))
 
 
 @given(data())
