@@ -152,9 +152,13 @@ def fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
     parts = [f"{end[0].upper()}{end[1:]}."]
     if found.turns is not None:
         even = found.even_at
-        less = "even then" if even is None else f"as long as less than {percent(even)} % is fetched again"
+        less = (
+            "even then"
+            if even is None
+            else (f"as long as less than {percent(even)} % is fetched again; with nothing fetched again, it saves")
+        )
         seen = f"published agents: {TURNS_SEEN[0]:.2f} to {TURNS_SEEN[1]:.2f}"
-        parts.append(f"The policy saves {less}, unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
+        parts.append(f"The policy saves {less} unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
     if found.instead is not None and found.instead_at is not None:
         low, high = SEEN
         parts.append(
