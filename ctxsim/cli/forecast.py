@@ -56,8 +56,8 @@ def command(
 ) -> None:  # fmt: skip
     """Forecast the dollars, tokens, calls and compactions of the next sessions from those under PATHS.
 
-    With --policy, --model or --provider there is also a forecast under that change. docs/forecast.md says how forecasts
-    are made, and how well they hold.
+    Without PATHS, reads the sessions that agents keep on this machine. With --policy, --model or --provider there is
+    also a forecast under that change. docs/forecast.md says how forecasts are made, and how well they hold.
     """
     parse_next(next_)
     asked = usual_paths(paths, ())
