@@ -97,6 +97,8 @@ def _say(found: Bill, total: Sum) -> None:
     beside = unfinished(lines), summaries(lines)
     for line in told.opening(total, len(lines.sessions), formats, lines.span_s(), *beside):
         note(safe(line))
+    if lines.older:
+        note(safe(told.older(lines)))
     if lines.repeated:
         note(f"{lines.repeated:,} responses are in several files and are counted once.")
     if lines.unrecorded:

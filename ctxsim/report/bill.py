@@ -9,7 +9,7 @@ from pathlib import PurePath
 from ctxsim.answers.advice.setting_names import name_of
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.smaller import Saving, Smaller
-from ctxsim.answers.bill.sums import UNDATED, Misses, Sum
+from ctxsim.answers.bill.sums import UNDATED, Bill, Misses, Sum
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.report.style import middle_cut
@@ -81,6 +81,14 @@ def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[flo
     if compactions[0]:
         yield (f"Not included: about {usd(compactions[1])} USD for the requests of {compactions[0]:,} "
                f"compaction{'s' * (compactions[0] != 1)}, which the logs leave out.")  # fmt: skip
+
+
+def older(bill: Bill) -> str:
+    """Return how many sessions are left out as older, and which agents are with them."""
+    count, there = len(bill.older), {one.format for one in bill.sessions}
+    gone = " and ".join(dict.fromkeys(name_of(one.format) for one in bill.older if one.format not in there))
+    alone = f", all sessions of {gone} among them" if gone else ""
+    return f"{count:,} older session{'s are' if count > 1 else ' is'} left out{alone}; --days 0 takes all."
 
 
 def _dates(first_s: float, last_s: float) -> str:

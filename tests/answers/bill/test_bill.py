@@ -18,6 +18,7 @@ from ctxsim.answers.bill.facts import BESIDE, JOINED, OUTPUT, UNKNOWN, Session
 from ctxsim.api.bill import Bill, bill, forget
 from ctxsim.errors import UnknownName
 from ctxsim.readers import read
+from ctxsim.report.bill import older
 from ctxsim.transcript import Transcript
 
 
@@ -193,3 +194,15 @@ def test_real_bills_add_up(folder: str) -> None:
                    if not any(call.usage and call.usage.cost_usd is not None for call in one.calls))  # fmt: skip
     assert total.usd_recorded == pytest.approx(stated + sessions, abs=0.005)
     assert facts_of(transcripts(folder)).sessions
+
+
+def test_sessions_before_the_days_are_counted_and_an_agent_that_is_gone_is_named(tmp_path: Path) -> None:
+    late = json.dumps(codex(1)).replace("2026-01-05", "2026-03-05")
+    write_logs(tmp_path / "logs", 1)
+    (tmp_path / "logs" / "late.jsonl").write_text("".join(json.dumps(line) + "\n" for line in json.loads(late)))
+    lines = bill(tmp_path / "logs").lines
+    assert [one.format for one in lines.older].count("claude-code") == 1 and len(lines.sessions) == 1
+    assert older(lines) == (
+        "2 older sessions are left out, all sessions of Claude Code among them; --days 0 takes all."
+    )
+    assert bill(tmp_path / "logs", days=None).lines.older == []
