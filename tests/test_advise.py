@@ -16,6 +16,7 @@ import ctxsim
 from ctxsim.answers.advice.predicted import kept
 from ctxsim.api.advising import FEW, LEAST_STEP, LOOKED_AT, some_of, some_of_each
 from ctxsim.cli import cli
+from ctxsim.errors import CtxsimError
 from ctxsim.readers import sources
 from ctxsim.report.page import page_data
 
@@ -100,3 +101,14 @@ def test_the_page_has_what_to_paste_first_and_every_session(wasteful: Path, tmp_
     assert len(data["transcripts"]) == FEW and any("noise 3 " in part for part in parts(page.read_text()))
     [said] = kept()
     assert "noise" not in repr(said) and said.settings == {"bashOutputMaxChars": said.settings["bashOutputMaxChars"]}
+
+
+def test_verify_looks_for_the_agent_before_it_searches(wasteful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def searched(*given: object, **said: object) -> None:
+        raise AssertionError("searched")
+
+    monkeypatch.setattr("ctxsim.cli.advise.advise", searched)
+    monkeypatch.setenv("PATH", str(wasteful))
+    monkeypatch.setenv("CTXSIM_AGENTS", str(wasteful))
+    with pytest.raises(CtxsimError, match="no 'claude' on the path"):
+        CliRunner().invoke(cli, ["advise", str(wasteful), "--verify"], catch_exceptions=False)

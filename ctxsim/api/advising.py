@@ -101,9 +101,7 @@ def advise(
     given = given_of(settings, project) if paths or settings or project else of_places()
     paths = paths or [FOUND]
     found = list(sources(*paths))
-    agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(found)))))
-    if not agents:
-        raise CtxsimError(f"{', '.join(paths)}: no session of an agent that we know; for others: ctxsim bench")
+    agents = agents_of(found, paths)
     look = some_of_each(found) or paths
     _of_passes(options, len(found) + (len(look) if look is not paths else len(found)))
 
@@ -121,6 +119,30 @@ def advise(
     advised = tuple(of_agent(whole, agent, goal, [looked]) for agent in agents if agent in there)
     tried = {*((one,) for one in singly), *last}
     return Advised(advised, len(tried) + 1, whole, sum(bool(one.error) for one in whole.info.inputs))
+
+
+def agents_of(found: Sequence[Source], paths: Sequence[str]) -> list[str]:
+    """Return the agents that recorded some sources. Raises CtxsimError where none is known."""
+    agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(found)))))
+    if not agents:
+        raise CtxsimError(f"{', '.join(paths)}: no session of an agent that we know; for others: ctxsim bench")
+    return agents
+
+
+def must_be_there(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> None:
+    """Raise CtxsimError where no agent that recorded these sessions is installed: nothing could be verified."""
+    from ctxsim.api.probing import place_of
+
+    paths = paths_of(what) or [FOUND]
+    missing = []
+    for agent in agents_of(list(sources(*paths)), paths):
+        try:
+            place_of(agent)
+        except CtxsimError as error:
+            missing.append(error)
+        else:
+            return
+    raise missing[0]
 
 
 def some_of(found: Sequence[Source]) -> list[str]:

@@ -196,9 +196,9 @@ def _keeps(figures: Figures) -> str:
 
 
 def _honoured(seen: Seen) -> str:
-    version = f" {seen.version}" if seen.version else ""
     if seen.verdict == "not yet seen":
-        return f"{seen.key}: not yet tested with the installed agent{version}; --verify tests it."
+        version = f" with {seen.version}, the newest version in these sessions" if seen.version else ""
+        return f"{seen.key}: not yet tested{version}; --verify tests the installed agent."
     return f"{seen.key}: seen {seen.verdict} on {seen.seen_on}{f' ({seen.note})' if seen.note else ''}."
 
 

@@ -71,7 +71,7 @@ def test_nothing_is_an_answer_that_names_what_was_tried(tmp_path: Path) -> None:
 def test_what_nobody_has_seen_is_said(tmp_path: Path) -> None:
     one = found(tmp_path / "r", {(WINDOW,): (5, 0.99)}, version="2.1.30", sessions=1)
     text = " ".join(screen(one))
-    assert "autoCompactWindow: not yet tested with the installed agent 2.1.30" in text
+    assert "autoCompactWindow: not yet tested with 2.1.30, the newest version in these sessions; --verify tests" in text
     assert "From one session; it may not hold for others." in text
 
 
