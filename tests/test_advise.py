@@ -64,6 +64,7 @@ def wasteful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_every_session_wastes_is_what_is_advised(wasteful: Path) -> None:
     found = ctxsim.advise(wasteful)
     [one] = found
+    assert one.defaults, "no settings file was read"
     assert [given.key for given in one.settings] == ["bashOutputMaxChars"]
     [(file, [line])] = one.lines.items()
     assert (file, line.strip()) == ("~/.claude/settings.json", f'"bashOutputMaxChars": {one.settings[0].value}')

@@ -98,6 +98,7 @@ def advise(
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
     paths = paths_of(what)
+    defaults = bool(paths) and not settings and not project
     given = given_of(settings, project) if paths or settings or project else of_places()
     paths = paths or [FOUND]
     found = list(sources(*paths))
@@ -116,7 +117,8 @@ def advise(
     last = [one for agent in agents for one in finalists(looked, agent, goal)]
     whole = replayed(paths, last, text)
     there = {one.agent for one in whole.info.recorders or ()}
-    advised = tuple(of_agent(whole, agent, goal, [looked]) for agent in agents if agent in there)
+    each = (of_agent(whole, agent, goal, [looked]) for agent in agents if agent in there)
+    advised = tuple(msgspec.structs.replace(one, defaults=defaults) for one in each)
     tried = {*((one,) for one in singly), *last}
     return Advised(advised, len(tried) + 1, whole, sum(bool(one.error) for one in whole.info.inputs))
 

@@ -93,7 +93,12 @@ def _head(one: AgentAdvice) -> str:
     more = f" and {len(one.models) - 1} more" if len(one.models) > 1 else ""
     models = f", {one.models[0]}{more}" if one.models else ""
     many = f"{one.sessions:,} session{'s' if one.sessions > 1 else ''}"
-    return f"{one.title}{models}: {many}, {size(one.now, one.amount)} as you are set now."
+    where = " (--settings or --project reads yours)" if one.defaults else ""
+    return f"{one.title}{models}: {many}, {size(one.now, one.amount)} {_as_set(one)}{where}."
+
+
+def _as_set(one: AgentAdvice) -> str:
+    return "with the agent's default settings" if one.defaults else "as you are set now"
 
 
 def answer(agents: Iterable[AgentAdvice]) -> Iterator[str]:
@@ -129,7 +134,7 @@ def _dedented(lines: Sequence[str]) -> list[str]:
 
 def _saves(one: AgentAdvice) -> str:
     return (
-        f"These sessions: {size(one.take, one.amount)} instead of {size(one.now, one.amount)}, as you are set now"
+        f"These sessions: {size(one.take, one.amount)} instead of {size(one.now, one.amount)}, {_as_set(one)}"
         f"{_change(one.share)}.{_again(one)}"
     )
 
@@ -182,7 +187,11 @@ def _held(span: tuple[float, float], held: bool) -> str:
 
 
 def _loses(one: AgentAdvice) -> str:
-    now = f" As set now: {kept_percent(one.now.kept.value)} %." if one.now.kept else ""
+    now = (
+        f" {'With the defaults' if one.defaults else 'As set now'}: {kept_percent(one.now.kept.value)} %."
+        if one.now.kept
+        else ""
+    )
     return _keeps(one.take) + now
 
 

@@ -68,6 +68,13 @@ def test_nothing_is_an_answer_that_names_what_was_tried(tmp_path: Path) -> None:
     assert one.lines == {} and one.settings == ()
 
 
+def test_where_no_settings_were_read_now_are_the_defaults(tmp_path: Path) -> None:
+    one = msgspec.structs.replace(found(tmp_path / "r", {(WINDOW,): (7, 0.94)}), defaults=True)
+    text = " ".join(screen(one))
+    assert "30.00 USD with the agent's default settings (--settings or --project reads yours)." in text
+    assert "as you are set" not in text and "With the defaults: 99 %" in text
+
+
 def test_what_nobody_has_seen_is_said(tmp_path: Path) -> None:
     one = found(tmp_path / "r", {(WINDOW,): (5, 0.99)}, version="2.1.30", sessions=1)
     text = " ".join(screen(one))
