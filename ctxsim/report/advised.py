@@ -231,6 +231,10 @@ def _doubts(one: AgentAdvice) -> list[str]:
         found.append(
             f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts, so tokens are compared."
         )
+    elif one.amount == "usd" and one.take.priced < one.take.transcripts:
+        found.append(
+            f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts: dollars are of these."
+        )
     if one.sessions == 1:
         found.append("From one session; it may not hold for others.")
     elif one.wins is not None and one.ahead is not None and (one.tried or one.settings):

@@ -112,6 +112,8 @@ def test_a_month_says_since_when_sessions_are_alike_and_where_prices_are_missing
     assert "tokens decide" not in text
     unpriced = msgspec.structs.replace(one, amount="tokens", take=msgspec.structs.replace(one.take, priced=1))
     assert "Prices are known for 1 of 3 transcripts, so tokens are compared." in " ".join(screen(unpriced))
+    partly = msgspec.structs.replace(unpriced, amount="usd")
+    assert "Prices are known for 1 of 3 transcripts: dollars are of these." in " ".join(screen(partly))
 
 
 def test_a_page_begins_with_what_to_set_and_leaves_out_nothing_of_the_screen(tmp_path: Path) -> None:

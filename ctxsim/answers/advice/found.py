@@ -74,8 +74,8 @@ class AgentAdvice(msgspec.Struct, frozen=True):
     `amount` says what was compared: usd, tokens or peak. `share` is its share of `now`, with interval. `lines` are what
     to paste, by file. `wins` is the share of the ways in which the sessions could have come that give this answer,
     `ahead` the next sessions that intervals are of; None of one session. `open` are other answers that may be as good,
-    where nothing is settled. `contradicted`: where recorded compactions don't come as set, a line each. `defaults`: no settings of
-    the user were read, so that `now` is the agent with its defaults.
+    where nothing is settled. `contradicted`: where recorded compactions don't come as set, a line each.
+    `defaults`: no settings of the user were read, so that `now` is the agent with its defaults.
     """
 
     agent: str
