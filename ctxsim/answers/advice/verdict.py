@@ -109,12 +109,17 @@ def _take(advice: Advice, names: Mapping[str, str]) -> str:
         return f"No policy tried gets through without refusals. The closest is {figures}"
     if advice.open:
         return _open(advice, names)
+    least = percent(1 - MAY_LOSE[advice.goal])
     if nothing:
-        least = percent(1 - MAY_LOSE[advice.goal])
         kept = "" if take.kept is None else f" that keeps {least} % of what later calls used"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
         surely = "surely " if advice.ahead else ""
         return f"Change nothing: no policy with as few refusals{kept} {surely}saves {percent(HARDLY)} % {what}."
+    if take.kept is None:
+        return f"No policy is sure enough to take. The best of those with as few refusals is {figures}"
+    if take.kept.value < 1 - MAY_LOSE[advice.goal] - 1e-9:
+        used = f"{least} % of what later calls used"
+        return f"No policy to take: the best of those with as few refusals keeps less than {used}. It is {figures}"
     return f"Take {figures}"
 
 

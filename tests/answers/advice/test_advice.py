@@ -244,7 +244,8 @@ def test_goals(tmp_path: Path) -> None:
 def test_without_prices_tokens_count(tmp_path: Path) -> None:
     table = {"keep-all": [{"tokens_sum": 1000}] * 2, "a": [{"tokens_sum": 600, "survival": None}] * 2}
     lines = verdict(advised(tmp_path, table))
-    assert lines[0].startswith("Take a: 1,200 tokens instead of 2,000 (-40 %")
+    assert lines[0].startswith("No policy is sure enough to take. The best of those")
+    assert "a: 1,200 tokens instead of 2,000 (-40 %" in lines[0]
     assert "no later call used an old result" in lines[0] and "no price is known, so tokens count" in lines[-1]
 
 
@@ -294,6 +295,17 @@ def test_where_nothing_gets_through_nobody_is_taken(tmp_path: Path) -> None:
     assert said.startswith(
         "No policy tried gets through without refusals. The closest is doing nothing: 20.00 USD, keeps 100 %"
     )
+
+
+def test_what_loses_too_much_or_nobody_knows_how_much_is_not_to_be_taken(tmp_path: Path) -> None:
+    table = {"keep-all": rows(10, 10, overflows=1), "a": rows(5, 5, kept=0.0)}
+    said = verdict(advised(tmp_path / "much", table))[0]
+    assert said.startswith("No policy to take: the best of those with as few refusals keeps less than 90 % of what")
+    assert "It is a: 10.00 USD instead of 20.00 (-50 %" in said and "keeps 0 %" in said
+    table["a"] = rows(5, 5, survival=None)
+    said = verdict(advised(tmp_path / "unknown", table))[0]
+    assert said.startswith("No policy is sure enough to take. The best of those with as few refusals is a: 10.00 USD")
+    assert "so what it loses is unknown" in said
 
 
 def test_the_page_states_the_rules_numbers() -> None:
