@@ -75,6 +75,13 @@ def test_where_no_settings_were_read_now_are_the_defaults(tmp_path: Path) -> Non
     assert "as you are set" not in text and "With the defaults: 99 %" in text
 
 
+def test_what_a_window_is_chosen_by_is_named(tmp_path: Path) -> None:
+    one = msgspec.structs.replace(found(tmp_path / "r", {(WINDOW,): (7, 0.94)}), amount="peak")
+    text = " ".join(screen(one))
+    assert "3 sessions, 1,000 tokens in the largest request of a transcript on average as you are set now." in text
+    assert "700 tokens in the largest request of a transcript on average instead of 1,000 tokens, as you are" in text
+
+
 def test_what_nobody_has_seen_is_said(tmp_path: Path) -> None:
     one = found(tmp_path / "r", {(WINDOW,): (5, 0.99)}, version="2.1.30", sessions=1)
     text = " ".join(screen(one))

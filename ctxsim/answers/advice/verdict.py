@@ -66,9 +66,13 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
         tried = f"Change nothing: none of the {len(advice.tried)} settings tried {surely}saves"
         least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[advice.goal])} %."
         none = "Change nothing: no other setting was tried."
-        return f"{f'{tried} {least}' if advice.tried else none} {_size(advice, take)} {as_set}, {_kept(take)}."
-    instead = f" instead of {_size(advice, advice.nothing)} {as_set}" if advice.nothing else ""
-    return f"Set {told(given)}: {ranged(advice, take, _size(advice, take))}{instead}{_saves(advice)}, {_kept(take)}."
+        return f"{f'{tried} {least}' if advice.tried else none} {size(take, advice.amount)} {as_set}, {_kept(take)}."
+    instead = (
+        f" instead of {size(advice.nothing, advice.amount).partition(' in ')[0]} {as_set}" if advice.nothing else ""
+    )
+    return (
+        f"Set {told(given)}: {ranged(advice, take, size(take, advice.amount))}{instead}{_saves(advice)}, {_kept(take)}."
+    )
 
 
 def _builders(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
@@ -76,7 +80,7 @@ def _builders(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
     if better is None:
         return ""
     name = names.get(better.policy, better.policy)
-    return f"If you build the agent: {name}, {_size(advice, better)}, {_kept(better)}."
+    return f"If you build the agent: {name}, {size(better, advice.amount)}, {_kept(better)}."
 
 
 def _ground_as_set(advice: AsSetAdvice) -> str:
@@ -102,7 +106,7 @@ def _take(advice: Advice, names: Mapping[str, str]) -> str:
     take = advice.take
     nothing = _is_nothing(advice, take)
     name = "doing nothing" if nothing else names.get(take.policy, take.policy)
-    amounts = _size(advice, take) if nothing else _amounts(advice, take)
+    amounts = size(take, advice.amount) if nothing else _amounts(advice, take)
     figures = f"{name}: {amounts}, {_keeps(take)}, {_refusals(take)}."
     # Refusals are the first rule: whoever is advised has the fewest.
     if take.failing * 2 > take.transcripts:
@@ -186,7 +190,7 @@ def _amount(advice: Advice, value: float) -> str:
 def _ends(advice: Advice) -> str:
     parts = []
     if (nothing := advice.nothing) is not None:
-        parts.append(f"Doing nothing: {_size(advice, nothing)}, {_refusals(nothing)}.")
+        parts.append(f"Doing nothing: {size(nothing, advice.amount)}, {_refusals(nothing)}.")
     take = advice.take
     if advice.amount == "usd" and take.usd_least is not None and take.usd and take.usd_least < take.usd:
         parts.append(f"No policy can cost less than {usd(take.usd_least)} USD and keep as much.")
@@ -247,24 +251,20 @@ def usd(value: float) -> str:
     return f"{value:,.{digits}f}" if value else "0"
 
 
-def _size(advice: Advice, figures: Figures) -> str:
-    if advice.amount == "peak" and not isinstance(advice, AsSetAdvice):
-        mean = " of a transcript on average" if figures.transcripts > 1 else ""
-        return f"{figures.peak_mean:,} tokens in the largest request{mean}"
-    return size(figures, advice.amount)
-
-
 def size(figures: Figures, amount: str) -> str:
     """Return what a policy comes to, in dollars where they are compared and known, else in tokens."""
     if amount == "usd" and figures.usd is not None:
         return f"{usd(figures.usd)} USD"
-    return f"{figures.peak_mean if amount == 'peak' else figures.tokens:,} tokens"
+    if amount == "peak":
+        mean = " of a transcript on average" if figures.transcripts > 1 else ""
+        return f"{figures.peak_mean:,} tokens in the largest request{mean}"
+    return f"{figures.tokens:,} tokens"
 
 
 def _amounts(advice: Advice, take: Figures) -> str:
     """`412 to 431 USD instead of 655 (-37 %, 31..42)`: nothing to all of what is lost fetched again."""
-    instead = "" if advice.nothing is None else f" instead of {_size(advice, advice.nothing).partition(' ')[0]}"
-    return f"{ranged(advice, take, _size(advice, take))}{instead}{_saves(advice)}"
+    instead = "" if advice.nothing is None else f" instead of {size(advice.nothing, advice.amount).partition(' ')[0]}"
+    return f"{ranged(advice, take, size(take, advice.amount))}{instead}{_saves(advice)}"
 
 
 def _saves(advice: Advice) -> str:
