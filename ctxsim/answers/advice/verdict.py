@@ -207,7 +207,7 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     if advice.generated:
         parts.append("The conversation is generated: it compares policies and forecasts nothing.")
     elif advice.sampled:
-        parts.append("Ranges are sampling errors of this folder.")
+        parts.append("Of all transcripts the answer may be another. Ranges are sampling errors of this folder.")
     elif advice.ahead is None:
         parts.append("From one session; it may not hold for others.")
     else:
