@@ -154,9 +154,15 @@ def _month(one: AgentAdvice) -> str:
     (now_low, now_high), (low, high) = one.prediction.days
     since = one.prediction.since
     of = f", forecast from the {one.prediction.seen:,} sessions since {day(since)}" if since is not None else ""
-    return (
+    said = [
         f"Next 30 days{of}: {usd(low)} to {usd(high)} USD instead of {usd(now_low)} to {usd(now_high)} (90 % ranges)."
-    )
+    ]
+    if (saves := one.prediction.saves) is not None:
+        first, last = (percent(-end) for end in saves.ranges["90"][::-1])
+        said.append(f"Both under the same sessions: {percent(-saves.middle)} % ({first} to {last}).")
+        if since is not None:
+            said.append("The share below is of all sessions, so it may be another.")
+    return " ".join(said)
 
 
 def came_answer(found: Sequence[Came]) -> str:

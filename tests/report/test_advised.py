@@ -10,6 +10,7 @@ from made_runs import made_run
 
 from ctxsim.answers.advice.found import AgentAdvice, Tried, finalists, of_agent
 from ctxsim.answers.advice.predicted import Prediction
+from ctxsim.answers.forecast.forecast import Amount
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import label_of
 from ctxsim.report.advised import answer, screen, tried_sheet
@@ -114,6 +115,10 @@ def test_a_month_says_since_when_sessions_are_alike_and_where_prices_are_missing
     said = Prediction("claude-code", {}, {}, {}, days, seen=41, since=1_770_339_152.0)
     text = " ".join(screen(msgspec.structs.replace(one, prediction=said)))
     assert "Next 30 days, forecast from the 41 sessions since 6 February 2026: 5.000 to 10.00 USD instead of" in text
+    assert "Both under" not in text
+    paired = msgspec.structs.replace(said, saves=Amount(0.25, {"90": (0.1, 0.4)}))
+    text = " ".join(screen(msgspec.structs.replace(one, prediction=paired)))
+    assert "Both under the same sessions: -25 % (-40 to -10). The share below is of all sessions" in text
     all_alike = msgspec.structs.replace(one, prediction=msgspec.structs.replace(said, since=None))
     assert "Next 30 days: 5.000 to 10.00 USD" in " ".join(screen(all_alike))
     assert "tokens decide" not in text

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ctxsim.answers.advice import sampled
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.intervals import refused
-from ctxsim.answers.forecast.draws import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread
+from ctxsim.answers.forecast.draws import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread, stretched
 from ctxsim.results import Run
 from ctxsim.results.run_info import Sample
 
@@ -216,9 +216,7 @@ class Pooled:
             return np.random.default_rng(0).normal(middle, deviation, DRAWS)
         found, unseen = self._shares(self._drawn, label, share), self._unseen[share]
         if share != "kept":
-            # A saving grows in logarithms: nothing saves more than all.
-            grows = (found < 1) & (unseen > 1)
-            return np.where(grows, np.where(grows, found, 1.0) ** unseen, 1 - (1 - found) * unseen)
+            return stretched(found, unseen)
         # By odds: what is lost stays between nothing and all.
         lost = (1 - found) * unseen
         kept: Array = found / (found + lost)
