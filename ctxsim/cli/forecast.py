@@ -102,14 +102,14 @@ def _lines(found: Forecasts) -> list[str]:
     lines.append(f"{'; '.join(others)}; {'no request refused' if refused < 0.5 else f'up to {refused:,.0f} refused'}.")
     if today.basis == "priors":
         lines.append(
-            f"{today.seen:,} sessions are too few for an interval this far ahead: the range comes from how sessions of "
-            "other projects differ."
+            f"{today.seen:,} session{'s are' if today.seen != 1 else ' is'} too few for an interval this far ahead: the "
+            "range comes from how sessions of other projects differ."
         )
     else:
         held = [one for one in found.tried_alike if one.level == 90]
         share = f"; {sum(one.held for one in held):,} of {len(held):,} earlier forecasts like this one held " \
                 "(--backtest shows them)" if held else ""  # fmt: skip
-        lines.append(f"From {today.seen:,} sessions{share}.")
+        lines.append(f"From {today.seen:,} session{'s' * (today.seen != 1)}{share}.")
     if today.change is not None and today.since is not None:
         day = datetime.fromtimestamp(today.since, UTC).strftime("%-d %B %Y")
         what = "sessions are of another size" if today.change.what == "size" else f"the model is {today.change.what}"

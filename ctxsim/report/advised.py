@@ -46,7 +46,8 @@ def _figures(one: AgentAdvice) -> list[str]:
 def constructor_screen(one: Framed) -> list[str]:
     """Return the lines of advice for those who build with a framework."""
     take = one.take
-    head = f"{one.framework}: {take.transcripts:,} transcripts, {size(one.now, one.amount)} without compaction."
+    many = f"{take.transcripts:,} transcript{'s' * (take.transcripts != 1)}"
+    head = f"{one.framework}: {many}, {size(one.now, one.amount)} without compaction."
     if not one.code:
         no = f"Change nothing: none of {_settings(one.tried)} tried saves more than {HARDLY:.0%} without losing more."
         return _spaced([_wrapped(head), _wrapped(no.replace("%", " %"))])
