@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ctxsim.answers.advice.setting_names import title_of
 from ctxsim.answers.forecast import known
 from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import LEVELS, Amount, Forecast
@@ -102,8 +103,8 @@ def _lines(found: Forecasts) -> list[str]:
     lines.append(f"{'; '.join(others)}; {'no request refused' if refused < 0.5 else f'up to {refused:,.0f} refused'}.")
     if today.basis == "priors":
         lines.append(
-            f"{today.seen:,} session{'s are' if today.seen != 1 else ' is'} too few for an interval this far ahead: the "
-            "range comes from how sessions of other projects differ."
+            f"{today.seen:,} session{'s are' if today.seen != 1 else ' is'} too few for an interval this far ahead: "
+            "the range comes from how sessions of other projects differ."
         )
     else:
         held = [one for one in found.tried_alike if one.level == 90]
@@ -114,7 +115,16 @@ def _lines(found: Forecasts) -> list[str]:
         day = datetime.fromtimestamp(today.since, UTC).strftime("%-d %B %Y")
         what = "sessions are of another size" if today.change.what == "size" else f"the model is {today.change.what}"
         lines.append(f"Since {day} {what}: only the {today.seen:,} sessions after it count.")
+        if gone := _agents_before(found, today.change.at):
+            lines.append(f"All sessions of {' and '.join(gone)} are before it. To forecast one agent, give its folder.")
     return lines
+
+
+def _agents_before(found: Forecasts, at: int) -> list[str]:
+    """The agents, as people call them, of which no session is after a change, though others have some."""
+    by = {one.transcript: title_of(one.agent) for one in found.run.info.recorders or ()}
+    agents = [by.get(name, "") for name in found.recorded.names]
+    return sorted({*agents[:at]} - {*agents[at:], ""})
 
 
 def _range(amount: Amount, level: str, name: str = "") -> str:

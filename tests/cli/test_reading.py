@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import ctxsim
-from invented import write_logs
+from invented import claude_code, codex, write_logs
 
 from ctxsim.cli import run
 
@@ -68,3 +70,13 @@ def test_an_interrupt_is_one_line_and_status_130(
     monkeypatch.setattr("ctxsim.cli.bill.bill", interrupted)
     assert run(["bill"]) == 130
     assert capfd.readouterr().err.strip().splitlines()[-1] == "Stopped."
+
+
+def test_a_forecast_names_the_agents_that_a_change_leaves_out(tmp_path: Path) -> None:
+    for number in range(20):
+        lines: Any = (claude_code if number < 10 else codex)(number)
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / f"{number:02}.jsonl").write_text(text.replace("2026-01-05", f"2026-01-{number + 5:02}"))
+    done = ctxsim("forecast", ".", cwd=tmp_path)
+    assert "Since 15 January 2026 the model is gpt-5" in done.stdout, done.stderr
+    assert "All sessions of Claude Code are before it." in " ".join(done.stdout.split())
