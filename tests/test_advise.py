@@ -14,8 +14,9 @@ from pages import parts
 
 import ctxsim
 from ctxsim.answers.advice.predicted import kept
-from ctxsim.api.advising import FEW, LEAST_STEP, LOOKED_AT, some_of
+from ctxsim.api.advising import FEW, LEAST_STEP, LOOKED_AT, some_of, some_of_each
 from ctxsim.cli import cli
+from ctxsim.errors import CtxsimError
 from ctxsim.readers import sources
 from ctxsim.report.page import page_data
 
@@ -63,21 +64,29 @@ def wasteful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_every_session_wastes_is_what_is_advised(wasteful: Path) -> None:
     found = ctxsim.advise(wasteful)
     [one] = found
+    assert one.defaults, "no settings file was read"
     assert [given.key for given in one.settings] == ["bashOutputMaxChars"]
     [(file, [line])] = one.lines.items()
     assert (file, line.strip()) == ("~/.claude/settings.json", f'"bashOutputMaxChars": {one.settings[0].value}')
     assert one.share is not None and one.share.value < 0.9 and found.run.transcripts == FEW
 
 
-def test_an_agent_of_which_nothing_was_looked_at_is_advised_all_the_same(wasteful: Path) -> None:
-    lines = claude_code(FEW + 1)
-    lines[2]["message"]["content"][0]["content"] += "noise " * 3000
-    (wasteful / "7.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (wasteful / "rollout-1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in codex(1)))
-    looked = some_of(list(sources(str(wasteful))))
-    assert looked and not [path for path in looked if "rollout" in path], "it is the smallest of eight"
+def test_an_agents_answer_does_not_depend_on_what_others_recorded(wasteful: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    for seed in range(1, 3):
+        lines: Any = codex(seed)
+        for line in lines:
+            if line["payload"].get("type") == "function_call_output":
+                line["payload"]["output"] += "\n" + "\n".join(f"noise {seed} {n * 7919:09}" for n in range(900 * seed))
+        for folder in (wasteful, alone):
+            (folder / f"rollout-{seed}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    looked = [Path(path).name for path in some_of_each(list(sources(str(wasteful))))]
+    assert {"rollout-1.jsonl", "rollout-2.jsonl"} < set(looked) and len(looked) < FEW + 2
     found = ctxsim.advise(wasteful)
-    assert [(one.agent, one.sessions) for one in found] == [("claude-code", FEW + 1), ("codex", 1)]
+    assert [(one.agent, one.sessions) for one in found] == [("claude-code", FEW), ("codex", 2)]
+    [own] = ctxsim.advise(alone)
+    assert own.settings and [one for one in found if one.agent == "codex"] == [own]
     together, each = page_data(found.run), page_data(found.run, said=("Set in ...",))
     assert together["card"] and together["chosen"] is not None, "the best of what both could set"
     assert (each["card"], each["chosen"], each["verdict"]) == ([], None, ["Set in ..."])
@@ -93,3 +102,14 @@ def test_the_page_has_what_to_paste_first_and_every_session(wasteful: Path, tmp_
     assert len(data["transcripts"]) == FEW and any("noise 3 " in part for part in parts(page.read_text()))
     [said] = kept()
     assert "noise" not in repr(said) and said.settings == {"bashOutputMaxChars": said.settings["bashOutputMaxChars"]}
+
+
+def test_verify_looks_for_the_agent_before_it_searches(wasteful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def searched(*given: object, **said: object) -> None:
+        raise AssertionError("searched")
+
+    monkeypatch.setattr("ctxsim.cli.advise.advise", searched)
+    monkeypatch.setenv("PATH", str(wasteful))
+    monkeypatch.setenv("CTXSIM_AGENTS", str(wasteful))
+    with pytest.raises(CtxsimError, match="no 'claude' on the path"):
+        CliRunner().invoke(cli, ["advise", str(wasteful), "--verify"], catch_exceptions=False)

@@ -91,13 +91,12 @@ def advise(
     if goal not in GOALS:
         raise unknown("goal", goal, GOALS)
     paths = paths_of(what)
+    defaults = bool(paths) and not settings and not project
     given = given_of(settings, project) if paths or settings or project else of_places()
     paths = paths or [FOUND]
     found = list(sources(*paths))
-    agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(found)))))
-    if not agents:
-        raise CtxsimError(f"{', '.join(paths)}: no session of an agent that we know; for others: ctxsim bench")
-    look = some_of(found) or paths
+    agents = agents_of(found, paths)
+    look = some_of_each(found) or paths
     _of_passes(options, len(found) + (len(look) if look is not paths else len(found)))
 
     def replayed(
@@ -108,12 +107,37 @@ def advise(
 
     singly = [one for agent in agents for one in alone(agent)]
     looked = replayed(look, [(one,) for one in singly], "none", refetch=0)
-    last = [one for agent in agents for one in finalists(looked, agent, goal, singly)]
+    last = [one for agent in agents for one in finalists(looked, agent, goal)]
     whole = replayed(paths, last, text)
     there = {one.agent for one in whole.info.recorders or ()}
-    advised = tuple(of_agent(whole, agent, goal, [looked]) for agent in agents if agent in there)
+    each = (of_agent(whole, agent, goal, [looked]) for agent in agents if agent in there)
+    advised = tuple(msgspec.structs.replace(one, defaults=defaults) for one in each)
     tried = {*((one,) for one in singly), *last}
     return Advised(advised, len(tried) + 1, whole, sum(bool(one.error) for one in whole.info.inputs))
+
+
+def agents_of(found: Sequence[Source], paths: Sequence[str]) -> list[str]:
+    """Return the agents that recorded some sources. Raises CtxsimError where none is known."""
+    agents = list(dict.fromkeys(filter(None, map(agent_of, formats_of(found)))))
+    if not agents:
+        raise CtxsimError(f"{', '.join(paths)}: no session of an agent that we know; for others: ctxsim bench")
+    return agents
+
+
+def must_be_there(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> None:
+    """Raise CtxsimError where no agent that recorded these sessions is installed: nothing could be verified."""
+    from ctxsim.api.probing import place_of
+
+    paths = paths_of(what) or [FOUND]
+    missing = []
+    for agent in agents_of(list(sources(*paths)), paths):
+        try:
+            place_of(agent)
+        except CtxsimError as error:
+            missing.append(error)
+        else:
+            return
+    raise missing[0]
 
 
 def some_of(found: Sequence[Source]) -> list[str]:
@@ -125,6 +149,20 @@ def some_of(found: Sequence[Source]) -> list[str]:
         return []
     sizes = sorted(((one.path.stat().st_size, str(one.path)) for one in found if one.path), reverse=True)
     return [path for _, path in sizes[:: max(LEAST_STEP, len(sizes) // LOOKED_AT)]]
+
+
+def some_of_each(found: Sequence[Source]) -> list[str]:
+    """Return the paths of `some_of` each agent's sources, or of all of them where they are few, so that no agent's
+    answer depends on what others recorded; none where that is all, or where a source is not a file of its own.
+    """
+    if not all(one.path and one.path.is_file() and not (one.member or one.column or one.reader) for one in found):
+        return []
+    each: dict[str, list[Source]] = {}
+    for one in found:
+        for agent in filter(None, map(agent_of, formats_of([one]))):
+            each.setdefault(agent, []).append(one)
+    looked = [path for own in each.values() for path in some_of(own) or [str(one.path) for one in own]]
+    return looked if len(looked) < sum(map(len, each.values())) else []
 
 
 def score(what: str | PathLike[str] | Sequence[str | PathLike[str]] = ()) -> list[Came]:

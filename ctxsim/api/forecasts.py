@@ -17,6 +17,7 @@ from ctxsim.answers.forecast.horizon import parse_next
 from ctxsim.answers.forecast.sessions import Sessions, sessions_of
 from ctxsim.api.inputs import AnyPolicy, paths_of
 from ctxsim.api.runs import Run, bench
+from ctxsim.readers.paths import FOUND
 from ctxsim.runs.conduct import Watch
 from ctxsim.simulator.provider.rules import ProviderFields
 from ctxsim.transcript import Transcript
@@ -98,7 +99,7 @@ class Forecasts:
 
 
 def forecast(
-    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     next: str = "20",
     policies: Sequence[AnyPolicy] = (),
     *,
@@ -109,7 +110,7 @@ def forecast(
 ) -> Forecasts:
     """Forecast dollars, tokens, calls, compactions and refused calls of the next sessions.
 
-    - `paths`: recordings of past sessions.
+    - `paths`: recordings of past sessions. Default: the agents' own folders.
     - `next`: a number of sessions, such as `20`, or of days, such as `7d`.
     - `models`: a TOML file of your own models and prices.
     - `policies`, `provider`: changes. Each policy adds a forecast; all fields of the provider are changed together and
@@ -118,7 +119,7 @@ def forecast(
     Raises CtxsimError for an invalid `next`, or for days if sessions have no times, and the errors of `bench`.
     """
     parse_next(next)
-    asked = paths_of(paths)
+    asked = paths_of(paths) or [FOUND]
     labels: list[AnyPolicy] = [AS_IT_IS, *policies]
     run = bench(asked, labels, jobs=jobs, models=models, watch=watch)
     runs = {"as it is": (run, run.labels[0])}

@@ -128,7 +128,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         return ended if isinstance(ended, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except click.Abort:
+    except click.Abort as end:
+        if isinstance(end.__cause__, KeyboardInterrupt):
+            click.echo("Stopped.", err=True)
+            return 128 + signal.SIGINT
         return 1
     except click.ClickException as error:
         click.echo(f"ctxsim: {safe(_of_usage(error))}", err=True)

@@ -9,7 +9,7 @@ import msgspec
 
 from ctxsim.answers.advice.found import AgentAdvice
 from ctxsim.answers.advice.predicted import HORIZONS, keep
-from ctxsim.api.advising import Advised, advise, construct, score
+from ctxsim.api.advising import Advised, advise, construct, must_be_there, score
 from ctxsim.api.applying import apply, undo
 from ctxsim.api.probing import check_setting
 from ctxsim.cli import options
@@ -90,6 +90,8 @@ def command(
         raise click.UsageError("--for policies is now: ctxsim bench PATHS, which says which policy to take")
     if (verify or write) and (framework is not None or form != "table"):
         raise click.UsageError("--verify and --apply are for agents' own settings, and print no rows")
+    if verify:
+        must_be_there(paths)
     rules = options.fields({name: said.pop(name) for name in options.PROVIDER})
     if framework is not None:
         said = {name: value for name, value in said.items() if name not in ("settings", "project")}

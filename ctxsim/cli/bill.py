@@ -97,10 +97,15 @@ def _say(found: Bill, total: Sum) -> None:
     beside = unfinished(lines), summaries(lines)
     for line in told.opening(total, len(lines.sessions), formats, lines.span_s(), *beside):
         note(safe(line))
+    if lines.older:
+        note(safe(told.older(lines)))
     if lines.repeated:
-        note(f"{lines.repeated:,} responses are in several files and are counted once.")
+        those = (
+            "response is in several files and is" if lines.repeated == 1 else "responses are in several files and are"
+        )
+        note(f"{lines.repeated:,} {those} counted once.")
     if lines.unrecorded:
-        note(f"Not included: {lines.unrecorded:,} responses without recorded usage.")
+        note(f"Not included: {lines.unrecorded:,} response{'s' * (lines.unrecorded != 1)} without recorded usage.")
     for file, tokens in found.memory.items():
         note(f"{file}: {tokens:,} tokens, in every request.")
 

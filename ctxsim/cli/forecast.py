@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ctxsim.answers.advice.setting_names import title_of
 from ctxsim.answers.forecast import known
 from ctxsim.answers.forecast.backtest import Tried
 from ctxsim.answers.forecast.forecast import LEVELS, Amount, Forecast
@@ -56,8 +57,8 @@ def command(
 ) -> None:  # fmt: skip
     """Forecast the dollars, tokens, calls and compactions of the next sessions from those under PATHS.
 
-    With --policy, --model or --provider there is also a forecast under that change. docs/forecast.md says how forecasts
-    are made, and how well they hold.
+    Without PATHS, reads the sessions that agents keep on this machine. With --policy, --model or --provider there is
+    also a forecast under that change. docs/forecast.md says how forecasts are made, and how well they hold.
     """
     parse_next(next_)
     asked = usual_paths(paths, ())
@@ -102,19 +103,28 @@ def _lines(found: Forecasts) -> list[str]:
     lines.append(f"{'; '.join(others)}; {'no request refused' if refused < 0.5 else f'up to {refused:,.0f} refused'}.")
     if today.basis == "priors":
         lines.append(
-            f"{today.seen:,} sessions are too few for an interval this far ahead: the range comes from how sessions of "
-            "other projects differ."
+            f"{today.seen:,} session{'s are' if today.seen != 1 else ' is'} too few for an interval this far ahead: "
+            "the range comes from how sessions of other projects differ."
         )
     else:
         held = [one for one in found.tried_alike if one.level == 90]
         share = f"; {sum(one.held for one in held):,} of {len(held):,} earlier forecasts like this one held " \
                 "(--backtest shows them)" if held else ""  # fmt: skip
-        lines.append(f"From {today.seen:,} sessions{share}.")
+        lines.append(f"From {today.seen:,} session{'s' * (today.seen != 1)}{share}.")
     if today.change is not None and today.since is not None:
         day = datetime.fromtimestamp(today.since, UTC).strftime("%-d %B %Y")
         what = "sessions are of another size" if today.change.what == "size" else f"the model is {today.change.what}"
         lines.append(f"Since {day} {what}: only the {today.seen:,} sessions after it count.")
+        if gone := _agents_before(found, today.change.at):
+            lines.append(f"All sessions of {' and '.join(gone)} are before it. To forecast one agent, give its folder.")
     return lines
+
+
+def _agents_before(found: Forecasts, at: int) -> list[str]:
+    """The agents, as people call them, of which no session is after a change, though others have some."""
+    by = {one.transcript: title_of(one.agent) for one in found.run.info.recorders or ()}
+    agents = [by.get(name, "") for name in found.recorded.names]
+    return sorted({*agents[:at]} - {*agents[at:], ""})
 
 
 def _range(amount: Amount, level: str, name: str = "") -> str:

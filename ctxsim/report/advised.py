@@ -12,7 +12,7 @@ from ctxsim.answers.advice.found import AgentAdvice, Framed, Seen, Tried
 from ctxsim.answers.advice.predicted import Came
 from ctxsim.answers.advice.rule import HARDLY
 from ctxsim.answers.advice.setting_names import title_of, told
-from ctxsim.answers.advice.verdict import percent, ranges_of, size, usd, weak
+from ctxsim.answers.advice.verdict import kept_percent, percent, ranges_of, size, usd, weak
 from ctxsim.report.sheet import Column, Sheet, cell, sheet
 
 WIDTH = 80
@@ -22,13 +22,11 @@ TRIED_NAMED = 4
 
 BILL = "ctxsim bill --by part"
 
-IDLE = 0.005
-"""Share of the bill that is no change."""
-
 COLUMNS = (
     Column("agent", "agent", left=True), Column("settings", "settings", left=True),
     Column("amount", "beside as set", "the bill, or what else was compared, beside the agent as it is set"),
     Column("kept", "kept", "of what later calls used of old results, what was still in view"),
+    Column("sessions", "sessions", "that the figures are of"),
 )  # fmt: skip
 
 
@@ -48,11 +46,14 @@ def _figures(one: AgentAdvice) -> list[str]:
 def constructor_screen(one: Framed) -> list[str]:
     """Return the lines of advice for those who build with a framework."""
     take = one.take
-    head = f"{one.framework}: {take.transcripts:,} transcripts, {size(one.now, one.amount)} without compaction."
+    many = f"{take.transcripts:,} transcript{'s' * (take.transcripts != 1)}"
+    head = f"{one.framework}: {many}, {size(one.now, one.amount)} without compaction."
     if not one.code:
         no = f"Change nothing: none of {_settings(one.tried)} tried saves more than {HARDLY:.0%} without losing more."
         return _spaced([_wrapped(head), _wrapped(no.replace("%", " %"))])
-    figures = f"{size(take, one.amount)} instead of {size(one.now, one.amount)}{_change(one.share)}."
+    figures = (
+        f"{size(take, one.amount)} instead of {size(one.now, one.amount).partition(' in ')[0]}{_change(one.share)}."
+    )
     return _spaced([
         _wrapped(head), ["Construct:", "", *(f"    {line}" for line in one.code)],
         [*_wrapped(figures), *_wrapped(_keeps(take) + f" {one.tried} settings tried.")],
@@ -64,11 +65,15 @@ def tried_sheet(agents: Iterable[AgentAdvice]) -> Sheet:
     rows = []
     for one in agents:
         share = one.share.value if one.share else None
-        mine = [Tried(one.settings, share, one.take.kept.value if one.take.kept else None)] if one.settings else []
+        kept = one.take.kept.value if one.take.kept else None
+        mine = [Tried(one.settings, share, kept, one.sessions)] if one.settings else []
         rows += [
-            (one.agent, told(each.settings, False), cell(each.amount, "{:.1%}"), cell(each.kept, "{:.1%}"))
+            (
+                one.agent, told(each.settings, False), cell(each.amount, "{:.1%}"), cell(each.kept, "{:.1%}"),
+                each.sessions,
+            )
             for each in (*mine, *one.tried)
-        ]
+        ]  # fmt: skip
     return sheet("tried", "Settings tried", COLUMNS, rows)
 
 
@@ -91,7 +96,12 @@ def _head(one: AgentAdvice) -> str:
     more = f" and {len(one.models) - 1} more" if len(one.models) > 1 else ""
     models = f", {one.models[0]}{more}" if one.models else ""
     many = f"{one.sessions:,} session{'s' if one.sessions > 1 else ''}"
-    return f"{one.title}{models}: {many}, {size(one.now, one.amount)} as you are set now."
+    where = " (--settings or --project reads yours)" if one.defaults else ""
+    return f"{one.title}{models}: {many}, {size(one.now, one.amount)} {_as_set(one)}{where}."
+
+
+def _as_set(one: AgentAdvice) -> str:
+    return "with the agent's default settings" if one.defaults else "as you are set now"
 
 
 def answer(agents: Iterable[AgentAdvice]) -> Iterator[str]:
@@ -126,8 +136,9 @@ def _dedented(lines: Sequence[str]) -> list[str]:
 
 
 def _saves(one: AgentAdvice) -> str:
+    now = size(one.now, one.amount).partition(" in ")[0]
     return (
-        f"These sessions: {size(one.take, one.amount)} instead of {size(one.now, one.amount)}, as you are set now"
+        f"These sessions: {size(one.take, one.amount)} instead of {now}, {_as_set(one)}"
         f"{_change(one.share)}.{_again(one)}"
     )
 
@@ -144,9 +155,15 @@ def _month(one: AgentAdvice) -> str:
     (now_low, now_high), (low, high) = one.prediction.days
     since = one.prediction.since
     of = f", forecast from the {one.prediction.seen:,} sessions since {day(since)}" if since is not None else ""
-    return (
+    said = [
         f"Next 30 days{of}: {usd(low)} to {usd(high)} USD instead of {usd(now_low)} to {usd(now_high)} (90 % ranges)."
-    )
+    ]
+    if (saves := one.prediction.saves) is not None:
+        first, last = (percent(-end) for end in saves.ranges["90"][::-1])
+        said.append(f"Both under the same sessions: {percent(-saves.middle)} % ({first} to {last}).")
+        if since is not None:
+            said.append("The share below is of all sessions, so it may be another.")
+    return " ".join(said)
 
 
 def came_answer(found: Sequence[Came]) -> str:
@@ -180,7 +197,11 @@ def _held(span: tuple[float, float], held: bool) -> str:
 
 
 def _loses(one: AgentAdvice) -> str:
-    now = f" As set now: {percent(one.now.kept.value)} %." if one.now.kept else ""
+    now = (
+        f" {'With the defaults' if one.defaults else 'As set now'}: {kept_percent(one.now.kept.value)} %."
+        if one.now.kept
+        else ""
+    )
     return _keeps(one.take) + now
 
 
@@ -190,13 +211,13 @@ def _keeps(figures: Figures) -> str:
         return f"No later call used an old result, so what it loses is unknown.{refused}"
     low, high = figures.kept.low, figures.kept.high
     span = f" ({percent(low)} to {percent(high)})" if low is not None and high is not None else ""
-    return f"This keeps {percent(figures.kept.value)} %{span} of what later calls used.{refused}"
+    return f"This keeps {kept_percent(figures.kept.value)} %{span} of what later calls used.{refused}"
 
 
 def _honoured(seen: Seen) -> str:
-    version = f" {seen.version}" if seen.version else ""
     if seen.verdict == "not yet seen":
-        return f"{seen.key}: not yet tested with the installed agent{version}; --verify tests it."
+        version = f" with {seen.version}, the newest version in these sessions" if seen.version else ""
+        return f"{seen.key}: not yet tested{version}; --verify tests the installed agent."
     return f"{seen.key}: seen {seen.verdict} on {seen.seen_on}{f' ({seen.note})' if seen.note else ''}."
 
 
@@ -205,9 +226,11 @@ def _nothing(one: AgentAdvice) -> str:
         return f"Change nothing: we know no setting of {one.title} that acts on what is sent."
     least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[one.goal])} % of what later calls used."
     surely = "surely " if one.ahead else ""
+    part = [each for each in one.tried if each.sessions < one.sessions]
+    some = f" ({len(part)} on {_some(one, part)})" if part else ""
     return (
         f"Change nothing. None of {_settings(len(one.tried))} tried over {one.sessions:,} "
-        f"session{'s' if one.sessions > 1 else ''} {surely}saves more than {least} "
+        f"session{'s' if one.sessions > 1 else ''}{some} {surely}saves more than {least} "
         f"See what you pay for: {BILL}"
     )
 
@@ -217,6 +240,10 @@ def _doubts(one: AgentAdvice) -> list[str]:
     if one.amount == "tokens" and one.goal == "dollars":
         found.append(
             f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts, so tokens are compared."
+        )
+    elif one.amount == "usd" and one.take.priced < one.take.transcripts:
+        found.append(
+            f"Prices are known for {one.take.priced:,} of {one.take.transcripts:,} transcripts: dollars are of these."
         )
     if one.sessions == 1:
         found.append("From one session; it may not hold for others.")
@@ -229,34 +256,41 @@ def _doubts(one: AgentAdvice) -> list[str]:
 
 
 def _also(one: AgentAdvice) -> str:
-    if not one.tried:
-        return ""
-    idle = [each for each in one.tried if _idle(each, one.now)]
-    named = [f"{told(each.settings, False)} ({_effect(each)})" for each in _spread(one.tried) if each not in idle]
-    if not named:
+    if one.tried and all(each.idle for each in one.tried):
         return "None of the settings tried changes these sessions."
-    many = len(one.tried) + bool(one.settings)
-    rest = f"{len(idle)} of the {many} settings tried change nothing." if idle else f"{many} settings were tried."
-    return f"Also tried: {', '.join(named)}. {rest}"
+    whole = [each for each in one.tried if each.sessions == one.sessions]
+    part = [each for each in one.tried if each not in whole]
+    found, named = [], False
+    for tried, where in ((whole, ""), (part, f" on {_some(one, part)}")):
+        best = [] if named else [f"{told(each.settings, False)} ({_effect(each)})" for each in _spread(tried)]
+        idle = sum(each.idle for each in tried)
+        rest = len(tried) - len(best) - idle
+        found += [f"Also tried{where}: {', '.join(best)}."] * bool(best)
+        more = " more" * (named or bool(best))
+        found += [f"{_settings(rest, more)} {_were(rest)} tried{where}."] * bool(rest)
+        found += [f"{_settings(idle, more)} tried{where} change{'s' * (idle == 1)} nothing."] * bool(idle)
+        named = named or bool(best)
+    return " ".join(found)
 
 
-def _idle(one: Tried, now: Figures) -> bool:
-    """Whether a setting leaves these sessions as they are."""
-    return one.amount is not None and abs(one.amount - 1) < IDLE and one.kept == (now.kept and now.kept.value)
+def _some(one: AgentAdvice, part: Sequence[Tried]) -> str:
+    """`4 of the 9 sessions`: those that settings were tried on that weren't worth a replay of all."""
+    return f"{max((each.sessions for each in part), default=0):,} of the {one.sessions:,} sessions"
 
 
 def _spread(tried: Sequence[Tried]) -> list[Tried]:
-    """The best of each setting, then the ones that save the most."""
+    """The best of each setting, then the ones that save the most, without those that change nothing."""
+    named = [one for one in tried if not one.idle]
     first: dict[tuple[str, ...], Tried] = {}
-    for one in tried:
+    for one in named:
         first.setdefault(tuple(each.key for each in one.settings), one)
-    order = [*first.values(), *(one for one in tried if one not in first.values())]
+    order = [*first.values(), *(one for one in named if one not in first.values())]
     return order[:TRIED_NAMED]
 
 
 def _effect(one: Tried) -> str:
     amount = "?" if one.amount is None else f"{100 * (one.amount - 1):+.0f} %".replace("-0 %", "+0 %")
-    return amount if one.kept is None else f"{amount}, keeps {percent(one.kept)} %"
+    return amount if one.kept is None else f"{amount}, keeps {kept_percent(one.kept)} %"
 
 
 def _change(share: Share | None) -> str:
@@ -268,5 +302,9 @@ def _change(share: Share | None) -> str:
     return f" ({percent(share.value - 1)} %{span})"
 
 
-def _settings(count: int) -> str:
-    return f"{count} setting{'s' if count != 1 else ''}"
+def _settings(count: int, more: str = "") -> str:
+    return f"{count}{more} setting{'s' if count != 1 else ''}"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"

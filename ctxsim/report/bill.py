@@ -9,7 +9,7 @@ from pathlib import PurePath
 from ctxsim.answers.advice.setting_names import name_of
 from ctxsim.answers.bill import facts
 from ctxsim.answers.bill.smaller import Saving, Smaller
-from ctxsim.answers.bill.sums import UNDATED, Misses, Sum
+from ctxsim.answers.bill.sums import UNDATED, Bill, Misses, Sum
 from ctxsim.answers.forecast.forecast import Forecast
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
 from ctxsim.report.style import middle_cut
@@ -74,13 +74,22 @@ def opening(total: Sum, sessions: int, formats: Sequence[str], span_s: tuple[flo
             else "Dollars are recorded tokens at the list prices of their day."
         )
     if total.unpriced:
-        yield f"{total.unpriced:,} of {total.responses:,} responses have no known price: their dollars are missing."
+        have = "has" if total.unpriced == 1 else "have"
+        yield f"{total.unpriced:,} of {total.responses:,} responses {have} no known price: their dollars are missing."
     if begun[0] >= 1_000:
         yield (f"Not included: about {usd(begun[1])} USD of output, which the logs record too low "
                f"({tokens(begun[0])} tokens).")  # fmt: skip
     if compactions[0]:
         yield (f"Not included: about {usd(compactions[1])} USD for the requests of {compactions[0]:,} "
                f"compaction{'s' * (compactions[0] != 1)}, which the logs leave out.")  # fmt: skip
+
+
+def older(bill: Bill) -> str:
+    """Return how many sessions are left out as older, and which agents are with them."""
+    count, there = len(bill.older), {one.format for one in bill.sessions}
+    gone = " and ".join(dict.fromkeys(name_of(one.format) for one in bill.older if one.format not in there))
+    alone = f", all sessions of {gone} among them" if gone else ""
+    return f"{count:,} older session{'s are' if count > 1 else ' is'} left out{alone}; --days 0 takes all."
 
 
 def _dates(first_s: float, last_s: float) -> str:
@@ -203,7 +212,11 @@ def smaller_sheet(found: Smaller, whole: bool) -> Sheet:
 
 def _range(one: Saving) -> str:
     low, high = one.month or (one.low, one.high)
-    return f"{round(low):,} to {round(high):,}" if high >= 10 else f"{low:,.2f} to {high:,.2f}"
+    return (
+        f"{round(low):,} to {round(high):,}"
+        if high >= 10
+        else " to ".join(f"{round(end, 2) + 0.0:,.2f}" for end in (low, high))
+    )
 
 
 def closing(found: Smaller) -> Iterator[str]:
@@ -224,5 +237,9 @@ def closing(found: Smaller) -> Iterator[str]:
 def pace(ahead: Forecast) -> str:
     """Return what comes at this pace, in a line."""
     low, high = ahead.amounts["usd"].ranges["90"]
-    kind = "90 %" if ahead.basis == "sessions" else "few sessions: a range from other projects"
+    kind = "90 %"
+    if ahead.basis != "sessions":
+        since = f" since {_dates(ahead.since, ahead.since)}" if ahead.since is not None else ""
+        count = f"only {ahead.seen:,} of {ahead.known:,}{since} count" if ahead.change else f"{ahead.seen:,} seen"
+        kind = f"too few sessions, {count}: a range from other projects"
     return f"At this pace the next {ahead.ahead}: {usd(low)} to {usd(high)} USD ({kind})."

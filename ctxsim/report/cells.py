@@ -9,7 +9,7 @@ import msgspec
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.intervals import rank_ranges
 from ctxsim.answers.advice.pooled import Pooled
-from ctxsim.answers.advice.verdict import usd
+from ctxsim.answers.advice.verdict import kept_percent, percent, usd
 from ctxsim.errors import unknown
 from ctxsim.report.losses import share
 from ctxsim.report.sheet import Cell, Column, Sheet, cell
@@ -40,11 +40,11 @@ class Shown(msgspec.Struct, frozen=True):
     of: Callable[[Row], Cell]
 
 
-def shared(one: Share | None) -> Cell:
+def shared(one: Share | None, percent: Callable[[float], str] = percent) -> Cell:
     """Return a share with its interval: `94% (91-96)`."""
     if one is None:
         return Cell({"": None, "low": None, "high": None}, "-")
-    text = f"{one.value:.0%}"
+    text = f"{percent(one.value)}%"
     if one.low is not None and one.high is not None and round(100 * one.low) != round(100 * one.high):
         text += f" ({round(100 * one.low)}-{round(100 * one.high)})"
     return Cell({"": _round(one.value), "low": _round(one.low), "high": _round(one.high)}, text)
@@ -73,7 +73,7 @@ def _refetch(row: Row) -> Cell:
 def _kept(row: Row) -> Cell:
     """Where summaries made a difference, between keeping nothing and the best."""
     figures = row.figures
-    found = shared(figures.kept)
+    found = shared(figures.kept, kept_percent)
     values = found.value | {"if_nothing": _round(figures.kept_low), "if_all": _round(figures.kept_high)}
     low, high = figures.kept_low, figures.kept_high
     if figures.kept is None:

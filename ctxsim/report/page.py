@@ -15,7 +15,7 @@ import msgspec
 from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.baseline import AsSetAdvice
 from ctxsim.answers.advice.figures import Share
-from ctxsim.answers.advice.verdict import usd, verdict
+from ctxsim.answers.advice.verdict import kept_percent, usd, verdict
 from ctxsim.report.cells import policy_sheet
 from ctxsim.report.charts import bill
 from ctxsim.report.compactions import COLUMNS as COMPACTIONS
@@ -145,7 +145,7 @@ def _card(advice: Advice | None) -> list[list[str]]:
         found.append(["bill, USD", usd(take.usd), usd(nothing.usd)])
     found.append(["tokens sent", compact(take.tokens), compact(nothing.tokens)])
     found.append(["largest request", compact(take.peak), compact(nothing.peak)])
-    kept = [f"{figures.kept.value:.0%}" for figures in (take, nothing) if figures.kept]
+    kept = [f"{kept_percent(figures.kept.value)}%" for figures in (take, nothing) if figures.kept]
     if len(kept) == 2:
         found.append(["kept", *kept])
     found.append(["calls refused", f"{take.refused:,}", f"{nothing.refused:,}"])

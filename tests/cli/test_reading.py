@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import ctxsim
-from invented import write_logs
+from invented import claude_code, codex, write_logs
+
+from ctxsim.cli import run
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +48,35 @@ def test_a_stranger_alone_is_no_error_but_a_named_one_is(damaged: Path) -> None:
 def test_recordings_without_usage_cant_be_validated(damaged: Path) -> None:
     done = ctxsim("validate", "logs/chat-1.json", cwd=damaged)
     assert done.returncode == 1 and "no call with recorded usage" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["advise", "bill", "forecast"])
+def test_without_any_session_on_the_machine_one_line_says_so(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert run([command]) == 1
+    assert "finds no sessions of agents" in capfd.readouterr().err
+
+
+def test_an_interrupt_is_one_line_and_status_130(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*given: object, **said: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ctxsim.cli.bill.bill", interrupted)
+    assert run(["bill"]) == 130
+    assert capfd.readouterr().err.strip().splitlines()[-1] == "Stopped."
+
+
+def test_a_forecast_names_the_agents_that_a_change_leaves_out(tmp_path: Path) -> None:
+    for number in range(20):
+        lines: Any = (claude_code if number < 10 else codex)(number)
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / f"{number:02}.jsonl").write_text(text.replace("2026-01-05", f"2026-01-{number + 5:02}"))
+    done = ctxsim("forecast", ".", cwd=tmp_path)
+    assert "Since 15 January 2026 the model is gpt-5" in done.stdout, done.stderr
+    assert "All sessions of Claude Code are before it." in " ".join(done.stdout.split())

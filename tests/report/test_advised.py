@@ -10,6 +10,7 @@ from made_runs import made_run
 
 from ctxsim.answers.advice.found import AgentAdvice, Tried, finalists, of_agent
 from ctxsim.answers.advice.predicted import Prediction
+from ctxsim.answers.forecast.forecast import Amount
 from ctxsim.policies.agents.given import Given
 from ctxsim.policies.agents.search import label_of
 from ctxsim.report.advised import answer, screen, tried_sheet
@@ -51,7 +52,10 @@ def test_what_to_set_comes_with_its_lines_and_what_else_was_tried(tmp_path: Path
     assert "These sessions: 21.00 USD instead of 30.00 USD, as you are set now (-30 %" in text
     assert re.search(r"This keeps 94 % \(\d+ to \d+\) of what later calls used. As set now: 99 %.", text)
     assert "autoCompactWindow: seen honoured on 2026-11-23" in text
-    assert "Also tried: " in text and text.replace("\n", " ").endswith("3 settings were tried.")
+    assert text.replace("\n", " ").endswith(
+        "Also tried: autoCompactWindow = 200000 and bashOutputMaxChars = 10000 (-30 %, keeps 94 %), "
+        "bashOutputMaxChars = 10000 (-1 %, keeps 98 %)."
+    )
     assert one.settings == (WINDOW,), "one setting goes before two that save a twentieth of a dollar more"
     assert max(map(len, lines)) <= 80
     assert not any(re.match(r"%|=|USD", line) or line.endswith(" =") for line in lines), "a value and its unit part"
@@ -65,10 +69,24 @@ def test_nothing_is_an_answer_that_names_what_was_tried(tmp_path: Path) -> None:
     assert one.lines == {} and one.settings == ()
 
 
+def test_where_no_settings_were_read_now_are_the_defaults(tmp_path: Path) -> None:
+    one = msgspec.structs.replace(found(tmp_path / "r", {(WINDOW,): (7, 0.94)}), defaults=True)
+    text = " ".join(screen(one))
+    assert "30.00 USD with the agent's default settings (--settings or --project reads yours)." in text
+    assert "as you are set" not in text and "With the defaults: 99 %" in text
+
+
+def test_what_a_window_is_chosen_by_is_named(tmp_path: Path) -> None:
+    one = msgspec.structs.replace(found(tmp_path / "r", {(WINDOW,): (7, 0.94)}), amount="peak")
+    text = " ".join(screen(one))
+    assert "3 sessions, 1,000 tokens in the largest request of a transcript on average as you are set now." in text
+    assert "700 tokens in the largest request of a transcript on average instead of 1,000 tokens, as you are" in text
+
+
 def test_what_nobody_has_seen_is_said(tmp_path: Path) -> None:
     one = found(tmp_path / "r", {(WINDOW,): (5, 0.99)}, version="2.1.30", sessions=1)
     text = " ".join(screen(one))
-    assert "autoCompactWindow: not yet tested with the installed agent 2.1.30" in text
+    assert "autoCompactWindow: not yet tested with 2.1.30, the newest version in these sessions; --verify tests" in text
     assert "From one session; it may not hold for others." in text
 
 
@@ -79,7 +97,9 @@ def test_several_sessions_without_an_interval_are_not_one(tmp_path: Path) -> Non
 
 def test_what_is_open_is_said_with_what_may_be_as_good(tmp_path: Path) -> None:
     one = msgspec.structs.replace(
-        found(tmp_path / "r", {(WINDOW,): (5, 0.99)}), wins=0.4, open=(Tried((), 1.0, 1.0), Tried((CUT,), 0.6, 0.9))
+        found(tmp_path / "r", {(WINDOW,): (5, 0.99)}),
+        wins=0.4,
+        open=(Tried((), 1.0, 1.0, 3), Tried((CUT,), 0.6, 0.9, 3)),
     )
     text = " ".join(screen(one))
     assert "Not settled: changing nothing; or bashOutputMaxChars = 10000 may be as good. This is the answer in" in text
@@ -95,11 +115,17 @@ def test_a_month_says_since_when_sessions_are_alike_and_where_prices_are_missing
     said = Prediction("claude-code", {}, {}, {}, days, seen=41, since=1_770_339_152.0)
     text = " ".join(screen(msgspec.structs.replace(one, prediction=said)))
     assert "Next 30 days, forecast from the 41 sessions since 6 February 2026: 5.000 to 10.00 USD instead of" in text
+    assert "Both under" not in text
+    paired = msgspec.structs.replace(said, saves=Amount(0.25, {"90": (0.1, 0.4)}))
+    text = " ".join(screen(msgspec.structs.replace(one, prediction=paired)))
+    assert "Both under the same sessions: -25 % (-40 to -10). The share below is of all sessions" in text
     all_alike = msgspec.structs.replace(one, prediction=msgspec.structs.replace(said, since=None))
     assert "Next 30 days: 5.000 to 10.00 USD" in " ".join(screen(all_alike))
     assert "tokens decide" not in text
     unpriced = msgspec.structs.replace(one, amount="tokens", take=msgspec.structs.replace(one.take, priced=1))
     assert "Prices are known for 1 of 3 transcripts, so tokens are compared." in " ".join(screen(unpriced))
+    partly = msgspec.structs.replace(unpriced, amount="usd")
+    assert "Prices are known for 1 of 3 transcripts: dollars are of these." in " ".join(screen(partly))
 
 
 def test_a_page_begins_with_what_to_set_and_leaves_out_nothing_of_the_screen(tmp_path: Path) -> None:
@@ -110,6 +136,22 @@ def test_a_page_begins_with_what_to_set_and_leaves_out_nothing_of_the_screen(tmp
     assert next(answer([found(tmp_path / "n", {(WINDOW,): (10, 1.0)})])).startswith(
         "Change nothing. None of 1 setting "
     )
+
+
+def test_what_was_tried_on_a_part_of_the_sessions_says_so(tmp_path: Path) -> None:
+    one = found(tmp_path / "r", {(WINDOW,): (7, 0.94), (CUT,): (9.9, 0.98)}, sessions=9)
+    low, lower = (Tried((WINDOW._replace(value=value),), 0.6, 0.8, 3) for value in (150_000, 100_000))
+    part = msgspec.structs.replace(one, tried=(*one.tried, low, Tried(lower.settings, 1.0, 0.99, 3, idle=True)))
+    text = " ".join(screen(part))
+    assert text.endswith(
+        "Also tried: bashOutputMaxChars = 10000 (-1 %, keeps 98 %). 1 more setting was tried on 3 of the 9 sessions. "
+        "1 more setting tried on 3 of the 9 sessions changes nothing."
+    )
+    text = " ".join(screen(msgspec.structs.replace(part, tried=(low,))))
+    assert text.endswith("Also tried on 3 of the 9 sessions: autoCompactWindow = 150000 (-40 %, keeps 80 %).")
+    nothing = screen(msgspec.structs.replace(part, settings=(), lines={}))
+    assert "None of 3 settings tried over 9 sessions (2 on 3 of the 9 sessions) surely" in " ".join(nothing)
+    assert [row[4] for row in tried_sheet([part]).rows] == [9, 9, 3, 3]
 
 
 def test_every_row_of_the_table_is_a_setting_that_was_tried(tmp_path: Path) -> None:
@@ -124,10 +166,10 @@ def test_finalists_are_the_best_alone_and_beside_the_best_of_the_others(tmp_path
         kept = {5.0: 0.99, 6.0: 0.86, 4.0: 0.5}
         cells = {label: [{"cost_usd": usd, "survival": kept.get(usd, 0.99)}] for label, usd in rows.items()}
         run = made_run(tmp_path / folder, cells, recorders=[Recorder("t0", agent)])
-        return finalists(run, "claude-code", "dollars", list(cost))
+        return finalists(run, "claude-code", "dollars")
 
     low, lower = (WINDOW._replace(value=value) for value in (150_000, 100_000))
     found = run_of({WINDOW: 5.0, low: 6.0, lower: 4.0, CUT: 9.9}, "a")
     assert found == [(WINDOW,), (low,), (CUT,), (WINDOW, CUT), (low, CUT)], "half of what is used is too much to lose"
     assert run_of({WINDOW: 10.0, CUT: 11.0}, "b") == [], "nothing saves anything"
-    assert run_of({WINDOW: 5.0, CUT: 9.0}, "c", "codex") == [(WINDOW,), (CUT,)], "none of its sessions was looked at"
+    assert run_of({WINDOW: 5.0, CUT: 9.0}, "c", "codex") == [], "none of its sessions could be read"

@@ -15,6 +15,7 @@ from ctxsim.answers.advice.advice import Advice
 from ctxsim.answers.advice.figures import Figures
 from ctxsim.answers.advice.pooled import figures_of
 from ctxsim.answers.advice.rule import HARDLY
+from ctxsim.answers.advice.setting_names import added, given_in
 from ctxsim.results import Run
 from ctxsim.results.run_info import Recorder, is_as_set
 
@@ -40,6 +41,7 @@ class AsSetRun(Run):
     def __init__(self, whole: Run, baseline: str, agent: str = "") -> None:
         super().__init__(whole.folder, msgspec.structs.replace(whole.info, bounds=()))
         self.nothing = self.baseline = baseline
+        self._agent = agent
         self._whole = whole
         self.recorders = tuple(one for one in whole.info.recorders or () if agent in ("", one.agent))
         self._names = {one.transcript for one in self.recorders} if agent else None
@@ -47,7 +49,9 @@ class AsSetRun(Run):
     @cached_property
     def labels(self) -> list[str]:
         others = [label for label in self._whole.labels if is_as_set(label) and label != self.baseline]
-        return [self.baseline, *others]
+        # What another agent can set changes nothing here.
+        own = [label for label in others if self._agent in ("", *(one.agent for one in added(label, self.baseline)))]
+        return [self.baseline, *own]
 
     @cached_property
     def transcripts(self) -> int:
@@ -71,10 +75,12 @@ class AsSetRun(Run):
 
 
 def baseline_of(run: Run) -> str | None:
-    """Return the label of the row as set; None where it didn't run, or where we know none of the agents."""
+    """Return the label of the row as set, of several the one with the fewest settings; None where it didn't run, or
+    where we know none of the agents.
+    """
     if not run.info.recorders:
         return None
-    return next((label for label in run.labels if is_as_set(label)), None)
+    return min(filter(is_as_set, run.labels), key=lambda label: len(given_in(label)), default=None)
 
 
 @lru_cache(maxsize=8)

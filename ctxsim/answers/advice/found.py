@@ -26,16 +26,23 @@ Settings = tuple[Given, ...]
 ALONE, BASES = 4, 3
 """Over all sessions so many of an agent's settings are replayed alone, and so many values beside other settings."""
 
+IDLE = 0.005
+"""Share of the amount that is no change."""
+
 DOUBT = 0.05
 """Over some sessions a setting may keep so much less than over all."""
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """Settings that were tried: `amount` beside the agent as it is set, and the share kept of what later calls used."""
+    """Settings that were tried: `amount` beside the agent as it is set, and the share kept of what later calls used,
+    both of so many `sessions`. `idle` ones leave these as they are.
+    """
 
     settings: tuple[Given, ...]
     amount: float | None
     kept: float | None
+    sessions: int
+    idle: bool = False
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -68,6 +75,7 @@ class AgentAdvice(msgspec.Struct, frozen=True):
     to paste, by file. `wins` is the share of the ways in which the sessions could have come that give this answer,
     `ahead` the next sessions that intervals are of; None of one session. `open` are other answers that may be as good,
     where nothing is settled. `contradicted`: where recorded compactions don't come as set, a line each.
+    `defaults`: no settings of the user were read, so that `now` is the agent with its defaults.
     """
 
     agent: str
@@ -91,22 +99,21 @@ class AgentAdvice(msgspec.Struct, frozen=True):
     off_recorded: float | None
     caveats: tuple[str, ...]
     prediction: Prediction | None = None
+    defaults: bool = False
 
 
-def finalists(run: Run, agent: str, goal: str, alone: Sequence[Given]) -> list[Settings]:
-    """Return what to replay over all sessions, by a run of settings `alone` over some of them: the ALONE that save
-    most without losing much, and the best of them beside the best of each other setting. Where the run has no session
-    of the agent, all that it had alone.
+def finalists(run: Run, agent: str, goal: str) -> list[Settings]:
+    """Return what to replay over all sessions, by a run of single settings over some of them: the ALONE that save
+    most without losing much, and the best of them beside the best of each other setting.
     """
-    mine = [one for one in alone if one.agent == agent]
     if not _in(run, agent):
-        return [(one,) for one in mine]
+        return []
     own = _own(run, agent)
     figures, amount = figures_of(own), AMOUNT[goal]
     if amount == "usd" and not figures.by_dollars:
         amount = "tokens"
     labels = {own_settings[0]: label for label in own.labels if (own_settings := added(label, own.baseline))}
-    saved = {one: 1 - figures.seen(label, amount) for one, label in labels.items() if one in mine}
+    saved = {one: 1 - figures.seen(label, amount) for one, label in labels.items()}
     best = {one.key: one for one in sorted(saved, key=lambda one: saved[one]) if saved[one] > 0}
     if not best:
         return []
@@ -155,7 +162,8 @@ def of_agent(last: Run, agent: str, goal: str, before: Sequence[Run] = ()) -> Ag
         settings=settings,
         lines=lines(settings),
         seen=tuple(_seen(one, own.recorders) for one in settings),
-        tried=tuple(sorted(tried.values(), key=lambda one: one.amount or 1.0)),
+        # Those of all sessions first.
+        tried=tuple(sorted(tried.values(), key=lambda one: (-one.sessions, one.amount or 1.0))),
         contradicted=tuple(contradictions(own.recorders)),
         off_recorded=found.off_recorded,
         caveats=found.caveats,
@@ -193,7 +201,9 @@ def _tried(run: Run, agent: str, amount: str) -> list[Tried]:
 
 def _as_tried(own: AsSetRun, label: str, amount: str) -> Tried:
     found = figures_of(own)
-    return Tried(added(label, own.baseline), found.value(label, amount), found.value(label, "kept"))
+    share, held = found.value(label, amount), found.value(label, "kept")
+    idle = share is not None and abs(share - 1) < IDLE and held == found.value(own.baseline, "kept")
+    return Tried(added(label, own.baseline), share, held, found.sessions, idle)
 
 
 def _seen(one: Given, recorders: Sequence[Recorder]) -> Seen:

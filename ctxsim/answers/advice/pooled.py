@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ctxsim.answers.advice import sampled
 from ctxsim.answers.advice.figures import Figures, Share
 from ctxsim.answers.advice.intervals import refused
-from ctxsim.answers.forecast.draws import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread
+from ctxsim.answers.forecast.draws import DRAWS, LEAST, blocks_of, interval, next_sessions, recency, spread, stretched
 from ctxsim.results import Run
 from ctxsim.results.run_info import Sample
 
@@ -207,7 +207,7 @@ class Pooled:
             return np.random.default_rng(0).normal(middle, deviation, DRAWS)
         found, unseen = self._shares(self._drawn, label, share), self._unseen[share]
         if share != "kept":
-            return 1 - (1 - found) * unseen
+            return stretched(found, unseen)
         # By odds: what is lost stays between nothing and all.
         lost = (1 - found) * unseen
         kept: Array = found / (found + lost)
@@ -228,7 +228,11 @@ class Pooled:
         if self.value(label, share) is None:
             return None
         if self._taken is not None:
-            return self._of_this_folder(label, share, other)
+            reach = self._of_this_folder(label, share, other)
+            if reach is None or other is not None:
+                return reach
+            # No share is below 0, and no more is kept than all.
+            return max(0.0, reach[0]), min(1.0 if share == "kept" else np.inf, reach[1])
         if not self.has_next:
             return None
         found = self.draws(label, share)

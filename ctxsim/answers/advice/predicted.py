@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ctxsim.answers.advice.pooled import figures_of
-from ctxsim.answers.forecast.forecast import forecast
+from ctxsim.answers.forecast.forecast import Amount, forecast, saving
 from ctxsim.answers.forecast.horizon import Next
 from ctxsim.answers.forecast.sessions import Sessions, sessions_of
 from ctxsim.results import Run
@@ -22,8 +22,9 @@ Range = tuple[float, float]
 
 class Prediction(msgspec.Struct, frozen=True):
     """Dollars of the next sessions of an agent, ranges of 90 %: as it is set, and with the settings advised, by how
-    many sessions. `days` are those of the next 30 days, None where sessions have no times; `made` is when, in seconds,
-    UTC, and `seen` the sessions it is told from: those since `since`, in seconds too, where something changed then.
+    many sessions. `days` are those of the next 30 days, None where sessions have no times; `saves` is the share that
+    the settings save of these, draw by draw. `made` is when, in seconds, UTC, and `seen` the sessions it is told from:
+    those since `since`, in seconds too, where something changed then.
     """
 
     agent: str
@@ -34,6 +35,7 @@ class Prediction(msgspec.Struct, frozen=True):
     made: float = 0.0
     seen: int = 0
     since: float | None = None
+    saves: Amount | None = None
 
 
 class Came(msgspec.Struct, frozen=True):
@@ -55,12 +57,13 @@ def predict(run: Run, take: str, agent: str, settings: dict[str, bool | int | fl
     # The same sessions count for both: those since the last change as set.
     then = msgspec.structs.replace(then, amounts={**now.amounts, "usd": then.amounts["usd"]})
     known = forecast(now, "", Next(HORIZONS[0]))
-    days = None
+    days = saves = None
     if None not in now.started:
         month = Next(30, days=True)
         days = _range(now, month), _range(then, month)
+        saves = saving(now, then, month)
     as_set, advised = ({many: _range(one, Next(many)) for many in HORIZONS} for one in (now, then))
-    return Prediction(agent, settings, as_set, advised, days, seen=known.seen, since=known.since)
+    return Prediction(agent, settings, as_set, advised, days, seen=known.seen, since=known.since, saves=saves)
 
 
 def _range(sessions: Sessions, ahead: Next) -> Range:

@@ -27,7 +27,8 @@ class Again(msgspec.Struct, frozen=True):
     """How an answer stands if what it loses is fetched again.
 
     `even_at` is the rate at which it saves nothing any more, None where it saves at every rate; `turns` how many times
-    as many turns eat its saving, None where there is none. `instead` is what to take from the rate `instead_at` on,
+    as many turns eat its saving, where it saves at every rate what is left of it if all is fetched again; None where
+    there is none. `instead` is what to take from the rate `instead_at` on,
     where that is within what was seen.
     """
 
@@ -63,9 +64,13 @@ def again(found: Pooled, take: str, amount: str, chosen: Callable[[float], str])
     turned = None
     if instead != take:
         turned = rates[bisect_left(rates, True, key=lambda rate: chosen(rate) != take)]
+    even_at = even_rate(found, take, found.nothing, amount) if saves else None
+    # What is still to be added at rate 1.
+    rest = [(1 - found.rate) * (found.again(label, amount) or 0.0) for label in (take, found.nothing)]
+    at = rest if even_at is None else [0.0, 0.0]
     return Again(
-        even_at=even_rate(found, take, found.nothing, amount) if saves else None,
-        turns=base / spent if saves else None,
+        even_at=even_at,
+        turns=(base + at[1]) / (spent + at[0]) if saves else None,
         instead=found.all[instead] if turned is not None else None,
         instead_at=turned,
     )

@@ -1,6 +1,7 @@
 """The answer in lines, as commands print it: what to set in an agent's own file, or which policy to take."""
 
 from collections.abc import Mapping
+from math import floor
 from typing import Any
 
 import msgspec
@@ -65,9 +66,13 @@ def _set(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
         tried = f"Change nothing: none of the {len(advice.tried)} settings tried {surely}saves"
         least = f"{percent(HARDLY)} % without losing more than {percent(MAY_LOSE[advice.goal])} %."
         none = "Change nothing: no other setting was tried."
-        return f"{f'{tried} {least}' if advice.tried else none} {_size(advice, take)} {as_set}, {_kept(take)}."
-    instead = f" instead of {_size(advice, advice.nothing)} {as_set}" if advice.nothing else ""
-    return f"Set {told(given)}: {ranged(advice, take, _size(advice, take))}{instead}{_saves(advice)}, {_kept(take)}."
+        return f"{f'{tried} {least}' if advice.tried else none} {size(take, advice.amount)} {as_set}, {_kept(take)}."
+    instead = (
+        f" instead of {size(advice.nothing, advice.amount).partition(' in ')[0]} {as_set}" if advice.nothing else ""
+    )
+    return (
+        f"Set {told(given)}: {ranged(advice, take, size(take, advice.amount))}{instead}{_saves(advice)}, {_kept(take)}."
+    )
 
 
 def _builders(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
@@ -75,7 +80,7 @@ def _builders(advice: AsSetAdvice, names: Mapping[str, str]) -> str:
     if better is None:
         return ""
     name = names.get(better.policy, better.policy)
-    return f"If you build the agent: {name}, {_size(advice, better)}, {_kept(better)}."
+    return f"If you build the agent: {name}, {size(better, advice.amount)}, {_kept(better)}."
 
 
 def _ground_as_set(advice: AsSetAdvice) -> str:
@@ -91,7 +96,9 @@ def _ground_as_set(advice: AsSetAdvice) -> str:
 
 
 def _kept(figures: Figures) -> str:
-    kept = f"keeps {percent(figures.kept.value)} % of what later calls used" if figures.kept else "nothing was lost"
+    kept = (
+        f"keeps {kept_percent(figures.kept.value)} % of what later calls used" if figures.kept else "nothing was lost"
+    )
     return f"{kept}, {_refusals(figures)}"
 
 
@@ -99,19 +106,24 @@ def _take(advice: Advice, names: Mapping[str, str]) -> str:
     take = advice.take
     nothing = _is_nothing(advice, take)
     name = "doing nothing" if nothing else names.get(take.policy, take.policy)
-    amounts = _size(advice, take) if nothing else _amounts(advice, take)
+    amounts = size(take, advice.amount) if nothing else _amounts(advice, take)
     figures = f"{name}: {amounts}, {_keeps(take)}, {_refusals(take)}."
     # Refusals are the first rule: whoever is advised has the fewest.
     if take.failing * 2 > take.transcripts:
         return f"No policy tried gets through without refusals. The closest is {figures}"
     if advice.open:
         return _open(advice, names)
+    least = percent(1 - MAY_LOSE[advice.goal])
     if nothing:
-        least = percent(1 - MAY_LOSE[advice.goal])
         kept = "" if take.kept is None else f" that keeps {least} % of what later calls used"
         what = {"usd": "of the bill", "tokens": "of the tokens", "peak": "of the largest requests"}[advice.amount]
         surely = "surely " if advice.ahead else ""
         return f"Change nothing: no policy with as few refusals{kept} {surely}saves {percent(HARDLY)} % {what}."
+    if take.kept is None:
+        return f"No policy is sure enough to take. The best of those with as few refusals is {figures}"
+    if take.kept.value < 1 - MAY_LOSE[advice.goal] - 1e-9:
+        used = f"{least} % of what later calls used"
+        return f"No policy to take: the best of those with as few refusals keeps less than {used}. It is {figures}"
     return f"Take {figures}"
 
 
@@ -126,7 +138,7 @@ def _brief(advice: Advice, figures: Figures, names: Mapping[str, str]) -> str:
     own = isinstance(advice, AsSetAdvice)
     name = told(changed(advice, figures), False) if own else names.get(figures.policy, figures.policy)
     share = figures.share(advice.amount)
-    kept = f", keeps {percent(figures.kept.value)} %" if figures.kept else ""
+    kept = f", keeps {kept_percent(figures.kept.value)} %" if figures.kept else ""
     return f"{name} ({_change(share.value if share else 1.0)}{kept})"
 
 
@@ -149,9 +161,13 @@ def fetched_again(advice: Advice, names: Mapping[str, str]) -> str:
     parts = [f"{end[0].upper()}{end[1:]}."]
     if found.turns is not None:
         even = found.even_at
-        less = "even then" if even is None else f"as long as less than {percent(even)} % is fetched again"
+        less = (
+            "even then"
+            if even is None
+            else (f"as long as less than {percent(even)} % is fetched again; with nothing fetched again, it saves")
+        )
         seen = f"published agents: {TURNS_SEEN[0]:.2f} to {TURNS_SEEN[1]:.2f}"
-        parts.append(f"The policy saves {less}, unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
+        parts.append(f"The policy saves {less} unless the agent takes {found.turns:.2f} times as many turns ({seen}).")
     if found.instead is not None and found.instead_at is not None:
         low, high = SEEN
         parts.append(
@@ -174,7 +190,7 @@ def _amount(advice: Advice, value: float) -> str:
 def _ends(advice: Advice) -> str:
     parts = []
     if (nothing := advice.nothing) is not None:
-        parts.append(f"Doing nothing: {_size(advice, nothing)}, {_refusals(nothing)}.")
+        parts.append(f"Doing nothing: {size(nothing, advice.amount)}, {_refusals(nothing)}.")
     take = advice.take
     if advice.amount == "usd" and take.usd_least is not None and take.usd and take.usd_least < take.usd:
         parts.append(f"No policy can cost less than {usd(take.usd_least)} USD and keep as much.")
@@ -191,7 +207,7 @@ def _ground(advice: Advice, names: Mapping[str, str]) -> str:
     if advice.generated:
         parts.append("The conversation is generated: it compares policies and forecasts nothing.")
     elif advice.sampled:
-        parts.append("Ranges are sampling errors of this folder.")
+        parts.append("Of all transcripts the answer may be another. Ranges are sampling errors of this folder.")
     elif advice.ahead is None:
         parts.append("From one session; it may not hold for others.")
     else:
@@ -235,24 +251,20 @@ def usd(value: float) -> str:
     return f"{value:,.{digits}f}" if value else "0"
 
 
-def _size(advice: Advice, figures: Figures) -> str:
-    if advice.amount == "peak" and not isinstance(advice, AsSetAdvice):
-        mean = " of a transcript on average" if figures.transcripts > 1 else ""
-        return f"{figures.peak_mean:,} tokens in the largest request{mean}"
-    return size(figures, advice.amount)
-
-
 def size(figures: Figures, amount: str) -> str:
     """Return what a policy comes to, in dollars where they are compared and known, else in tokens."""
     if amount == "usd" and figures.usd is not None:
         return f"{usd(figures.usd)} USD"
-    return f"{figures.peak_mean if amount == 'peak' else figures.tokens:,} tokens"
+    if amount == "peak":
+        mean = " of a transcript on average" if figures.transcripts > 1 else ""
+        return f"{figures.peak_mean:,} tokens in the largest request{mean}"
+    return f"{figures.tokens:,} tokens"
 
 
 def _amounts(advice: Advice, take: Figures) -> str:
     """`412 to 431 USD instead of 655 (-37 %, 31..42)`: nothing to all of what is lost fetched again."""
-    instead = "" if advice.nothing is None else f" instead of {_size(advice, advice.nothing).partition(' ')[0]}"
-    return f"{ranged(advice, take, _size(advice, take))}{instead}{_saves(advice)}"
+    instead = "" if advice.nothing is None else f" instead of {size(advice.nothing, advice.amount).partition(' ')[0]}"
+    return f"{ranged(advice, take, size(take, advice.amount))}{instead}{_saves(advice)}"
 
 
 def _saves(advice: Advice) -> str:
@@ -280,6 +292,18 @@ def percent(value: float) -> str:
     return f"{round(100 * value) + 0}"
 
 
+BARS = tuple(sorted({1 - most for most in MAY_LOSE.values()}))
+"""What may have to be kept, by goal, where everything can be kept."""
+
+
+def kept_percent(value: float) -> str:
+    """Return a share that is kept as a whole number of per cent, with a digit more where that would lift it to a bar
+    that it doesn't reach.
+    """
+    lifted = any(bar - 0.01 < value < bar - 1e-9 and round(100 * value) >= round(100 * bar) for bar in BARS)
+    return f"{floor(1000 * value) / 10:.1f}" if lifted else percent(value)
+
+
 def _change(share: float) -> str:
     return f"{100 * (share - 1):+.0f} %"
 
@@ -289,8 +313,8 @@ def _keeps(figures: Figures) -> str:
         return "no later call used an old result, so what it loses is unknown"
     bracket = ""
     if figures.kept_low is not None and figures.kept_high is not None:
-        bracket = f" ({percent(figures.kept_low)}..{percent(figures.kept_high)}, by what summaries keep)"
-    return f"keeps {percent(figures.kept.value)} %{bracket} of what later calls used"
+        bracket = f" ({kept_percent(figures.kept_low)}..{kept_percent(figures.kept_high)}, by what summaries keep)"
+    return f"keeps {kept_percent(figures.kept.value)} %{bracket} of what later calls used"
 
 
 def _refusals(figures: Figures) -> str:

@@ -97,13 +97,14 @@ def _unit(usd: float, tokens: int) -> float:
 class Bill(msgspec.Struct, frozen=True):
     """All lines of some sessions, each response once: one that stands in several files is in `repeated`.
 
-    `unrecorded` are responses without usage, which no bill can have.
+    `unrecorded` are responses without usage, which no bill can have; `older` are sessions before the days it is of.
     """
 
     sessions: list[Session]
     lines: list[Line]
     repeated: int
     unrecorded: int
+    older: list[Session] = []
 
     def total(self) -> Sum:
         """Return the sum of all lines."""
@@ -129,12 +130,13 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
     since = max(times) - days * DAY_S if times and days is not None else None
     seen: set[tuple[object, ...]] = set()
     lines: list[Line] = []
-    kept, repeated, unrecorded = [], 0, 0
+    kept, older, repeated, unrecorded = [], [], 0, 0
     for session in found:
         unrecorded += session.unrecorded
-        before = len(lines)
+        before, late = len(lines), 0
         for response, cost in paid(session, prices):
             if since is not None and response.time_s is not None and response.time_s < since:
+                late += 1
                 continue
             if response.time_s is not None:
                 mark = msgspec.structs.astuple(response)[:9]
@@ -145,7 +147,9 @@ def billed(sessions: Iterable[Session], prices: PriceList, days: int | None) -> 
             lines.append(Line(session, response, cost, prices.of(response.model, response.time_s)))
         if len(lines) > before:
             kept.append(session)
-    return Bill(kept, lines, repeated, unrecorded)
+        elif late:
+            older.append(session)
+    return Bill(kept, lines, repeated, unrecorded, older)
 
 
 def key_of(by: By) -> Callable[[Line], str]:

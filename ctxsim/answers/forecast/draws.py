@@ -91,6 +91,13 @@ def spread(sessions: int) -> float:
     return float(np.sqrt(DRIFT**2 + SCARCE**2 / sessions))
 
 
+def stretched(left: Array, unseen: Array) -> Array:
+    """Return the share that is left to pay where a saving is `unseen` times as large; nothing saves more than all."""
+    # A saving grows in logarithms.
+    grows = (left < 1) & (unseen > 1)
+    return np.where(grows, np.where(grows, left, 1.0) ** unseen, 1 - (1 - left) * unseen)
+
+
 def smoothed(values: Array, drawn: Array, rng: np.random.Generator) -> Array:
     """Return the total of each draw, given each session's amount: no session comes again exactly.
 

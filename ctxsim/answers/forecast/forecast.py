@@ -8,7 +8,16 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ctxsim.answers.forecast.draws import LEAST, blocks_of, interval, next_sessions, recency, smoothed
+from ctxsim.answers.forecast.draws import (
+    LEAST,
+    blocks_of,
+    interval,
+    next_sessions,
+    recency,
+    smoothed,
+    spread,
+    stretched,
+)
 from ctxsim.answers.forecast.drift import Change, last_change
 from ctxsim.answers.forecast.horizon import Next, come
 from ctxsim.answers.forecast.sessions import Sessions
@@ -89,6 +98,21 @@ def forecast(sessions: Sessions, policy: str, ahead: Next) -> Forecast:
         amounts={name: _amount(values) for name, values in draws.items()},
         recorded={name: float(values.sum()) for name, values in sessions.amounts.items()},
     )
+
+
+def saving(now: Sessions, then: Sessions, ahead: Next) -> Amount:
+    """Return which share of the dollars of the next sessions `then` saves beside `now`, draw by draw: the same sessions
+    come under both. A saving also differs as it does between projects (`draws.spread`).
+    """
+    change = last_change(now)
+    totals = []
+    for one in (now, then):
+        rng = np.random.default_rng(0)
+        many = np.maximum(come(one, ahead, rng), 1)
+        totals.append(drawn_totals(one.part(change.at) if change else one, many, rng)["usd"])
+    left = np.divide(totals[1], totals[0], out=np.ones(len(totals[0])), where=totals[0] > 0)
+    counted = len(now) - (change.at if change else 0)
+    return _amount(1 - stretched(left, np.exp(np.random.default_rng(1).normal(0.0, spread(counted), len(left)))))
 
 
 def _enough(sessions: Sessions, many: npt.NDArray[np.int64]) -> bool:

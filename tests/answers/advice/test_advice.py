@@ -17,7 +17,7 @@ from ctxsim.answers.advice import advice as rules
 from ctxsim.answers.advice import rule
 from ctxsim.answers.advice.advice import GOALS, Advice, advise
 from ctxsim.answers.advice.pooled import Pooled
-from ctxsim.answers.advice.verdict import verdict
+from ctxsim.answers.advice.verdict import kept_percent, verdict
 from ctxsim.errors import UnknownName
 
 
@@ -183,6 +183,23 @@ def test_of_few_sessions_ranges_are_priors(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("left", [0.0, 0.1, 1.9, 5.0])
+def test_no_range_saves_more_than_all(left: float, tmp_path: Path) -> None:
+    share = Pooled(made_run(tmp_path, {"keep-all": rows(10, 10), "a": rows(left, left)})).all["a"].usd_share
+    assert share is not None and share.low is not None and share.high is not None
+    assert 0 <= share.low <= share.value <= share.high < 1
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.8955, "89.5"), (0.89999, "89.9"), (0.9, "90"), (0.8949, "89"), (0.9851, "98.5"), (0.99, "99"), (1.0, "100")],
+)
+def test_what_keeps_less_than_a_bar_is_not_rounded_up_to_it(value: float, said: str, tmp_path: Path) -> None:
+    assert kept_percent(value) == said
+    found = advised(tmp_path, {"keep-all": rows(10, 10, 10), "a": rows(5, 5, 5, kept=value)})
+    assert f"keeps {said} %" in " ".join(verdict(found))
+
+
 @given(data())
 def test_no_headline_saves_less_than_two_per_cent_or_by_chance(tmp_path_factory: Any, drawn: Any) -> None:
     sessions = drawn.draw(integers(2, 12))
@@ -227,7 +244,8 @@ def test_goals(tmp_path: Path) -> None:
 def test_without_prices_tokens_count(tmp_path: Path) -> None:
     table = {"keep-all": [{"tokens_sum": 1000}] * 2, "a": [{"tokens_sum": 600, "survival": None}] * 2}
     lines = verdict(advised(tmp_path, table))
-    assert lines[0].startswith("Take a: 1,200 tokens instead of 2,000 (-40 %")
+    assert lines[0].startswith("No policy is sure enough to take. The best of those")
+    assert "a: 1,200 tokens instead of 2,000 (-40 %" in lines[0]
     assert "no later call used an old result" in lines[0] and "no price is known, so tokens count" in lines[-1]
 
 
@@ -277,6 +295,17 @@ def test_where_nothing_gets_through_nobody_is_taken(tmp_path: Path) -> None:
     assert said.startswith(
         "No policy tried gets through without refusals. The closest is doing nothing: 20.00 USD, keeps 100 %"
     )
+
+
+def test_what_loses_too_much_or_nobody_knows_how_much_is_not_to_be_taken(tmp_path: Path) -> None:
+    table = {"keep-all": rows(10, 10, overflows=1), "a": rows(5, 5, kept=0.0)}
+    said = verdict(advised(tmp_path / "much", table))[0]
+    assert said.startswith("No policy to take: the best of those with as few refusals keeps less than 90 % of what")
+    assert "It is a: 10.00 USD instead of 20.00 (-50 %" in said and "keeps 0 %" in said
+    table["a"] = rows(5, 5, survival=None)
+    said = verdict(advised(tmp_path / "unknown", table))[0]
+    assert said.startswith("No policy is sure enough to take. The best of those with as few refusals is a: 10.00 USD")
+    assert "so what it loses is unknown" in said
 
 
 def test_the_page_states_the_rules_numbers() -> None:

@@ -66,6 +66,14 @@ def test_where_no_setting_is_worth_it_nothing_is_to_be_changed(tmp_path: Path) -
     assert "30.00 USD as your Claude Code 2.1.0 to 2.1.2 is set" in first
 
 
+def test_what_is_set_is_the_plain_row_wherever_it_stands(tmp_path: Path) -> None:
+    rows = {WINDOW: [row(6, 0.9)] * 3, "as-set": [row(10, 0.9)] * 3}
+    recorders = [Recorder(f"t{n}", "claude-code", "2.1.1", "m") for n in range(3)]
+    found = own(made_run(tmp_path / "r", {"keep-all": [row(20)] * 3, **rows}, recorders=recorders))
+    assert found.nothing and found.nothing.policy == "as-set" and found.take.policy == WINDOW
+    assert "18.00 USD instead of 30.00 USD as your Claude Code" in verdict(found)[0]
+
+
 def test_an_agent_without_a_setting_that_was_tried(tmp_path: Path) -> None:
     first = verdict(own(run_of(tmp_path / "r")))[0]
     assert first.startswith("Change nothing: no other setting was tried. 30.00 USD as your Claude Code")

@@ -52,6 +52,9 @@ def test_twice_the_bill_is_predicted_twice_as_high(tmp_path: Path) -> None:
     for many in (5, 10):
         assert [2 * end for end in found.advised[many]] == pytest.approx(found.as_set[many])
     assert [2 * end for end in found.days[1]] == pytest.approx(found.days[0])
+    assert found.saves is not None and found.saves.middle == pytest.approx(0.5, abs=0.02)
+    low, high = found.saves.ranges["90"]
+    assert 0.2 < low < 0.45 and 0.55 < high < 0.8, "what is drawn cancels out; what nobody has seen yet remains"
     assert predict(made_run(tmp_path / "b", {"keep-all": [{}], "a": [{}]}), "a", "codex", {}) is None
 
 

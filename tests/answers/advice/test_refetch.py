@@ -36,10 +36,19 @@ def test_ends_turns_and_the_rate_at_which_nothing_is_saved(tmp_path: Path) -> No
     lines = verdict(found)
     assert lines[0].startswith("Take a: 72.00 to 132 USD instead of 120 (-40 %")
     assert (
-        "Fetching all lost results again adds 60.00 USD. The policy saves as long as less than 80 % is fetched again,"
-        in lines[1]
+        "Fetching all lost results again adds 60.00 USD. The policy saves as long as less than 80 % is fetched again; "
+        "with nothing fetched again, it saves unless the agent takes 1.67 times as many turns" in lines[1]
     )
-    assert "unless the agent takes 1.67 times as many turns (published agents: 0.86 to 1.20)" in lines[1]
+    assert "(published agents: 0.86 to 1.20)" in lines[1]
+
+
+def test_turns_that_eat_a_saving_at_every_rate_are_those_at_rate_1(tmp_path: Path) -> None:
+    run = made_run(tmp_path, {"keep-all": rows(10, 0), "a": rows(6, 2, 0.95)})
+    found = advise(run)
+    # 12 times (6 + 2) dollars with all fetched again, beside 12 times 10.
+    assert found is not None and found.again is not None and found.again.even_at is None
+    assert found.again.turns == pytest.approx(10 / 8)
+    assert "The policy saves even then unless the agent takes 1.25 times as many turns" in verdict(found)[1]
 
 
 def test_where_the_answer_turns_within_what_was_seen_both_are_named(tmp_path: Path) -> None:

@@ -15,9 +15,13 @@ from invented import claude_code, codex, write_logs
 from ctxsim.answers.bill import index as indexes
 from ctxsim.answers.bill.extract import facts_of
 from ctxsim.answers.bill.facts import BESIDE, JOINED, OUTPUT, UNKNOWN, Session
+from ctxsim.answers.forecast.drift import Change
+from ctxsim.answers.forecast.forecast import Amount, Forecast
+from ctxsim.answers.forecast.horizon import Next
 from ctxsim.api.bill import Bill, bill, forget
 from ctxsim.errors import UnknownName
 from ctxsim.readers import read
+from ctxsim.report.bill import older, pace
 from ctxsim.transcript import Transcript
 
 
@@ -193,3 +197,26 @@ def test_real_bills_add_up(folder: str) -> None:
                    if not any(call.usage and call.usage.cost_usd is not None for call in one.calls))  # fmt: skip
     assert total.usd_recorded == pytest.approx(stated + sessions, abs=0.005)
     assert facts_of(transcripts(folder)).sessions
+
+
+def test_sessions_before_the_days_are_counted_and_an_agent_that_is_gone_is_named(tmp_path: Path) -> None:
+    late = json.dumps(codex(1)).replace("2026-01-05", "2026-03-05")
+    write_logs(tmp_path / "logs", 1)
+    (tmp_path / "logs" / "late.jsonl").write_text("".join(json.dumps(line) + "\n" for line in json.loads(late)))
+    lines = bill(tmp_path / "logs").lines
+    assert [one.format for one in lines.older].count("claude-code") == 1 and len(lines.sessions) == 1
+    assert older(lines) == (
+        "2 older sessions are left out, all sessions of Claude Code among them; --days 0 takes all."
+    )
+    assert bill(tmp_path / "logs", days=None).lines.older == []
+
+
+def test_a_range_from_other_projects_says_why() -> None:
+    amounts = {"usd": Amount(2.0, {"90": (1.0, 3.0)})}
+    few = Forecast("", Next(30, days=True), "priors", 8, 50, Change(42, "size", 0.0), 1_767_600_000.0, amounts["usd"],
+                   amounts, {})  # fmt: skip
+    assert pace(few).endswith(
+        "1.00 to 3.00 USD (too few sessions, only 8 of 50 since 5 January 2026 count: a range from other projects)."
+    )
+    alike = msgspec.structs.replace(few, change=None, since=None, known=8)
+    assert "(too few sessions, 8 seen: a range from other projects)" in pace(alike)
