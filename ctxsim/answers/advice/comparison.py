@@ -42,10 +42,10 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """`same`, `changed`, or `noise`: the interval has 0 in it."""
+        """`same`, `changed`, or `noise`: the interval has 0 in it. A call that is refused is a fact: never noise."""
         if self.difference == 0 and (self.interval is None or self.interval == (0.0, 0.0)):
             return "same"
-        if self.interval is not None and self.interval[0] <= 0 <= self.interval[1]:
+        if self.column != "refused" and self.interval is not None and self.interval[0] <= 0 <= self.interval[1]:
             return "noise"
         return "changed"
 
