@@ -22,13 +22,18 @@ class Change(msgspec.Struct, frozen=True):
     `chance` the p-value of a sign-flip permutation test by session, None for one session.
     """
 
-    policy: str
+    pair: tuple[str, str]
     column: str
     before: float
     after: float
     interval: tuple[float, float] | None
     transcripts: int
     chance: float | None = None
+
+    @property
+    def policy(self) -> str:
+        """The label that was compared, or both."""
+        return " -> ".join(dict.fromkeys(self.pair))
 
     @property
     def difference(self) -> float:
@@ -106,8 +111,8 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
                 continue
             differences, roots = (both.b - both.a).to_numpy(), first.root[both.index].to_numpy()
             interval = bootstrap_mean(differences, roots)
-            means, name = (float(both.a.mean()), float(both.b.mean())), one if one == other else f"{one} -> {other}"
-            changes.append(Change(name, column, *means, interval[1:] if interval else None, len(both),
+            means = float(both.a.mean()), float(both.b.mean())
+            changes.append(Change((one, other), column, *means, interval[1:] if interval else None, len(both),
                                   sign_flip(differences, roots)))  # fmt: skip
     if not changes:
         raise CtxsimError(
