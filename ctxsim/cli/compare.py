@@ -87,8 +87,8 @@ def command(
     else:
         if form == "table":
             click.secho(told, bold=True)
-        more = {"not_compared": list(found.not_compared), "said": told}
-        show("compare", [table], form, verdict=as_values(advice, second.info.shown), **more)
+        values = as_values(advice, second.info.shown)
+        show("compare", [table], form, verdict=values, not_compared=list(found.not_compared), said=told)
         if form == "table" and not two:
             note(safe(f"\nAdvice from B alone: {verdict(advice, second.info.shown)[0]}"))
     for line in (told, *table.notes) if form == "csv" else ():

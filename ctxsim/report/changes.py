@@ -104,17 +104,19 @@ def unpaired_sheet(found: Sequence[Difference], broken: Sequence[Difference]) ->
         unit = "%" if one.ratio else ""
         verdict = "FAILS" if one in broken else "changed" if one.changed else "noise"
         rows.append((
-            one.figure, _plain(one.before), _plain(one.after), cell(one.effect, f"{{:+,.1f}}{unit}"),
-            Cell({"low": one.low, "high": one.high}, f"{one.low:+,.1f} .. {one.high:+,.1f}"),
+            one.figure, _figure(one.before), _figure(one.after), cell(one.effect, f"{{:+,.1f}}{unit}"),
+            Cell({"low": one.low, "high": one.high}, f"{one.low:+,.1f}..{one.high:+,.1f}{unit}"),
             cell(one.chance, "{:.3f}"), cell(one.power, "{:.0%}"), Cell(verdict.lower(), verdict),
         ))  # fmt: skip
         marks.append("bad" if one in broken else "")
     columns = [
-        Column("figure", "figure", left=True), Column("a", "A", "median session", rank=2), Column("b", "B", rank=2),
-        Column("effect", "B - A", "of sessions of one project and model"),
-        Column("interval", "interval", "95 %", rank=3),
+        Column("figure", "figure", left=True), Column("a", "median A", rank=2), Column("b", "median B", rank=2),
+        Column("effect", "change", "median over pairs, one session of A and one of B, of one project and model; "
+               "the medians of A and B may differ by another amount"),
+        Column("interval", "95 % interval", "of the change", rank=1),
         Column("chance", "p", "chance of such a difference where nothing changed"),
-        Column("power", "found", f"how often +{SHARE:.0%} would be, in sets like these", rank=1),
+        Column("power", f"finds +{SHARE:.0%}", "how often a change of this size would be found in sets like these; "
+               "larger ones are found more often", rank=3),
         Column("verdict", "", left=True),
     ]  # fmt: skip
     first, second = max((one.sessions for one in found), default=(0, 0))
@@ -129,7 +131,3 @@ def _figure(value: float, sign: str = "", digits: int = 3) -> Cell:
     plus = sign if value >= 0 else "-"
     text = compact(abs(value)) if abs(value) >= 1_000 else f"{abs(value):.{4 if abs(value) >= 100 else digits}g}"
     return Cell(value, f"{plus}{text}")
-
-
-def _plain(value: float) -> Cell:
-    return cell(value, "{:,.0f}" if value >= 100 else "{:,.3g}")
