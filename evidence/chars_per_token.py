@@ -1,4 +1,4 @@
-"""Characters per token by kind of content and tokenizer: the table in docs/estimates.md.
+"""Characters per token by kind of content and tokenizer: the table in evidence/chars_per_token.md.
 
 python -m evidence.chars_per_token FOLDER...
 """
@@ -23,7 +23,7 @@ MATRIX_TOKENIZERS = (
     "o200k_base", "cl100k_base", "llama3", "qwen3", "deepseek_v3", "mistral_v3", "kimi_k2", "glm4",
 )  # fmt: skip
 PAGE_TOKENIZERS = ("o200k_base", "qwen3", "deepseek_v3", "mistral_v3")
-"""Those of docs/estimates.md; the others are near the first."""
+"""Those of evidence/chars_per_token.md; the others are near the first."""
 
 
 class Counted(msgspec.Struct, frozen=True):

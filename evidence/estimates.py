@@ -4,7 +4,7 @@
 
 Projects are parted into halves by the digest of their name, so that no session of one stands on both sides. Calibrations
 are fitted to one half, against counts, and everything is judged on the other, then the other way round: each transcript is
-judged once. With --write the table replaces that in docs/estimates.md.
+judged once. With --write the table goes into evidence/estimates.md.
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ from ctxsim.counting.tokenizers import DEFAULT, open_tokenizer
 from ctxsim.errors import InputError
 from ctxsim.readers import read_source, sources
 from ctxsim.transcript import Transcript
-from evidence.pages import put
 
-PAGE = Path(__file__).parents[1] / "docs" / "estimates.md"
+PAGE = Path(__file__).with_suffix(".md")
 USES = ("ratio", "tool", "classes")
-BEGIN, END = "<!-- projects left out -->", "<!-- end of projects left out -->"
 
 
 def halves(folders: Iterable[str]) -> tuple[list[Transcript], list[Transcript]]:
@@ -76,14 +74,14 @@ def table(folders: Iterable[str]) -> str:
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True)
-@click.option("--write", is_flag=True, help="Replace the table in docs/estimates.md.")
+@click.option("--write", is_flag=True, help="Replace evidence/estimates.md.")
 def main(folders: tuple[str, ...], write: bool) -> None:
     """Judge estimators on projects that took no part in their calibration."""
     made = table(folders)
     if not write:
         click.echo(made)
         return
-    put(made, PAGE, BEGIN, END)
+    PAGE.write_text(made + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -21,11 +21,12 @@ from ctxsim.errors import CtxsimError
 from ctxsim.runs.doctor import Diagnosis, defect_names
 from ctxsim.runs.driven import UNPLAYED
 from evidence.driven import DRIVEN
+from evidence.pages import put
 
 SEEN = Path(__file__).with_suffix(".csv")
 PAGE = Path(__file__).parents[1] / "docs" / "doctor.md"
 FIELDS = ("agent", "version", "day", "defect", "has", "seen", "at_most")
-BEGINS, ENDS = "| agent, version | day | has | of |", "\n\nThe numbers refer"
+BEGIN, END = "<!-- driven -->", "<!-- end of driven -->"
 TOO_LONG = ("chat-without-tools", "stubs-pile-up")
 """Fifty prompts are fifty starts of an agent, and 401 calls take longer than its time limit."""
 _ONE = Lock()
@@ -70,15 +71,14 @@ def examined(case: dict[str, Any]) -> None:
 
 
 def table(found: Iterable[dict[str, Any]]) -> str:
-    """Return the table of the page: agents, and the numbers of the defects that each has."""
-    numbers = {name: number for number, name in enumerate(defect_names(), 1)}
+    """Return the table of the page: agents, and the defects that each has, of how many that were judged."""
     by_agent: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in found:
         by_agent.setdefault((row["agent"], row["version"]), []).append(row)
-    lines = [BEGINS, "|---|---|---|--:|"]
+    lines = ["| agent | day | defects | judged |", "|---|---|---|--:|"]
     for (agent, version), several in sorted(by_agent.items()):
-        has = " ".join(str(numbers[row["defect"]]) for row in several if row["has"] == "yes")
-        lines.append(f"| {agent} {version} | {max(row['day'] for row in several)} | {has or '-'} | {len(several)} |")
+        has = ", ".join(row["defect"] for row in several if row["has"] == "yes")
+        lines.append(f"| {agent} {version} | {max(row['day'] for row in several)} | {has or 'none'} | {len(several)} |")
     return "\n".join(lines)
 
 
@@ -87,9 +87,7 @@ def main(agents: list[str]) -> None:
     cases = tomllib.loads(DRIVEN.read_text(encoding="utf-8"))["agent"]
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(examined, [case for case in cases if not agents or case["name"] in agents]))
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGINS)
-    PAGE.write_text(before + table(rows()) + ENDS + rest.partition(ENDS)[2], encoding="utf-8")
+    put(table(rows()), PAGE, BEGIN, END)
 
 
 if __name__ == "__main__":

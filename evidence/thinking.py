@@ -3,7 +3,7 @@
     python -m evidence.thinking [--write]
 
 One conversation of 80 calls: each response thinks and reads a file of about 3,000 tokens, with a task of three turns,
-before Opus 5.5 and Fable 5.1 with a window of 200,000 tokens. With --write the list replaces that in docs/thinking.md.
+before Opus 5.5 and Fable 5.1 with a window of 200,000 tokens. With --write the list goes into evidence/thinking.md.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.resolve import resolve
 from ctxsim.simulator.replay import replay
 from ctxsim.transcript import Call, Head, Item, Transcript
-from evidence.pages import put
 
-PAGE = Path(__file__).parents[1] / "docs" / "thinking.md"
+PAGE = Path(__file__).with_suffix(".md")
 MODELS = ("claude-opus-5-5", "claude-fable-5-1")
 SET = {
     "fifo": "fifo:budget=60000", "max-messages": "max-messages:n=40", "max-result-chars": "max-result-chars:chars=8000",
@@ -32,7 +31,6 @@ SET = {
 
 CALLS, TURNS = 80, (0, 30, 60)
 NOT_REFUSED = "Edits made by the server", "Edited, but never refused", "Edited nothing already sent"
-BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -100,14 +98,14 @@ def table(names: Collection[str] = ()) -> str:
 
 
 @click.command()
-@click.option("--write", is_flag=True, help="Replace the table in docs/thinking.md.")
+@click.option("--write", is_flag=True, help="Replace evidence/thinking.md.")
 def main(write: bool) -> None:
     """Print which policies are refused, or lose thinking."""
     made = table()
     if not write:
         click.echo(made)
         return
-    put(made, PAGE, BEGIN, END)
+    PAGE.write_text(made + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,8 +18,7 @@ import yaml
 
 import ctxsim
 from ctxsim.policies import open_policies, registered_policies
-from evidence.agents import equality
-from evidence.agents import page as agents_page
+from evidence.agents import equality, listing, table
 from evidence.environment import SERVES
 
 ROOT = Path(__file__).parents[1]
@@ -145,6 +144,23 @@ def test_lines_and_sentences_are_short(page: Path) -> None:
     assert sum(words) / len(words) <= MOST_WORDS
 
 
+def without_code(page: Path) -> list[str]:
+    return re.sub(r"^ *```.*?^ *```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE).splitlines()
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "SECURITY.md"], ids=lambda page: page.name)
+def test_tables_and_lists_hold_together(page: Path) -> None:
+    lines = without_code(page)
+    for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+        if line.startswith("|") and not before.startswith("|"):
+            assert not before and re.fullmatch(r"\|(?: ?:?-+:? ?\|)+", after), f"no header: {line}"
+            columns = after.count("|")
+        if line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", line))) == columns, line
+        if re.match(r"- |\d+\. ", line) and before:
+            assert re.match(r" |- |\d+\. ", before), f"a list needs an empty line before it: {line}"
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 120
 
@@ -205,8 +221,27 @@ def test_every_library_says_what_it_serves() -> None:
     assert {re.split(r"[<>=]", name)[0] for name in asked} == set(SERVES)
 
 
-def test_the_page_of_agents_is_current() -> None:
-    assert (DOCS / "agents.md").read_text(encoding="utf-8") == agents_page()
+def test_the_page_of_agents_says_what_was_measured() -> None:
+    page = (DOCS / "agents.md").read_text(encoding="utf-8")
+    assert f"\n\n{table()}\n\n" in page
+    frameworks = [name for name, cls in registered_policies().items() if cls.family == "frameworks"]
+    settings = tomllib.loads((DOCS / "equality-frameworks.toml").read_text())
+    equal, tried = (sum(settings[name]["messages"][side] for name in frameworks) for side in (0, 1))
+    assert f"\n{len(frameworks)} policies copy compaction in frameworks" in page
+    assert f"{equal:,} of {tried:,} requests are equal" in " ".join(page.split())
+    equal, tried = (sum(one["messages"][side] for one in settings.values()) for side in (0, 1))
+    told = " ".join((DOCS / "frameworks.md").read_text(encoding="utf-8").split())
+    assert f"In {sum(len(one['runs']) for one in settings.values())} settings a policy was compared" in told
+    assert f"{equal:,} of {tried:,} requests are equal" in told and f"the other {tried - equal} requests differ" in told
+    for name in ("openhands", "swe-agent"):
+        assert equality()[name]["messages"] == [268, 268]
+
+
+def test_the_list_of_agents_says_all_of_a_policy() -> None:
+    said = list(listing(["codex"]))
+    assert said[0].startswith("codex: openai/codex") and "    recorded: 0 of 2" in said
+    assert any("encrypted" in line for line in said) and len(said) < 8
+    assert len(list(listing([]))) > 150
 
 
 def test_equality_is_told_of_policies_that_exist() -> None:

@@ -24,8 +24,8 @@ from ctxsim.cli.terminal import safe, within
 from ctxsim.errors import CtxsimError, nearest
 from ctxsim.report.sheet import Cell, Column, Sheet, sheet
 
-KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "vendors", "scenarios", "columns",
-         "tokenizers", "config")  # fmt: skip
+KINDS = ("policies", "estimators", "agents", "settings", "formats", "models", "vendors", "scenarios", "defects",
+         "columns", "tokenizers", "config")  # fmt: skip
 
 
 @click.command("list")
@@ -47,6 +47,8 @@ def command(kind: str, pattern: str, form: str) -> None:
                  tokenizer of each model. FILE.toml[:PATTERN] lists your own
                  too.
     vendors      Each rule of each vendor, with its source and date.
+    defects      The known defects that `check policy LABEL --doctor` looks for:
+                 what is expected, who reported it, and what would mend it.
     columns      The columns of the printed table (table.*) and of every file
                  of a run.
     config       A project's defaults for bench and sweep, from ctxsim.toml or
@@ -219,6 +221,20 @@ def _scenarios(wanted: str) -> tuple[Sheet, Said]:
     return sheet("scenarios", "", ("name", "title", "policies", "about"), rows), said
 
 
+def _defects(wanted: str) -> tuple[Sheet, Said]:
+    from ctxsim.runs.doctor import defect_names, load_defect
+
+    rows, said = [], []
+    for one in [load_defect(name) for name in defect_names() if fnmatchcase(name, wanted)]:
+        expected = one.expectation
+        seen = [f"{by.who}, {by.date}: {by.source}" for by in expected.seen]
+        rows.append((one.name, one.scenario.title, expected.that, expected.at_most, expected.mend, "\n".join(seen)))
+        reports = "".join(f"\nreported: {report}" for report in seen)
+        said.append((f"{one.name}: {one.scenario.title}",
+                     f"expected: {expected.that}\nwhat would mend it: {expected.mend}{reports}"))  # fmt: skip
+    return sheet("defects", "", ("defect", "title", "expected", "at most", "mend", "reported"), rows), said
+
+
 def _printed() -> str:
     from ctxsim.report.cells import glossary
 
@@ -265,7 +281,8 @@ def _setting(value: Any) -> Cell:
 
 LISTS: dict[str, Callable[[str], tuple[Sheet, Said]]] = {
     "policies": _policies, "estimators": _estimators, "agents": _agents, "settings": _settings, "formats": _formats,
-    "vendors": _vendors, "scenarios": _scenarios, "columns": _columns, "tokenizers": _tokenizers, "config": _config,
+    "vendors": _vendors, "scenarios": _scenarios, "defects": _defects, "columns": _columns, "tokenizers": _tokenizers,
+    "config": _config,
 }  # fmt: skip
 
 

@@ -7,16 +7,15 @@ import msgspec
 
 from ctxsim.counting.tokenizers.counter import Counter
 from ctxsim.counting.tokenizers.models import tokenizer_of
-from ctxsim.policies import open_policy
 from ctxsim.readers.accepted import Accepted, of_project
 from ctxsim.readers.assembly.segments import UNLOGGED_CLEARING, across, going_on, segments
 from ctxsim.recorded.size_fit import Request, fit_size, head_is_whole, later_errors, recorded_calls, requests
+from ctxsim.simulator.ledger import Ledger
 from ctxsim.simulator.measure.measured import AsSent, HeadMode, Size
 from ctxsim.simulator.provider import Provider
 from ctxsim.simulator.provider.models import Entry
 from ctxsim.simulator.provider.priors import head_prior, tokens_per_counted
 from ctxsim.simulator.provider.resolve import resolve
-from ctxsim.simulator.replay import replay
 from ctxsim.transcript import UNLOGGED, Compaction, Head, Item, Media, Transcript
 
 GOOD_COUNT = 0.01
@@ -195,11 +194,11 @@ def with_recorded_reads(transcript: Transcript, provider: Provider, counter: Cou
         return transcript
     calls = list(transcript.calls)
     plain = msgspec.structs.replace(provider, rate_limit=None, window=1 << 60)
-    for sent in replay(transcript, open_policy("keep-all"), plain, counter):
-        share = recorded.get(sent.call)
-        if share is not None and abs(share * sent.tokens_sent - sent.bill.split.read) > UNLIKE * sent.tokens_sent:
-            held = round(share * sent.tokens_sent) if share > NOTHING else 0
-            calls[sent.call - 1] = msgspec.structs.replace(calls[sent.call - 1], held=held)
+    for number, kept in enumerate(Ledger(transcript, plain, counter).kept, 1):
+        share = recorded.get(number)
+        if share is not None and abs(share * kept.tokens - kept.bill.split.read) > UNLIKE * kept.tokens:
+            held = round(share * kept.tokens) if share > NOTHING else 0
+            calls[number - 1] = msgspec.structs.replace(calls[number - 1], held=held)
     return msgspec.structs.replace(transcript, calls=tuple(calls))
 
 

@@ -30,8 +30,8 @@ from ctxsim.results import Run
 from ctxsim.results.compactions import read_compactions
 from ctxsim.results.files import replacing
 
-LIBRARY = "plotly-basic.min.js.xz"
-"""plotly.js 3.7, the bundle of lines and bars (MIT licence): a quarter of the whole library; packed by xz."""
+LIBRARY = "plotly-lines-bars.min.js.xz"
+"""plotly.js 3.7 (MIT licence) with lines and bars alone, made by `evidence/plotly/build.js`; packed by xz."""
 
 COLUMNS = (
     "policy", "usd", "usd_share", "kept", "tokens_share", "refused", "peak", "tokens", "least_tokens", "hit",

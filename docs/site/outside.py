@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,11 @@ PRINTED = {"columns.md": "columns", "formats-list.md": "formats"}
 """Pages that `ctxsim list KIND --format md` prints whole."""
 
 LISTED = {"policies.md": "policies", "estimators.md": "estimators", "settings-list.md": "settings",
-          "vendors-list.md": "vendors", "scenarios.md": "scenarios"}  # fmt: skip
+          "vendors-list.md": "vendors", "scenarios.md": "scenarios", "defects-list.md": "defects"}  # fmt: skip
 """Pages that show what `ctxsim list KIND` prints."""
+
+COMPARED = "compared.md"
+"""The page of what `python -m evidence.agents` prints."""
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -54,6 +58,8 @@ def reference(root: Path) -> list[tuple[str, str]]:
     pages += [(name, _printed("list", kind, "--format", "md")) for name, kind in PRINTED.items()]
     pages += [(name, f"# {kind.capitalize()}\n\n`ctxsim list {kind}` prints:\n\n{_shown('list', kind)}")
               for name, kind in LISTED.items()]  # fmt: skip
+    compared = _output_of(sys.executable, "-m", "evidence.agents", cwd=root).strip()
+    pages.append((COMPARED, f"# Policies and their originals\n\n```text\n{compared}\n```\n"))
     return pages
 
 
@@ -62,10 +68,14 @@ def _shown(*words: str) -> str:
 
 
 def _printed(*words: str) -> str:
+    return _output_of("ctxsim", *words)
+
+
+def _output_of(*words: str, cwd: Path | None = None) -> str:
     try:
-        done = subprocess.run(["ctxsim", *words], capture_output=True, text=True, check=True, encoding="utf-8")
+        done = subprocess.run(words, capture_output=True, text=True, check=True, encoding="utf-8", cwd=cwd)
     except (OSError, subprocess.CalledProcessError) as error:
-        raise PluginError(f"ctxsim {' '.join(words)}: {error}; put ctxsim on the path to build the site") from error
+        raise PluginError(f"{' '.join(words)}: {error}; put ctxsim on the path to build the site") from error
     return done.stdout
 
 

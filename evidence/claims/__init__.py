@@ -1,4 +1,14 @@
-"""Claims: every number that the documents state, measured on the scenarios or on recorded transcripts."""
+"""Claims: every number that the documents state, measured on the scenarios or on recorded transcripts.
+
+Where a document contradicts itself, ctxsim, or its test of the claim, follows the first statement:
+
+- 003: all instructions found are concatenated; the first ones found count.
+- 003: layer 1 cuts results to 10 KiB; to about 1 KiB.
+- 003: layer 2 tracks items when they are added; after each call.
+- 003: layer 3 starts at 70 %; above 70 %.
+- 004: all triggers are checked in order, and `only=` names one; triggers have a priority, and later ones are a fallback.
+- 002: tool messages are dropped with their calls, as providers require; without their calls.
+"""
 
 from __future__ import annotations
 

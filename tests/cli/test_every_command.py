@@ -75,6 +75,7 @@ ANSWERS = {
     "list models claude-sonnet-4-5": r"anthropic/claude-sonnet-4-5 +\d[\d,]+ +3\+ ",
     "list vendors anthropic": r"anthropic: [\s\S]*cache\.kind = breakpoints",
     "list scenarios": r"documented-53k: The documented failure",
+    "list defects zero": r"^zero-usage: An endpoint[\s\S]*what would mend it: Take zero",
     "list columns": r"^calls\.tokens_recorded +\(int\?, recorded, tokens\)$",
     "list tokenizers": r"o200k_base +yes",
     "list config": r"^No ctxsim\.toml [\s\S]*^ policies +- +labels that bench runs",
@@ -182,7 +183,8 @@ ROWS = (
     "check policy split.py:Split --scenario documented-53k",
     "bill logs --index none", "list policies", "list estimators", "list agents", "list settings codex",
     "list formats codex",
-    "list models claude-sonnet-4-5", "list vendors anthropic", "list scenarios", "list columns tokens_*",
+    "list models claude-sonnet-4-5", "list vendors anthropic", "list scenarios", "list defects",
+    "list columns tokens_*",
     "list tokenizers", "list config",
 )  # fmt: skip
 """Every command that prints rows."""

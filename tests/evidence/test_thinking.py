@@ -9,7 +9,7 @@ import pytest
 
 from evidence.thinking import table
 
-PAGE = Path(__file__).parents[2] / "docs" / "thinking.md"
+PAGE = Path(__file__).parents[2] / "evidence" / "thinking.md"
 
 
 def by_call(text: str) -> dict[str, str]:

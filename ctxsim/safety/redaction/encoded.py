@@ -27,6 +27,7 @@ SHORTEST = 12
 MOST_LOOKED = 10_000
 """Encoded pieces of one text that are looked into: time stays bounded."""
 
+_DIGIT = re.compile(r"\d", re.ASCII)
 _SIGNS = re.compile(r"[:=@/ ]")
 _BLANK = dict.fromkeys(map(ord, "\r\n\t"))
 
@@ -41,9 +42,10 @@ def in_base64(text: str, holds: Finder) -> Iterator[tuple[int, int]]:
         if found is None:
             continue
         # A path, a name and a number have no such mixture.
-        word = re.sub(r"\s", "", found[0][:MOST]).rstrip("=").replace("-", "+").replace("_", "/")
-        if word.islower() or word.isupper() or not re.search(r"\d", word):
+        piece = found[0][:MOST]
+        if piece.islower() or piece.isupper() or not _DIGIT.search(piece):
             continue
+        word = re.sub(r"\s", "", piece).rstrip("=").replace("-", "+").replace("_", "/")
         try:
             data = binascii.a2b_base64(word[: len(word) // 4 * 4 + (len(word) % 4 > 1) * 4] + "=" * (-len(word) % 4))
             plain = data.decode("ascii")

@@ -1,6 +1,16 @@
 """The least that must be paid for needs: things kept step by step, goals met by any of their sources.
 
 Few choices are all tried; where there are more, HiGHS solves the linear relaxation, whose value nothing can be below.
+
+A source j is kept in steps: the first from its first request to the first call that needs it, each further one to the
+next such call. Step m costs price(j, m) and requires step m - 1. A need n is met where one of its sources is kept up to
+its call; the weights w(n) sum to 1. With x(j, m) for how much of a step is paid for and y(n) for how much of a need is
+met, both from 0 to 1, the least at a survival s is
+
+    min  sum of price(j, m) x x(j, m)
+    with x(j, m) <= x(j, m - 1)
+         y(n) <= sum over the sources j of n of x(j, the step that ends at n's call)
+         sum of w(n) x y(n) >= s
 """
 
 from __future__ import annotations

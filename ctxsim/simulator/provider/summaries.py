@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from ctxsim.transcript import Item
 
@@ -64,24 +64,18 @@ def _richest_lines(
     items: Sequence[Item], seen: set[str], room: int, count: Callable[[str], int]
 ) -> list[tuple[int, str]]:
     """Greedy choice by new identifiers; a line's worth only falls, so a stale entry is re-queued, not searched for."""
-    queue: list[tuple[int, int, int, str, frozenset[str]]] = []
-    for number, item in enumerate(items):
-        if item.kind == "user":
-            continue
-        for row, line in enumerate(item.text.split("\n")):
-            line = line.strip()[:300]
-            found = frozenset(identifiers(line)) - seen
-            if found:
-                queue.append((-len(found), number, row, line, found))
+    lines = [_named_lines(count).of(item.text) if item.kind != "user" else [] for item in items]
+    queue = [(-len(found), number, row) for number, of in enumerate(lines) for row, (_, found) in enumerate(of)]
     heapq.heapify(queue)
     chosen: list[tuple[int, str]] = []
     misses = 0
     while queue and misses < 20:
-        worth, number, row, line, found = heapq.heappop(queue)
+        worth, number, row = heapq.heappop(queue)
+        line, found = lines[number][row]
         new = found - seen
         if len(new) < -worth:
             if new:
-                heapq.heappush(queue, (-len(new), number, row, line, new))
+                heapq.heappush(queue, (-len(new), number, row))
             continue
         cost = count(line) + 1
         if cost > room:
@@ -91,6 +85,25 @@ def _richest_lines(
         seen |= new
         chosen.append((number, line))
     return chosen
+
+
+class _NamedLines:
+    """The lines of texts that hold an identifier, with those that each holds; a text is looked into once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[tuple[str, frozenset[str]]]] = {}
+
+    def of(self, text: str) -> list[tuple[str, frozenset[str]]]:
+        if text not in self._known:
+            lines = (line.strip()[:300] for line in text.split("\n"))
+            self._known[text] = [(line, frozenset(found)) for line in lines if (found := identifiers(line))]
+        return self._known[text]
+
+
+@lru_cache(maxsize=1)
+def _named_lines(count: object) -> _NamedLines:
+    """Those of one transcript at a time, whose texts `count` counts."""
+    return _NamedLines()
 
 
 def clairvoyant(items: Sequence[Item], max_tokens: int, count: Callable[[str], int], wanted: Sequence[str] = ()) -> str:

@@ -96,7 +96,7 @@ class _Preparation:
         self._in_heads: set[Atom] = set()
         self._asked: dict[str, int] = {}
         """By identifier, the first place of a tool call that holds it."""
-        for place, inside, (_, quoted) in zip(outputs, words, self._with_quotations(texts), strict=True):
+        for place, inside, quoted in zip(outputs, words, self._quotations.held(), strict=True):
             spoken = self._names.among(inside)
             for atom in spoken | quoted:
                 self._own.setdefault(atom, place)

@@ -201,11 +201,13 @@ class Quotations:
         among[list(numbers)] = True
         return self._words.by_text(texts[among[atoms]], atoms[among[atoms]])
 
-    def held(self, texts: Sequence[str]) -> list[set[int]]:
-        """Return, for each of some plain texts, case-folded, the numbers of those that it holds whole."""
+    def held(self, texts: Sequence[str] | None = None) -> list[set[int]]:
+        """Return, for each of some plain texts, case-folded, the numbers of those that it holds whole; without texts,
+        for each of those that the atoms were found in.
+        """
+        words = self._words if texts is None else Words(texts, self._numbers, new=False)
         if not self._hashes.size:
-            return [set() for _ in texts]
-        words = Words(texts, self._numbers, new=False)
+            return words.by_text(self._atoms, self._atoms)
         hashes = words.hashes(self._factor)
         runs = np.flatnonzero(self._possible[hashes >> self._shift])
         at = np.minimum(np.searchsorted(self._hashes, hashes[runs]), len(self._hashes) - 1)
