@@ -39,11 +39,11 @@ def test_the_example_of_the_plug_in_runs(tmp_path: Path) -> None:
     write_logs(tmp_path / "path" / "to" / "logs", count=1)
     (example,) = blocks("python")
     (tmp_path / "test_context.py").write_text(example)
-    (tmp_path / "test_other.py").write_text(example.replace("share=1.5", "share=0.01"))
+    (tmp_path / "test_other.py").write_text(example.replace("share=1.05", "share=0.01"))
     (tmp_path / "test_none.py").write_text("def test_none(ctxsim_run):\n    ctxsim_run()\n")
     done = pytest_in(tmp_path)
     assert done.returncode == 1 and "2 failed, 1 passed" in done.stdout, done.stdout
-    assert "FAILED test_other.py" in done.stdout and "mask:keep=10: costs " in done.stdout, done.stdout
+    assert "FAILED test_other.py" in done.stdout and "head-tail: costs " in done.stdout, done.stdout
     assert "ctxsim_run() needs a path, or paths in" in done.stdout
 
 
@@ -109,4 +109,4 @@ def test_the_example_of_the_action_runs_and_fails_where_a_rule_is_broken(tmp_pat
     # Another tokenizer counts other tokens: every figure of them changes.
     assert step("Bench", given | {"options": "--provider\ntokenizer=cl100k_base"}, tmp_path).returncode == 0
     broken = step("Compare", given | {"fail-if": "tokens_sum > -100%"}, tmp_path)
-    assert broken.returncode == 1 and "ctxsim: mask:keep=10" in broken.stderr, broken.stderr
+    assert broken.returncode == 1 and "ctxsim: head-tail" in broken.stderr, broken.stderr

@@ -8,12 +8,12 @@ import click
 import msgspec
 
 from ctxsim.answers.advice.baseline import advise
-from ctxsim.answers.advice.verdict import as_values
+from ctxsim.answers.advice.verdict import as_values, verdict
 from ctxsim.api.runs import compare, read_run
 from ctxsim.cli import completion, options
 from ctxsim.cli.loudness import note
 from ctxsim.cli.output import tell
-from ctxsim.cli.show import escaped, show, tell_answer
+from ctxsim.cli.show import escaped, show
 from ctxsim.cli.terminal import safe
 from ctxsim.report.sheet import FORMS, Sheet, as_latex
 from ctxsim.results import Run
@@ -41,11 +41,11 @@ def command(
 ) -> None:  # fmt: skip
     """Compare two runs policy by policy, and say which differences are noise.
 
-    Compares only transcripts that are in both runs. Begins with the policy that RUN_B advises. Policies are paired by
-    label, then by label without the estimator. If each run has one policy, these two are paired whatever their labels.
-    Policies without a partner are listed. A difference is noise if its confidence interval contains 0; noise never
-    fails --fail-if. Columns of the table and of --fail-if: tokens_sum, tokens_peak, cost_usd, cost_refetch_usd,
-    survival, survival_loose, cache_hit_ratio, compactions, refused.
+    Compares only transcripts that are in both runs. Policies are paired by label, then by label without the estimator.
+    If each run has one policy, these two are paired whatever their labels. Policies without a partner are listed. A
+    difference is noise if its confidence interval contains 0; noise never fails --fail-if. Refused calls are counted: a
+    difference of them is never noise. Columns of the table and of --fail-if: tokens_sum, tokens_peak, cost_usd,
+    cost_refetch_usd, survival, survival_loose, cache_hit_ratio, compactions, refused.
 
     Instead of runs, RUN_A and RUN_B can be two folders of recordings: sessions of an agent before and after a change.
     --fail-if then takes one of these columns, as in 'cost > 10%': cost, cost_per_call, tokens, tokens_per_call, head
@@ -56,29 +56,43 @@ def command(
             raise click.UsageError("--format latex is of runs; for recordings take --format md")
         _unpaired(before, after, rules, form)
         return
-    from ctxsim.report.changes import change_sheet
+    from ctxsim.report.changes import change_sheet, read_sheet, said
 
     first = read_run(before)
     second = first if after is None else read_run(after)
     if not first.info.files and second.info.files:
         note(f"{first.folder}: {UNCHECKED}", err=True)
     found = compare(first, None if after is None else second, two, rules)
-    if form == "table":
-        tell_answer(second, goal)
-    table = change_sheet(found.changes, found.broken, second.shown)
+    told = said(found.changes, found.broken)
+    table = (
+        change_sheet(found.changes, found.broken, second.shown)
+        if form in ("json", "csv")
+        else read_sheet(found.changes, found.broken, first, second)
+    )
     if form in ("md", "latex", "csv"):
         asked = [str(before), *([str(after)] if after else []), *(("--policy", *two) if two else ())]
         asked += [part for rule in rules for part in ("--fail-if", rule)]
         table = _made_by(asked, form, table, first, second)
-    said = as_values(advise(second, goal), second.info.shown)
+    advice = advise(second, goal)
     if form == "latex":
-        click.echo(as_latex(escaped(table)), nl=False)
-    else:
-        show("compare", [table], form, not_compared=list(found.not_compared), verdict=said)
-    for line in table.notes if form == "csv" else ():
-        note(line, err=True)
-    if form == "md":
+        click.echo(
+            as_latex(escaped(msgspec.structs.replace(table, title="; ".join([*table.title.split("\n"), told])))),
+            nl=False,
+        )
+    elif form == "md":
+        click.echo("".join(f"{safe(line)}\n\n" for line in (told, *table.title.split("\n"))), nl=False)
+        if table.rows:
+            show("compare", [table], form)
         click.echo("".join(f"\n{safe(line)}\n" for line in table.notes), nl=False)
+    else:
+        if form == "table":
+            click.secho(told, bold=True)
+        values = as_values(advice, second.info.shown)
+        show("compare", [table], form, verdict=values, not_compared=list(found.not_compared), said=told)
+        if form == "table" and not two:
+            note(safe(f"\nAdvice from B alone: {verdict(advice, second.info.shown)[0]}"))
+    for line in (told, *table.notes) if form == "csv" else ():
+        note(line, err=True)
     for line in found.not_compared:
         tell(f"not compared: {line}")
     for change in found.broken:

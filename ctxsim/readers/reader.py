@@ -5,6 +5,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from functools import cache
+from inspect import signature
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
@@ -96,6 +97,12 @@ def load_reader_module(module: Any, where: str) -> Reader:
     missing = [name for name in ("matches", "read") if not callable(getattr(module, name, None))]
     if missing:
         raise LabelError(f"{where} is no reader: it has no function {' and no '.join(missing)}(...)")
+    for name, takes in (("matches", ("sample",)), ("read", ("source", "sample"))):
+        try:
+            signature(getattr(module, name)).bind(*takes)
+        except TypeError as error:
+            said = f"its {name} must take ({', '.join(takes)}); docs/formats.md shows a reader"
+            raise LabelError(f"{where} is no reader: {said}") from error
     usual = {"NAME": where, "TITLE": where, "VERSIONS": "", "READS": "", "NOT_READ": ""}
     for name in usual:
         setattr(module, name, getattr(module, name, usual[name]))

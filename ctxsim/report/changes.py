@@ -1,37 +1,100 @@
 """What changed between two runs, as a table."""
 
+from collections import Counter as Frequencies
 from collections.abc import Callable, Sequence
 
+from ctxsim.answers.advice.comparison import COLUMNS as FIGURES_OF_RUNS
 from ctxsim.answers.advice.comparison import Change
 from ctxsim.answers.bill.unpaired import FIGURES, SHARE, Difference
 from ctxsim.report.sheet import Cell, Column, Sheet, cell, sheet
+from ctxsim.report.style import compact, wrap_label
+from ctxsim.results import Run
+
+UNITS = (
+    "A, B: means per transcript; tokens_sum, tokens_peak: tokens; cost_usd, cost_refetch_usd: USD; survival, "
+    "survival_loose, cache_hit_ratio: shares, 1 is all; compactions, refused: how many"
+)
 
 
 def change_sheet(changes: Sequence[Change], broken: Sequence[Change], shown: Callable[[str], str]) -> Sheet:
-    """Return what isn't the same as a table, means over the transcripts that both have."""
-    moved = [change for change in changes if change.verdict != "same"]
-    rows, marks = [], []
-    for change in moved:
-        fails, interval = change in broken, change.interval
-        between = None if interval is None else {"low": interval[0], "high": interval[1]}
-        rows.append((
-            Cell(change.policy, shown(change.policy)), change.column, _figure(change.before), _figure(change.after),
-            _figure(change.difference, "+"), cell(change.percent, "{:+.1f}%"),
-            Cell(between, "-" if interval is None else " .. ".join(_figure(end, "+").text for end in interval)),
-            change.transcripts, cell(change.chance, "{:.2g}"),
-            Cell("fails" if fails else change.verdict, "FAILS" if fails else change.verdict),
-        ))  # fmt: skip
-        marks.append("bad" if fails else "")
-    columns = [
-        Column("policy", "policy", left=True), Column("column", "column", left=True),
-        Column("a", "A", "mean per transcript", rank=2), Column("b", "B", rank=1), Column("difference", "B - A"),
-        Column("percent", "%"), Column("interval", "interval", "95 % of the paired difference, by session", rank=3),
-        Column("transcripts", "n", "transcripts of which both are known", rank=2),
-        Column("chance", "p", "of a sign-flip permutation test by session", rank=4), Column("verdict", "", left=True),
-    ]  # fmt: skip
-    count = max(change.transcripts for change in changes)
-    note = f"{len(changes)} figures of {count:,} transcripts; {len(changes) - len(moved)} are the same."
-    return sheet("changes", "", columns, rows, marks=tuple(marks), notes=(note,))
+    """Return what isn't the same as a table for programs, with the policies in each row."""
+    rows = [(Cell(change.policy, shown(change.policy)), *_cells(change, broken)) for change in _moved(changes)]
+    return sheet("changes", "", [Column("policy", "policy", left=True), *COLUMNS], rows)
+
+
+def read_sheet(changes: Sequence[Change], broken: Sequence[Change], before: Run, after: Run) -> Sheet:
+    """Return the same for people: figures below their policy, which a row of its own names; of one pair the title."""
+    moved = _moved(changes)
+    pairs = list(dict.fromkeys(change.pair for change in moved))
+    one = len({change.pair for change in changes}) == 1
+    rows: list[tuple[object, ...]] = []
+    marks = []
+    for pair in pairs:
+        if not one:
+            name = _named(pair, before, after)
+            rows.append((Cell(name, wrap_label(name, WIDEST)), *[""] * (len(COLUMNS) - 1)))
+            marks.append("head")
+        for change in moved:
+            if change.pair == pair:
+                rows.append(_cells(change, broken))
+                marks.append("bad" if change in broken else "")
+    sides = [f"{run.shown(label)} in {run.folder}" if one else str(run.folder)
+             for run, label in zip((before, after), changes[0].pair, strict=True)]  # fmt: skip
+    title = f"A: {sides[0]}\nB: {sides[1]}"
+    return sheet("changes", title, COLUMNS, rows, marks=tuple(marks), notes=(f"{UNITS}.",) if rows else ())
+
+
+def said(changes: Sequence[Change], broken: Sequence[Change]) -> str:
+    """Return what a comparison comes to, in a line."""
+    counts = Frequencies(change.verdict for change in changes)
+    transcripts = max(change.transcripts for change in changes)
+    of = f"({transcripts:,} transcript{'s' if transcripts > 1 else ''})"
+    if counts["same"] == len(changes):
+        return f"All {len(changes)} figures are the same {of}."
+    fails = f" {len(broken)} of them {'breaks' if len(broken) == 1 else 'break'} a rule." if broken else ""
+    rest = "".join(
+        f", {counts[verdict]} {'is' if counts[verdict] == 1 else 'are'} {word}"
+        for verdict, word in (("noise", "noise"), ("same", "the same"))
+        if counts[verdict]
+    )
+    return f"{counts['changed']} of {len(changes)} figures changed{rest} {of}.{fails}"
+
+
+def _moved(changes: Sequence[Change]) -> list[Change]:
+    return [change for change in changes if change.verdict != "same"]
+
+
+def _named(pair: tuple[str, str], before: Run, after: Run) -> str:
+    names = before.shown(pair[0]), after.shown(pair[1])
+    return " -> ".join(dict.fromkeys(names if names[0] != names[1] or pair[0] == pair[1] else pair))
+
+
+def _cells(change: Change, broken: Sequence[Change]) -> tuple[object, ...]:
+    fails, interval = change in broken, change.interval
+    between = None if interval is None else {"low": interval[0], "high": interval[1]}
+    few = change.chance is not None and change.chance < LEAST_CHANCE
+    return (
+        change.column, _figure(change.before), _figure(change.after), _figure(change.difference, "+"),
+        cell(change.percent, "{:+,.1f}%"),
+        Cell(between, "-" if interval is None else "..".join(_figure(end, "+", 2).text for end in interval)),
+        change.transcripts,
+        Cell(change.chance, f"<{LEAST_CHANCE}") if few else cell(change.chance, "{:.2g}"),
+        Cell("fails" if fails else change.verdict, "FAILS" if fails else change.verdict),
+    )  # fmt: skip
+
+
+COLUMNS = (
+    Column("column", "figure", left=True), Column("a", "A"), Column("b", "B"), Column("difference", "B - A"),
+    Column("percent", "%", "B - A as a share of A", rank=2),
+    Column("interval", "95 % interval", "of B - A, paired, by session"),
+    Column("transcripts", "n", "transcripts of which both are known", rank=3),
+    Column("chance", "p", "of a sign-flip permutation test by session"), Column("verdict", "", left=True),
+)  # fmt: skip
+
+WIDEST = max(map(len, FIGURES_OF_RUNS))
+
+LEAST_CHANCE = 0.001
+"""Chances below it are told as such."""
 
 
 def unpaired_sheet(found: Sequence[Difference], broken: Sequence[Difference]) -> Sheet:
@@ -41,17 +104,19 @@ def unpaired_sheet(found: Sequence[Difference], broken: Sequence[Difference]) ->
         unit = "%" if one.ratio else ""
         verdict = "FAILS" if one in broken else "changed" if one.changed else "noise"
         rows.append((
-            one.figure, _plain(one.before), _plain(one.after), cell(one.effect, f"{{:+,.1f}}{unit}"),
-            Cell({"low": one.low, "high": one.high}, f"{one.low:+,.1f} .. {one.high:+,.1f}"),
+            one.figure, _figure(one.before), _figure(one.after), cell(one.effect, f"{{:+,.1f}}{unit}"),
+            Cell({"low": one.low, "high": one.high}, f"{one.low:+,.1f}..{one.high:+,.1f}{unit}"),
             cell(one.chance, "{:.3f}"), cell(one.power, "{:.0%}"), Cell(verdict.lower(), verdict),
         ))  # fmt: skip
         marks.append("bad" if one in broken else "")
     columns = [
-        Column("figure", "figure", left=True), Column("a", "A", "median session", rank=2), Column("b", "B", rank=2),
-        Column("effect", "B - A", "of sessions of one project and model"),
-        Column("interval", "interval", "95 %", rank=3),
+        Column("figure", "figure", left=True), Column("a", "median A", rank=2), Column("b", "median B", rank=2),
+        Column("effect", "change", "median over pairs, one session of A and one of B, of one project and model; "
+               "the medians of A and B may differ by another amount"),
+        Column("interval", "95 % interval", "of the change", rank=1),
         Column("chance", "p", "chance of such a difference where nothing changed"),
-        Column("power", "found", f"how often +{SHARE:.0%} would be, in sets like these", rank=1),
+        Column("power", f"finds +{SHARE:.0%}", "how often a change of this size would be found in sets like these; "
+               "larger ones are found more often", rank=3),
         Column("verdict", "", left=True),
     ]  # fmt: skip
     first, second = max((one.sessions for one in found), default=(0, 0))
@@ -61,10 +126,8 @@ def unpaired_sheet(found: Sequence[Difference], broken: Sequence[Difference]) ->
     return sheet("unpaired", title, columns, rows, marks=tuple(marks), notes=notes)
 
 
-def _figure(value: float, sign: str = "") -> Cell:
-    """A figure in full from 1,000 on, else with four digits that count."""
-    return cell(value, f"{{:{sign},.{'0f' if abs(value) >= 1_000 else '4g'}}}")
-
-
-def _plain(value: float) -> Cell:
-    return cell(value, "{:,.0f}" if value >= 100 else "{:,.3g}")
+def _figure(value: float, sign: str = "", digits: int = 3) -> Cell:
+    """A figure with as many digits that count, and from 10,000 on in thousands or millions."""
+    plus = sign if value >= 0 else "-"
+    text = compact(abs(value)) if abs(value) >= 1_000 else f"{abs(value):.{4 if abs(value) >= 100 else digits}g}"
+    return Cell(value, f"{plus}{text}")

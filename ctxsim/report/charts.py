@@ -96,6 +96,7 @@ def dollars(one: Picture, path: Path) -> Path:
         figure,
         one.headline,
         f"{one.title}, {one.pooled.priced:,} of {one.many}: where the dollars go",
+        "▶: advised" if one.chosen else "",
     )
     plain_axes(axes)
     axes.grid(axis="y", visible=False)
@@ -116,13 +117,13 @@ def by_age(one: Picture, path: Path) -> Path:
     labels = [label for n, label in enumerate(ranked) if n < MOST_ROWS or label == one.chosen]
     figure, axes = new_figure(10.5, 2.1 + 0.27 * len(labels))
     heat_map(axes, [kept[label] for label in labels], "Blues", (0, 100))
-    axes.set_xticks(range(len(groups)), groups)
+    axes.set_xticks(range(len(groups)), [group.replace(" ", "\n") for group in groups])
     axes.set_yticks(range(len(labels)), [one.marked(label) for label in labels], fontsize=9)
     axes.set_xlabel("age: calls since the source was first sent (n needs)")
     left = len(one.labels) - len(labels)
     rest = f"; {left} that keep least left out" if left else ""
-    about = f"{one.title}, {one.many}: kept, % of what was needed (counted), by age; darker is better{rest}"
-    entitle(figure, one.headline, about)
+    marks = f"kept, % of what was needed (counted), by age; darker is better{'; ▶: advised' * bool(one.chosen)}{rest}"
+    entitle(figure, one.headline, f"{one.title}, {one.many}", marks)
     return save(figure, path)
 
 

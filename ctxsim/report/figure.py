@@ -126,10 +126,19 @@ LETTERS_PER_INCH = 12
 """Of a panel's title, of 10 points."""
 
 
-def entitle(figure: Any, finding: str, about: str) -> None:
-    """Give a figure its headline, a bold sentence, and below it, smaller, of what it is; broken to its width."""
+PAPER_LETTERS = 72
+"""Characters of a line of marks' meanings below a picture for a paper."""
+
+
+def entitle(figure: Any, finding: str, about: str, marks: str = "") -> None:
+    """Give a figure its headline, a bold sentence, and below it, smaller, of what it is; broken to its width.
+
+    `marks` say what its marks mean: after `about`, and for a paper, which has captions of its own, alone and below.
+    """
     if is_for_paper():
+        figure.supxlabel(textwrap.fill(marks, PAPER_LETTERS), fontsize=8.5, x=0.02, ha="left")
         return
+    about = "; ".join(part for part in (about, marks) if part)
     width, height = figure.get_size_inches()
     top = height - 0.08
     for text, size, weight, letters in ((finding, 12, "bold", 10), (about, 9.5, "normal", 14)):

@@ -92,7 +92,7 @@ def growth_figure(
         unnamed = _growth(axes, calls, policies, bounds, shown, limits, chosen)
         advised = "; blue: advised" if chosen else ""
         marks = f"red: fails, × at the first call that would be refused, pale after it{advised}{unnamed}"
-        entitle(figure, finding, f"{about}; {marks}")
+        entitle(figure, finding, about, marks)
     return figure
 
 

@@ -59,7 +59,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Sheet(msgspec.Struct, frozen=True):
-    """One table. `rows` hold a Cell or a plain value for each column; `marks` say how a row looks: bad or dim."""
+    """One table. `rows` hold a Cell or a plain value for each column; `marks` say how a row looks: head, bad or dim."""
 
     name: str
     title: str
@@ -177,13 +177,23 @@ _LATEX = {
 
 
 def as_latex(one: Sheet) -> str:
-    """Return a table as a LaTeX `tabular`; notes follow it, a paragraph each."""
+    """Return a table as a LaTeX `table` with its title as the caption; notes follow the rows, a paragraph each."""
     rows = [" & ".join(_escaped(column.heading) for column in one.columns) + r" \\ \hline"]
     rows += [" & ".join(_escaped(text_of(cell)) for cell in row) + r" \\" for row in one.rows]
     columns = "".join("l" if column.left else "r" for column in one.columns)
-    table = [f"\\begin{{tabular}}{{{columns}}}", r"\hline", *rows, r"\hline", r"\end{tabular}"]
+    caption = f"\\caption{{{_escaped(one.title)}}}"
+    table = [
+        r"\begin{table}",
+        r"\centering",
+        caption,
+        f"\\begin{{tabular}}{{{columns}}}",
+        r"\hline",
+        *rows,
+        r"\hline",
+        r"\end{tabular}",
+    ]
     notes = [f"\n\\noindent{{\\footnotesize {_escaped(note)}}}" for note in one.notes]
-    return "\n".join([*table, *notes]) + "\n"
+    return "\n".join([*table, *notes, r"\end{table}"]) + "\n"
 
 
 def _escaped(text: str) -> str:
@@ -250,7 +260,7 @@ def rich_table(one: Sheet, width: int) -> Any:
         text: dict[str, Any] = {"overflow": "fold"} if widths[n] == LEAST_TEXT and column.left else {"no_wrap": True}
         how = text if n else {"max_width": room, "overflow": "fold"}
         table.add_column(Text(column.heading), justify="left" if column.left else "right", **how)
-    styles = {"bad": "red", "dim": "dim", "chosen": "bold green"}
+    styles = {"head": "bold", "bad": "red", "dim": "dim", "chosen": "bold green"}
     for n, row in enumerate(one.rows):
         texts = [text_of(cell) for cell in row]
         texts[0] = wrap_label(texts[0], room)

@@ -22,6 +22,8 @@ from ctxsim.report.sheet import (
 from ctxsim.report.tradeoff import dominated, points
 from ctxsim.results import Run
 
+REFUSED = "Refused calls count as if they had been answered, so that the totals of all policies compare."
+
 
 def policy_rows(run: Run) -> list[dict[str, str]]:
     """Return the table that bench prints as texts by heading."""
@@ -64,7 +66,8 @@ def _noted(one: Sheet, run: Run, pooled: Pooled) -> Sheet:
         title = f"{run.info.title} ({many:,} of {pooled.sample.transcripts:,} transcripts, sampled)"
         scope = "USD, tokens, kept, refused calls and shares of keep-all are estimates for this folder"
         intervals = "; ranges: 95 %, sampling error; all other columns are of the sampled transcripts"
-    notes = (f"{scope}{intervals}.", f"{basis(run)}.")
+    counted = any(pooled.all[label].refused for label in pooled.labels)
+    notes = (f"{scope}{intervals}.", *[REFUSED] * counted, f"{basis(run)}.")
     return Sheet(one.name, title, one.columns, one.rows, one.marks, notes)
 
 

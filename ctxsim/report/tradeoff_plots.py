@@ -43,7 +43,7 @@ def tradeoff(one: Picture, path: Path, dollars: bool) -> Path:
     for name, point in zip(left.get_yticklabels(), rows, strict=True):
         name.set_color(_color(one, point))
         name.set_fontweight("bold" if point.policy == one.chosen else "normal")
-    entitle(figure, one.headline, f"{one.title}, {one.many}; {_legend(one, rows, bool(least), len(found) - len(rows))}")
+    entitle(figure, one.headline, f"{one.title}, {one.many}", _legend(one, rows, bool(least), len(found) - len(rows)))
     return save(figure, path)
 
 
@@ -69,7 +69,7 @@ def _row(one: Picture, left: Any, right: Any, place: int, point: Point, worse: b
         if share is not None:
             _mark(axes, place, share, color, "X" if point.rejected else "s" if point.bound else "o", worse)
     if 100 * point.amount.value > MOST_AMOUNT:
-        left.text(MOST_AMOUNT * 0.98, place, f"{point.amount.value:.0%} ▶", color=color, fontsize=9, ha="right",
+        left.text(MOST_AMOUNT * 0.98, place, f"{point.amount.value:.0%} →", color=color, fontsize=9, ha="right",
                   va="center", bbox={"facecolor": "white", "linewidth": 0, "pad": 1}, zorder=5)  # fmt: skip
 
 
@@ -77,7 +77,9 @@ def _mark(axes: Any, place: int, share: Share, color: str, marker: str, worse: b
     if share.low is not None and share.high is not None:
         axes.plot([100 * share.low, 100 * share.high], [place, place], color=color, linewidth=1.2, zorder=3)
     face = "white" if worse else color
-    axes.plot(100 * share.value, place, marker, color=face, markeredgecolor=color, markeredgewidth=1.5, zorder=4)
+    # A mark at the end of an axis is whole, one beyond it isn't drawn.
+    axes.plot(100 * share.value, place, marker, color=face, markeredgecolor=color, markeredgewidth=1.5, zorder=4,
+              clip_on=100 * share.value > MOST_AMOUNT)  # fmt: skip
 
 
 def least_amount(line: Frontier, kept: Share | None) -> float | None:

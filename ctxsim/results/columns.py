@@ -58,7 +58,7 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     reason: Annotated[str, Fact, "the provider's message, or why the policy gave up"]
     attempts: Annotated[int, Number, "requests sent for this call, with retries after an overflow"]
     tokens_full: Annotated[int, Counted, "input of the request if the policy had never edited"]
-    tokens_sent: Annotated[int, Counted, "input of the request that the policy sent"]
+    tokens_sent: Annotated[int, Counted, "input of the request that the policy sent, also if it was refused"]
     tokens_estimated: Annotated[int, Estimated, "the policy's estimate of tokens_sent"]
     tokens_recorded: Annotated[
         int | None, Recorded, "input of the recorded request, if it is comparable", Shown("recorded")
@@ -76,7 +76,9 @@ class CallRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     tokens_output: Annotated[
         int, Counted, "size of the response: the recorded size where it is trusted, else the count"
     ]
-    cost_usd: Annotated[float | None, Dollars, "cost of the call and of its summary calls"]
+    cost_usd: Annotated[
+        float | None, Dollars, "cost of the call and of its summary calls; a refused call costs as if answered"
+    ]
     cost_read_usd: Annotated[float | None, Dollars, "part of cost_usd: reading the cache"]
     cost_write_usd: Annotated[float | None, Dollars, "part of cost_usd: writing the cache"]
     cost_uncached_usd: Annotated[float | None, Dollars, "part of cost_usd: input without the cache"]
@@ -218,11 +220,13 @@ class SummaryRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
     provider: Annotated[int, Index, "the provider whose rules applied"]
     calls: Annotated[int, Number, "calls replayed"]
     tokens_peak: Annotated[int, Counted, "the largest request"]
-    tokens_sum: Annotated[int, Counted, "input of all calls"]
+    tokens_sum: Annotated[int, Counted, "input of all calls, also of refused ones"]
     tokens_full_sum: Annotated[int, Counted, "input of all calls if the policy had never edited"]
     tokens_output_sum: Annotated[int, Counted, "output of all calls"]
     tokens_growth_per_call: Annotated[float | None, Growth, "mean growth of the request from call to call"]
-    cost_usd: Annotated[float | None, Dollars, "cost of all calls and of their summary calls"]
+    cost_usd: Annotated[
+        float | None, Dollars, "cost of all calls and of their summary calls; a refused call costs as if answered"
+    ]
     cost_read_usd: Annotated[float | None, Dollars, "part of cost_usd: reading the cache"]
     cost_write_usd: Annotated[float | None, Dollars, "part of cost_usd: writing the cache"]
     cost_uncached_usd: Annotated[float | None, Dollars, "part of cost_usd: input without the cache"]

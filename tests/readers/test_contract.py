@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 from command_line import ctxsim
 from invented import write_logs
+from project import ROOT
 
 from ctxsim.errors import InputError, LabelError, UnknownName
 from ctxsim.readers import read, reader, registered_formats
@@ -146,6 +148,11 @@ def test_a_path_can_say_who_reads_it(log: Path) -> None:
         ("reader:codx:log.jsonl", UnknownName, "unknown format 'codx'; did you mean"),
         ("reader:no.py:log.jsonl", LabelError, "no reader file no.py"),
         ("reader:bad.py:log.jsonl", LabelError, r"bad\.py is no reader: it has no function read\(\.\.\.\)"),
+        (
+            "reader:one.py:log.jsonl",
+            LabelError,
+            r"one\.py is no reader: its read must take \(source, sample\); docs/form",
+        ),
         ("reader:mine.py", InputError, "reader:mine.py: is not reader:NAME:PATH"),
         ("reader:mine.py:no.jsonl", InputError, "no.jsonl: does not exist"),
     ],
@@ -153,8 +160,27 @@ def test_a_path_can_say_who_reads_it(log: Path) -> None:
 def test_a_reader_that_is_none_is_told(path: str, error: type[Exception], told: str, log: Path) -> None:
     (log.parent / "mine.py").write_text(GOOD)
     (log.parent / "bad.py").write_text("def matches(sample): return True\n")
+    (log.parent / "one.py").write_text("def matches(sample): return True\ndef read(source): return []\n")
     with pytest.raises(error, match=told):
         list(read(path))
+
+
+def test_the_reader_of_the_page_reads_and_keeps_the_contract(log: Path) -> None:
+    page = (ROOT / "docs" / "formats.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (log.parent / "who.py").write_text(example)
+    lines = [
+        {"who": "user", "text": "What is here? Look into the folder."},
+        {"who": "model", "text": "Let me look into this folder.", "tool": "ls", "input": "{}", "tokens": 40},
+        {"who": "tool", "text": "a file of letters, and a file of figures"},
+        {"who": "model", "text": "There are letters and figures here.", "tokens": 70},
+    ]
+    (log.parent / "who.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (made,) = read("reader:who.py:who.jsonl")
+    assert [item.kind for item in made.items] == ["user", "assistant", "tool_call", "tool_result", "assistant"]
+    assert [call.usage.input_tokens for call in made.calls if call.usage] == [40, 70]
+    done = ctxsim("check", "reader", "who.py", "who.jsonl", cwd=log.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_an_installed_reader_is_asked_first_and_listed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

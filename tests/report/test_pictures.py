@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def test_every_chart_of_a_run(run: Run, drawn: dict[str, str], tmp_path: Path) -
         "token-growth", "estimates", "survival-tokens", "survival-age", "survival-dollars", "dollars", "cache",
     ]  # fmt: skip
     assert all(path.read_text().startswith("<?xml") for path in paths) and not list(tmp_path.glob("*.tmp"))
-    assert "mask 1" in drawn["survival-age"] and "1-2 (n=18)" in drawn["survival-age"]
+    assert "mask 1" in drawn["survival-age"] and "1-2\n(n=18)" in drawn["survival-age"]
     total = run.of("keep-all").cost_usd.sum()
     assert f" {usd(total)}" in drawn["dollars"] and "where the dollars go" in drawn["dollars"]
     assert "read from the cache" in drawn["cache"] and "drop-all" in drawn["cache"]
@@ -123,12 +124,28 @@ def test_a_picture_for_a_paper_has_a_column_s_width_no_headline_and_whole_names(
     assert "survival-dollars.pdf" in names and "estimates.pdf" not in names
     assert all(path.read_bytes().startswith(b"%PDF") for path in paths) and len(drawn) == len(paths)
     for one in drawn:
-        assert one.get_size_inches()[0] == figure.PAPER_INCHES and not one.texts
+        # No headline, but what marks mean is said below.
+        assert one.get_size_inches()[0] == figure.PAPER_INCHES and len(one.texts) <= 1
+        assert all(text.get_position()[1] < 0.1 and run.info.title not in text.get_text() for text in one.texts)
         one.canvas.draw()
+        for axes in one.axes:
+            ticks = [tick.get_window_extent() for tick in axes.get_xticklabels() if tick.get_text()]
+            assert all(left.x1 <= right.x0 for left, right in pairwise(ticks)), "x labels overprint each other"
         for axes in one.axes:
             # A pixel for rounding.
             reach = axes.xaxis.label.get_window_extent()
             assert reach.x0 >= -1 and reach.x1 <= one.bbox.x1 + 1, axes.get_xlabel()
+
+
+def test_a_mark_at_the_end_of_its_axis_is_whole_and_explained(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(tradeoff_plots, "save", lambda figure_, path: drawn.append(figure_))
+    with figure.for_paper():
+        tradeoff_plots.tradeoff(picture(run), Path("unused.pdf"), dollars=False)
+    kept = [line for line in drawn[0].axes[1].lines if list(line.get_xdata()) == [100.0]]
+    assert kept and not any(line.get_clip_on() for line in kept)
+    below = " ".join(drawn[0].texts[0].get_text().split())
+    assert "grey bar: what keeping as much costs at least" in below and "▶: advised" in below
 
 
 def test_the_frontier_beside_a_policy_is_that_of_what_it_keeps() -> None:

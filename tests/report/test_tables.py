@@ -44,6 +44,14 @@ def test_forms_say_the_same(undisturbed: Path, capsys: pytest.CaptureFixture[str
     assert written(run, "md").count("\n| ") == len(rows) + 1
 
 
+def test_refused_calls_in_the_totals_are_told(tmp_path: Path) -> None:
+    for overflows in (0, 1):
+        rows = {"keep-all": [{"cost_usd": 2.0, "overflows": overflows}], "a": [{"cost_usd": 1.0}]}
+        run = made_run(tmp_path / str(overflows), rows)
+        notes = bench_sheet(run, Pooled(run), advise(run)).notes
+        assert any("as if they had been answered" in note for note in notes) == bool(overflows)
+
+
 @pytest.mark.parametrize("width", [80, 100, 120])
 @pytest.mark.parametrize("wide", [False, True])
 def test_a_table_fits_its_terminal_and_cuts_no_cell(width: int, wide: bool) -> None:

@@ -22,13 +22,18 @@ class Change(msgspec.Struct, frozen=True):
     `chance` the p-value of a sign-flip permutation test by session, None for one session.
     """
 
-    policy: str
+    pair: tuple[str, str]
     column: str
     before: float
     after: float
     interval: tuple[float, float] | None
     transcripts: int
     chance: float | None = None
+
+    @property
+    def policy(self) -> str:
+        """The label that was compared, or both."""
+        return " -> ".join(dict.fromkeys(self.pair))
 
     @property
     def difference(self) -> float:
@@ -42,10 +47,10 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """`same`, `changed`, or `noise`: the interval has 0 in it."""
+        """`same`, `changed`, or `noise`: the interval has 0 in it. A call that is refused is a fact: never noise."""
         if self.difference == 0 and (self.interval is None or self.interval == (0.0, 0.0)):
             return "same"
-        if self.interval is not None and self.interval[0] <= 0 <= self.interval[1]:
+        if self.column != "refused" and self.interval is not None and self.interval[0] <= 0 <= self.interval[1]:
             return "noise"
         return "changed"
 
@@ -106,8 +111,8 @@ def compared(before: Run, after: Run, pairs: Sequence[tuple[str, str]] | None = 
                 continue
             differences, roots = (both.b - both.a).to_numpy(), first.root[both.index].to_numpy()
             interval = bootstrap_mean(differences, roots)
-            means, name = (float(both.a.mean()), float(both.b.mean())), one if one == other else f"{one} -> {other}"
-            changes.append(Change(name, column, *means, interval[1:] if interval else None, len(both),
+            means = float(both.a.mean()), float(both.b.mean())
+            changes.append(Change((one, other), column, *means, interval[1:] if interval else None, len(both),
                                   sign_flip(differences, roots)))  # fmt: skip
     if not changes:
         raise CtxsimError(

@@ -320,4 +320,4 @@ def _keeps(figures: Figures) -> str:
 def _refusals(figures: Figures) -> str:
     if not figures.refused:
         return "no call refused"
-    return f"{figures.refused:,} of {figures.calls:,} calls refused"
+    return f"{figures.refused:,} of {figures.calls:,} calls refused (counted as if answered)"

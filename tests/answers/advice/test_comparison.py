@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench_runs import SOURCES
+from made_runs import made_run
 
 from ctxsim.answers.advice.comparison import compared
 from ctxsim.api.runs import compare
@@ -36,3 +37,12 @@ def test_rules_break_on_change_only(pair: tuple[Run, Run]) -> None:
     assert all(one.verdict == "changed" for one in broken)
     allowed = [f"tokens_sum > {grown.percent + 0.5:.3f}%", "tokens_sum < -1%", "tokens_peak > 1000%"]
     assert grown not in compare(*pair, fail_if=allowed).broken
+
+
+def test_one_refused_call_of_many_sessions_is_no_noise(tmp_path: Path) -> None:
+    # One of 12 sessions: the interval of the mean has 0 in it, as that of its cost has.
+    rows = [{"cost_usd": 1.0} for _ in range(12)]
+    before = made_run(tmp_path / "before", {"keep-all": rows})
+    after = made_run(tmp_path / "after", {"keep-all": [{"cost_usd": 2.0, "overflows": 1}, *rows[1:]]})
+    found = {one.column: one for one in compare(before, after, fail_if=["refused > 0", "cost_usd > 0"]).broken}
+    assert list(found) == ["refused"] and found["refused"].difference * 12 == 1

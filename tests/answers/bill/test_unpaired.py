@@ -11,6 +11,7 @@ import pytest
 from ctxsim.answers.bill import unpaired
 from ctxsim.answers.bill.unpaired import Case, difference, differences
 from ctxsim.errors import CtxsimError
+from ctxsim.report.changes import unpaired_sheet
 
 TRIALS = 100
 
@@ -87,3 +88,15 @@ def test_an_effect_is_the_median_difference() -> None:
     assert found["compactions"].chance < 0.05
     with pytest.raises(CtxsimError, match="3 and 4 sessions: each set needs 4"):
         differences(before[:3], after)
+
+
+def test_what_is_no_difference_of_the_two_medians_is_not_called_so() -> None:
+    # Medians 20 and 30: +50 %. Of the 16 pairs' ratios the middle two are 1.25 and 1.25: +25 %.
+    before = [Case("p", {"head": value, "compactions": 0.0}) for value in (10.0, 20.0, 20.0, 80.0)]
+    after = [Case("p", {"head": value, "compactions": 0.0}) for value in (10.0, 25.0, 35.0, 80.0)]
+    found = [one for one in differences(before, after) if one.figure == "head"]
+    assert (found[0].before, found[0].after) == (20, 30) and found[0].effect == pytest.approx(25)
+    table = unpaired_sheet(found, found)
+    said = {column.name: (column.heading, column.about) for column in table.columns}
+    assert said["effect"][0] == "change" and "the medians of A and B may differ by another amount" in said["effect"][1]
+    assert said["power"][0] == "finds +10%" and "larger ones are found more often" in said["power"][1]
