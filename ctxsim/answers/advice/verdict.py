@@ -262,18 +262,18 @@ def size(figures: Figures, amount: str) -> str:
 
 
 def _amounts(advice: Advice, take: Figures) -> str:
-    """`412 to 431 USD instead of 655 (-37 %, 31..42)`: nothing to all of what is lost fetched again."""
+    """`412 to 431 USD instead of 655 (-37 %, -42 to -31)`: nothing to all of what is lost fetched again."""
     instead = "" if advice.nothing is None else f" instead of {size(advice.nothing, advice.amount).partition(' ')[0]}"
     return f"{ranged(advice, take, size(take, advice.amount))}{instead}{_saves(advice)}"
 
 
 def _saves(advice: Advice) -> str:
-    """` (-37 %, 31..42)`: the share saved, with its interval; '' where it isn't known."""
+    """` (-37 %, -42 to -31)`: the share saved, with its interval; '' where it isn't known."""
     share = advice.take.share(advice.amount)
     if share is None:
         return ""
     known = share.low is not None and share.high is not None
-    ends = f", {percent(1 - (share.high or 0))}..{percent(1 - (share.low or 0))}" if known else ""
+    ends = f", {percent((share.low or 0) - 1)} to {percent((share.high or 0) - 1)}" if known else ""
     return f" ({_change(share.value)}{ends})"
 
 
