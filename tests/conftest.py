@@ -115,11 +115,11 @@ def pair(logs: Path, undisturbed: Path, tmp_path_factory: pytest.TempPathFactory
     return read_run(undisturbed), read_run(other / "out")
 
 
-@pytest.fixture
-def scheduler(tmp_path: Path) -> Iterator[str]:
-    """A dask scheduler of its own, whose workers a test chooses."""
+@pytest.fixture(scope="session")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A dask scheduler. Each test starts its workers, and ends them."""
     pytest.importorskip("distributed")
-    file = tmp_path / "scheduler.json"
+    file = tmp_path_factory.mktemp("cluster") / "scheduler.json"
     running = subprocess.Popen(
         [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
          "--scheduler-file", str(file)],

@@ -46,9 +46,7 @@ def test_fifty_turns_pass_under_each_system(label: str, evidence: Evidence) -> N
     assert {row.status for row in rows} == {"ok"}
 
 
-def test_the_commands_of_a_checkout_answer(
-    tmp_path: Path, evidence: Evidence, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_of_a_checkout_answer(tmp_path: Path, evidence: Evidence, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("evidence.claims", "evidence.claims.criteria"):
         monkeypatch.setattr(f"{module}.Evidence", lambda recorded=(): evidence)
     write_logs(tmp_path / "logs", count=1)

@@ -37,9 +37,9 @@ BAD = {
     "stop what": ("    def before_call(self, view): return Stop(7)", "must give Stop a reason"),
     "stop at overflow": ("    def after_call(self, view, usage): return Stop('now')", "after_call"),
     "recursion": ("    def before_call(self, view): return self.before_call(view)", "raised RecursionError"),
-    "loop": ("    def before_call(self, view):\n        while True: pass", "took longer than 1 s"),
+    "loop": ("    def before_call(self, view):\n        while True: pass", "took longer than 0.3 s"),
     "stubborn": ("    def before_call(self, view):\n        while True:\n            try: time.sleep(9)\n"
-                 "            except Exception: pass", "took longer than 1 s"),
+                 "            except Exception: pass", "took longer than 0.3 s"),
     "no result": ("    def on_tool_result(self, item): pass", "must return the item or an edit of it, not NoneType"),
     "nothing": ("    def before_call(self, view): return None", "before_call"),
     "place": ("    def before_call(self, view): return view.drop([99], 'no')",
@@ -69,7 +69,7 @@ def two(folder: Path) -> list[str]:
 def test_the_others_finish(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     body, said = BAD[how]
     if "took longer" in said:  # the others need no limit, which a busy machine would break
-        monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "1")
+        monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.3")
     (tmp_path / "bad.py").write_text(BEGINNING + body + "\n")
     began = time.monotonic()
     done = ctxsim(
@@ -141,7 +141,7 @@ def test_what_a_policy_prints_is_in_no_row(tmp_path: Path, capfd: pytest.Capture
     for jobs in ("1", "2"):
         done = ctxsim(
             "bench", *two(tmp_path / "logs"), "--out", "out", "--force", "--format", "json", "--jobs", jobs,
-            "--policy", "loud.py:Bad", "--policy", "messages:loud.py:shorten", cwd=tmp_path,
+            "--policy", "loud.py:Bad+messages:loud.py:shorten", cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0 and json.loads(done.stdout)["command"] == "bench", done.stderr
         # Processes beside this one write where it does.
@@ -150,12 +150,12 @@ def test_what_a_policy_prints_is_in_no_row(tmp_path: Path, capfd: pytest.Capture
 
 
 def test_a_function_that_does_not_come_back_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "1")
+    monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.3")
     (tmp_path / "slow.py").write_text("def shorten(messages, context):\n    while True:\n        pass\n")
     done = ctxsim(
         "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "messages:slow.py:shorten", cwd=tmp_path
     )
-    assert done.returncode == 1 and "before_call took longer than 1 s" in done.stderr, done.stderr
+    assert done.returncode == 1 and "before_call took longer than 0.3 s" in done.stderr, done.stderr
 
 
 def test_a_file_without_its_class_says_what_it_has(tmp_path: Path) -> None:
@@ -175,9 +175,8 @@ def test_a_policy_that_kills_its_process_takes_only_its_own_rows(tmp_path: Path)
     write(tmp_path / "logs", chat(("user", "poison"), ("assistant", "b")), "c")
     for resume in (False, True):
         info = conduct(
-            Setting("a", "a", ("keep-all", f"{tmp_path}/bad.py:Bad")), tmp_path / "out", paths=paths, jobs=2,
-            resume=resume,
-        )  # fmt: skip
+            Setting("a", "a", ("keep-all", f"{tmp_path}/bad.py:Bad")), tmp_path / "out", paths=paths, resume=resume
+        )
         assert [one.error for one in info.inputs] == [None] * 3
         assert [len(one.failures) for one in info.inputs] == [0, 0, 1]
         # Of three transcripts under keep-all, and of two under the policy.
