@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 from bench_runs import command
-from command_line import process
+from command_line import ctxsim, process
 from project import ROOT
 
 from ctxsim.results.folder import WORK
@@ -101,7 +101,7 @@ def test_a_run_ends_within_two_seconds_whatever_its_policy_does_and_goes_on(
     time.sleep(1.0)
     assert not [one for one in psutil.process_iter(["cmdline"]) if "mine.py:Hangs" in (one.info["cmdline"] or ())]
     (tmp_path / "mine.py").write_text(HANGS.replace("        while True", "        return view\n        while True"))
-    assert process(*asked[4:], "--resume", "--force", "-q", cwd=tmp_path).returncode in (0, 1)
+    assert ctxsim(*asked[4:], "--resume", "--force", "-q", cwd=tmp_path).returncode in (0, 1)
 
 
 def test_a_pipe_is_read(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-ELSEWHERE = ("dies with status 0", "crashes", "hangs", "copies itself")
+ELSEWHERE = ("dies with status 0", "hangs", "copies itself")
 """What reaches for the process that asked: tried where that is a worker too. The others end in their own."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -43,7 +44,7 @@ BAD = {
     "no result": ("    def on_tool_result(self, item): pass", "must return the item or an edit of it, not NoneType"),
     "nothing": ("    def before_call(self, view): return None", "before_call"),
     "place": ("    def before_call(self, view): return view.drop([99], 'no')",
-              "bad: before_call: item 99 is not in the view"),
+              ": before_call: item 99 is not in the view"),
     "replaced": ("    def before_call(self, view): return view.rewrite({0: 7}, 'no')", "raised TypeError"),
     "text": ("    def on_tool_result(self, item): return item.with_text(7)", "must give a text, not int"),
 }  # fmt: skip
@@ -65,26 +66,36 @@ def two(folder: Path) -> list[str]:
     return [str(folder)]
 
 
-@pytest.mark.parametrize("how", BAD)
-def test_the_others_finish(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    body, said = BAD[how]
-    if "took longer" in said:  # the others need no limit, which a busy machine would break
+@pytest.mark.parametrize("limited", [False, True])
+def test_the_others_finish(limited: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All bad policies in one file, which one process runs as long as none of them ends it."""
+    text, _, _ = BEGINNING.partition("@dataclass")
+    placed: dict[str, str] = {}
+    kinds = [said for said in BAD.values() if ("took longer" in said[1]) == limited]
+    for number, (body, said) in enumerate(kinds):
+        # Called Bada, Badb, ...
+        text += f"\n@dataclass\nclass Bad{chr(97 + number)}(Policy):\n"
+        placed[f"bad{chr(97 + number)}"] = f"(bad.py:{text.count(chr(10)) + 1})" if said in PLACED else ""
+        text += body + "\n"
+    (tmp_path / "bad.py").write_text(text)
+    if limited:  # the others need no limit, which a busy machine would break
         monkeypatch.setenv("CTXSIM_POLICY_SECONDS", "0.3")
-    (tmp_path / "bad.py").write_text(BEGINNING + body + "\n")
+    bad = [part for name in placed for part in ("--policy", f"bad.py:{name.title()}")]
     began = time.monotonic()
     done = ctxsim(
-        "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "keep-all", "--policy", "bad.py:Bad",
-        "--policy", "drop-all", cwd=tmp_path,
+        "bench", *two(tmp_path / "logs"), "--out", "out", "--policy", "keep-all", *bad, "--policy", "drop-all",
+        cwd=tmp_path,
     )  # fmt: skip
     assert time.monotonic() - began < 30
     assert done.returncode == 1
-    told = [line for line in done.stderr.splitlines() if "no rows of" in line]
-    assert len(told) == 2 and all(said in line and len(line) < 2000 for line in told), done.stderr
-    if said in PLACED:
-        assert all(line.endswith("(bad.py:7)") for line in told), done.stderr
     run = read_run(tmp_path / "out")
+    told = [line for one in run.info.inputs for line in one.failures]
+    assert len(told) == 2 * len(kinds) and f"no rows of {told[0]}" in done.stderr
+    for (name, place), (_, said) in zip(placed.items(), kinds, strict=True):
+        mine = [line for line in told if re.search(rf"\b{name}\b", line, re.IGNORECASE)]
+        assert len(mine) == 2 and all(said in line and len(line) < 2000 and place in line[-12:] for line in mine), mine
     assert run.labels == ["keep-all", "drop-all"] and len(run.summary) == 4
-    assert all(len(one.failures) == 1 for one in run.info.inputs) and run.info.complete
+    assert all(len(one.failures) == len(kinds) for one in run.info.inputs) and run.info.complete
 
 
 @pytest.fixture(scope="module")
