@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis.strategies import data, floats, integers, lists
 from made_runs import made_run
 from project import ROOT
@@ -183,6 +183,7 @@ def test_of_few_sessions_ranges_are_priors(tmp_path: Path) -> None:
     )
 
 
+@settings(max_examples=25)
 @given(data())
 def test_no_headline_saves_less_than_two_per_cent_or_by_chance(tmp_path_factory: Any, drawn: Any) -> None:
     sessions = drawn.draw(integers(2, 12))
