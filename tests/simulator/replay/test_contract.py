@@ -61,11 +61,10 @@ def acted(label: str, provider: Provider) -> list[bool]:
 @pytest.mark.parametrize("label", [label for label in LABELS if not open_policy(label).bound])
 def test_every_policy_acts_in_most_cases(label: str) -> None:
     """What never edits keeps any contract. A policy that fails here needs sharper parameters in tests/acting.py."""
-    counts = {name: sum(acted(label, provider)) for name, provider in PROVIDERS.items()}
     once = [one for one in CONVERSATIONS if sum(item.kind == "user" for item in one.items) == 1]
     name = label.partition(":")[0]
     may = len(CONVERSATIONS) - (len(once) if name in SEVERAL_TURNS else 0)
-    assert max(counts.values()) >= SELDOM.get(name, 0.8) * may, counts
+    assert any(sum(acted(label, provider)) >= SELDOM.get(name, 0.8) * may for provider in PROVIDERS.values())
 
 
 # the test of the test: mutants of every policy are caught
